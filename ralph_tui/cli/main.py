@@ -1,0 +1,5 @@
+"""Builds the command tree."""
+
+
+def main() -> None:
+    """Run ralph."""

@@ -1,0 +1,427 @@
+"""The one language between engine and faces: typed events.
+
+Every event has `type`, `seq` and `time`. `seq` counts up by one within a project's journal; transient
+events (live text) are for open screens only, carry `seq` 0 and are not journaled.
+"""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.costs import CostLimits, CostMeter
+from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import Receipt
+
+
+class LoopStatus(StrEnum):
+    """How a run of the loop ended."""
+
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    USAGE_LIMIT = "usage_limit"
+    ERROR = "error"
+    INTERRUPTED = "interrupted"
+
+
+class IterationOutcome(StrEnum):
+    """How one iteration ended."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    BLOCKED = "blocked"
+    HANDED_OFF = "handed_off"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    SKIPPED = "skipped"
+
+
+class FailureClass(StrEnum):
+    """Why the agent could not go on."""
+
+    AUTHENTICATION = "authentication"
+    BILLING = "billing"
+    USAGE_LIMIT = "usage_limit"
+    OVERLOADED = "overloaded"
+    NETWORK = "network"
+    BAD_REQUEST = "bad_request"
+    CONTEXT_FULL = "context_full"
+    BUDGET = "budget"
+    MAX_TURNS = "max_turns"
+    REFUSAL = "refusal"
+    CLI_DIED = "cli_died"
+    CLI_SILENT = "cli_silent"
+    SETUP = "setup"
+    UNKNOWN = "unknown"
+
+
+class ToolOutcome(StrEnum):
+    """How a tool call ended."""
+
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    INTERRUPTED = "interrupted"
+
+
+class EventBase(Record):
+    """What all events share."""
+
+    transient: ClassVar[bool] = False
+
+    seq: Count = 0
+    time: Timestamp | None = None
+
+
+class LoopStarted(EventBase):
+    """The loop took the project's lock and is about to work."""
+
+    type: Literal["loop_started"] = "loop_started"
+    run_id: str
+    project: str
+    phase: Phase
+    pid: int = 0
+    max_iterations: Count = 0
+    iteration: Count = 0
+    """Iterations done in earlier runs."""
+    context_capacity: Count = 0
+    smart_zone: tuple[int, int] = (40, 60)
+    limits: CostLimits = Field(default_factory=CostLimits)
+    costs: CostMeter = Field(default_factory=CostMeter)
+    breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
+    model: str = ""
+
+
+class LoopFinished(EventBase):
+    """The last event of a run; `reason` says in words why it ended."""
+
+    type: Literal["loop_finished"] = "loop_finished"
+    status: LoopStatus
+    reason: str
+    exit_code: int
+    hint: str = ""
+    iterations: Count = 0
+    tasks_complete: Count = 0
+    tasks_total: Count = 0
+    cost_usd: Money = 0.0
+    seconds: Money = 0.0
+
+
+class PhaseChanged(EventBase):
+    """Python moved the project to another phase."""
+
+    type: Literal["phase_changed"] = "phase_changed"
+    phase: Phase
+    reason: str = ""
+
+
+class PlanLoaded(EventBase):
+    """The whole plan, at the start and whenever somebody else changed it on disk."""
+
+    type: Literal["plan_loaded"] = "plan_loaded"
+    tasks: tuple[Task, ...]
+    source: Literal["start", "disk"] = "start"
+
+
+class TaskChanged(EventBase):
+    """One task as it is now; appended to the board when it is new."""
+
+    type: Literal["task_changed"] = "task_changed"
+    task: Task
+    reason: str = ""
+
+
+class IterationStarted(EventBase):
+    """Python chose a task and starts an attempt at it."""
+
+    type: Literal["iteration_started"] = "iteration_started"
+    iteration: Count
+    task_id: str
+    title: str = ""
+    why: str = ""
+    attempt: Count = 1
+    prompt_chars: Count = 0
+
+
+class IterationFinished(EventBase):
+    """An attempt ended."""
+
+    type: Literal["iteration_finished"] = "iteration_finished"
+    iteration: Count
+    task_id: str
+    outcome: IterationOutcome
+    reason: str = ""
+    cost_usd: Money = 0.0
+    tokens: Count = 0
+    context_tokens: Count = 0
+    seconds: Money = 0.0
+    handoff: bool = False
+    files_changed: tuple[str, ...] = ()
+
+
+class SessionStarted(EventBase):
+    """The CLI reported a fresh session."""
+
+    type: Literal["session_started"] = "session_started"
+    session_id: str
+    model: str = ""
+    tools: tuple[str, ...] = ()
+    cli_version: str = ""
+
+
+class TextDelta(EventBase):
+    """A piece of text as it is being written; for open screens only."""
+
+    transient: ClassVar[bool] = True
+
+    type: Literal["text_delta"] = "text_delta"
+    text: str
+    parent_id: str | None = None
+
+
+class AssistantText(EventBase):
+    """A finished block of the model's text; replaces the deltas before it."""
+
+    type: Literal["assistant_text"] = "assistant_text"
+    text: str
+    parent_id: str | None = None
+
+
+class ToolStarted(EventBase):
+    """The model called a tool; `parent_id` is the calling sub-agent's tool call."""
+
+    type: Literal["tool_started"] = "tool_started"
+    tool_id: str
+    name: str
+    input: dict[str, JsonValue] = Field(default_factory=dict)
+    parent_id: str | None = None
+
+
+class ToolRewritten(EventBase):
+    """The guard changed a command before it ran."""
+
+    type: Literal["tool_rewritten"] = "tool_rewritten"
+    tool_id: str
+    before: str
+    after: str
+    rule: str = ""
+
+
+class ToolDenied(EventBase):
+    """The guard refused a call."""
+
+    type: Literal["tool_denied"] = "tool_denied"
+    tool_id: str
+    name: str
+    rule: str
+    part: str = ""
+    reason: str = ""
+    instead: str = ""
+
+
+class ToolFinished(EventBase):
+    """A tool call ended; `output` is bounded and inert."""
+
+    type: Literal["tool_finished"] = "tool_finished"
+    tool_id: str
+    name: str = ""
+    outcome: ToolOutcome
+    seconds: Money = 0.0
+    output: str = ""
+    parent_id: str | None = None
+
+
+class UsageReported(EventBase):
+    """Context and money after a model response; sub-agents count in money, not in context."""
+
+    type: Literal["usage_reported"] = "usage_reported"
+    context_tokens: Count
+    context_capacity: Count
+    usage: TokenUsage = Field(default_factory=TokenUsage)
+    costs: CostMeter = Field(default_factory=CostMeter)
+
+
+class GateStarted(EventBase):
+    """The model claimed a task complete; Python checks."""
+
+    type: Literal["gate_started"] = "gate_started"
+    task_id: str
+    notes: str = ""
+    commands: tuple[str, ...] = ()
+
+
+class GateChecked(EventBase):
+    """One check of the gate ended."""
+
+    type: Literal["gate_checked"] = "gate_checked"
+    task_id: str
+    receipt: Receipt
+
+
+class GateFinished(EventBase):
+    """The verdict on a claim."""
+
+    type: Literal["gate_finished"] = "gate_finished"
+    task_id: str
+    passed: bool
+    receipts: tuple[Receipt, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+class LearningRecorded(EventBase):
+    """A line was appended to progress.txt."""
+
+    type: Literal["learning_recorded"] = "learning_recorded"
+    category: str
+    text: str
+
+
+class InjectionQueued(EventBase):
+    """Guidance from a person waits for the next iteration."""
+
+    type: Literal["injection_queued"] = "injection_queued"
+    id: str
+    text: str
+
+
+class InjectionConsumed(EventBase):
+    """Guidance went into this iteration's prompt."""
+
+    type: Literal["injection_consumed"] = "injection_consumed"
+    ids: tuple[str, ...]
+    iteration: Count
+
+
+class HandoffStarted(EventBase):
+    """The context is full enough; the session is being summed up."""
+
+    type: Literal["handoff_started"] = "handoff_started"
+    reason: str
+    percent: Money
+
+
+class HandoffFinished(EventBase):
+    """MEMORY.md was written for the next session."""
+
+    type: Literal["handoff_finished"] = "handoff_finished"
+    path: str
+    summarised: bool = True
+    """False when the model could not answer and Python wrote what it knew."""
+
+
+class BreakerChanged(EventBase):
+    """The circuit breaker's counters after an iteration or a reset."""
+
+    type: Literal["breaker_changed"] = "breaker_changed"
+    breaker: CircuitBreaker
+    reason: str = ""
+
+
+class LimitReached(EventBase):
+    """A limit stopped an iteration or the loop."""
+
+    type: Literal["limit_reached"] = "limit_reached"
+    kind: str
+    value: Money
+    limit: Money
+    message: str
+
+
+class ApiRetry(EventBase):
+    """The CLI is waiting to ask the model again."""
+
+    type: Literal["api_retry"] = "api_retry"
+    attempt: Count
+    max_attempts: Count
+    delay_seconds: Money
+    status: int | None = None
+    error: str = ""
+
+
+class AgentFailed(EventBase):
+    """A session ended because it could not go on."""
+
+    type: Literal["agent_failed"] = "agent_failed"
+    failure: FailureClass
+    message: str
+    hint: str = ""
+    resets_at: Timestamp | None = None
+
+
+class PauseRequested(EventBase):
+    """Somebody asked for a pause."""
+
+    type: Literal["pause_requested"] = "pause_requested"
+    now: bool = False
+
+
+class LoopPaused(EventBase):
+    """The loop waits until somebody resumes it."""
+
+    type: Literal["loop_paused"] = "loop_paused"
+
+
+class LoopResumed(EventBase):
+    """The loop goes on, or the pause asked for was withdrawn."""
+
+    type: Literal["loop_resumed"] = "loop_resumed"
+
+
+class StopRequested(EventBase):
+    """Somebody asked the loop to stop."""
+
+    type: Literal["stop_requested"] = "stop_requested"
+    now: bool = False
+
+
+class Notice(EventBase):
+    """Something a person should know: a damaged file set aside, a stale task put back."""
+
+    type: Literal["notice"] = "notice"
+    level: Literal["info", "warning", "error"] = "info"
+    text: str
+
+
+Event = Annotated[
+    LoopStarted
+    | LoopFinished
+    | PhaseChanged
+    | PlanLoaded
+    | TaskChanged
+    | IterationStarted
+    | IterationFinished
+    | SessionStarted
+    | TextDelta
+    | AssistantText
+    | ToolStarted
+    | ToolRewritten
+    | ToolDenied
+    | ToolFinished
+    | UsageReported
+    | GateStarted
+    | GateChecked
+    | GateFinished
+    | LearningRecorded
+    | InjectionQueued
+    | InjectionConsumed
+    | HandoffStarted
+    | HandoffFinished
+    | BreakerChanged
+    | LimitReached
+    | ApiRetry
+    | AgentFailed
+    | PauseRequested
+    | LoopPaused
+    | LoopResumed
+    | StopRequested
+    | Notice,
+    Field(discriminator="type"),
+]
+"""Any event, told apart by `type`."""
+
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+"""Parses and writes events as JSON."""

@@ -1,0 +1,33 @@
+"""The two base models: `Model` for what we make, `Record` for what is read from disk."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+class Model(BaseModel):
+    """A frozen value; an unknown field is a mistake of ours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Record(BaseModel):
+    """A frozen value that lives in a file; fields we do not know survive a round-trip."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+def _as_utc(value: datetime) -> datetime:
+    """Read a time without an offset as UTC, so that times can always be compared."""
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+Timestamp = Annotated[datetime, AfterValidator(_as_utc)]
+"""An instant, always aware and in UTC."""
+
+Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""US dollars; never negative, never NaN (a NaN would switch every limit off)."""
+
+Count = Annotated[int, Field(ge=0)]
+"""A whole number that cannot be negative: tokens, retries, iterations."""

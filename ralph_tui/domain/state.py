@@ -1,0 +1,88 @@
+"""The master state, `.ralph/state.json`, and the records kept beside it."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.model import Count, Money, Record, Timestamp
+
+STATE_SCHEMA_VERSION = 1
+
+
+class Phase(StrEnum):
+    """The four phases, in order."""
+
+    DISCOVERY = "discovery"
+    PLANNING = "planning"
+    BUILDING = "building"
+    VALIDATION = "validation"
+
+
+class Halt(StrEnum):
+    """How soon a pause or a stop takes effect."""
+
+    NONE = "none"
+    AFTER_ITERATION = "after_iteration"
+    NOW = "now"
+
+    def again(self) -> "Halt":
+        """The request made once more: first after the iteration, then at once."""
+        return Halt.AFTER_ITERATION if self is Halt.NONE else Halt.NOW
+
+
+class BreakerSummary(Record):
+    """The breaker as `state.json` shows it; `circuit_breaker.json` has the whole."""
+
+    state: BreakerState = BreakerState.CLOSED
+    failure_count: Count = 0
+    stagnation_count: Count = 0
+
+
+class RalphState(Record):
+    """What must survive between runs; field names are the seeds'.
+
+    `session_*` figures are of one run of the loop, the others of the project's whole life.
+    `pause` and `stop` are requests any process may write; the loop reads them.
+    """
+
+    schema_version: int = STATE_SCHEMA_VERSION
+    project_root: str = "."
+    current_phase: Phase = Phase.BUILDING
+    iteration_count: Count = 0
+    session_id: str | None = None
+    total_cost_usd: Money = 0.0
+    total_tokens_used: Count = 0
+    started_at: Timestamp | None = None
+    last_activity_at: Timestamp | None = None
+    session_cost_usd: Money = 0.0
+    session_tokens_used: Count = 0
+    tasks_completed_this_session: Count = 0
+    paused: bool = False
+    pause: Halt = Halt.NONE
+    stop: Halt = Halt.NONE
+    circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
+
+
+class SessionRecord(Record):
+    """One line of `.ralph/session_history/sessions.jsonl`: an agent session that ended."""
+
+    session_id: str
+    iteration: Count
+    tokens_used: Count = 0
+    cost_usd: Money = 0.0
+    tasks_completed: Count = 0
+    phase: Phase = Phase.BUILDING
+    handoff_reason: str = ""
+    duration_ms: Count = 0
+    task_id: str | None = None
+    ended_at: Timestamp | None = None
+
+
+class Injection(Record):
+    """One line of `.ralph/injections.json`: guidance from a person for the next iteration."""
+
+    timestamp: Timestamp
+    guidance: str
+    injected_by: str = "user"
+    id: str = ""

@@ -1,0 +1,41 @@
+"""Hostile text made inert: control characters out, length bounded (law 6)."""
+
+import re
+
+_SEQUENCES = re.compile(
+    r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # OSC: titles, clipboard, links
+    r"|[\x1b][P^_X][^\x1b\x9c]*(?:\x1b\\|\x9c|$)"  # DCS, PM, APC, SOS strings
+    r"|[\x90\x98\x9d\x9e\x9f][^\x1b\x9c\x07]*(?:\x1b\\|\x9c|\x07|$)"  # the same as C1 bytes
+    r"|\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movement
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+    r"|\x1b[ -/]*[0-~]?"  # any other escape
+)
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional overrides
+    "\u200b\u2028\u2029\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def inert(text: str) -> str:
+    """Text without escape sequences, control and bidi characters; tabs and newlines stay."""
+    text = text.replace("\r\n", "\n")
+    return _CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n"))
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Inert text on one line of at most `limit` characters."""
+    flat = " ".join(inert(text[: limit * 8]).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def tail(text: str, limit: int = 4000) -> str:
+    """The end of a long inert text, with a mark where it was cut."""
+    clean = inert(text[-limit * 2 :])
+    return clean if len(clean) <= limit else "…" + clean[-(limit - 1) :]
+
+
+def head(text: str, limit: int = 4000) -> str:
+    """The beginning of a long inert text, with a mark where it was cut."""
+    clean = inert(text[: limit * 2])
+    return clean if len(clean) <= limit and len(text) <= limit * 2 else clean[: limit - 1] + "…"

@@ -1,0 +1,45 @@
+"""Tool calls and what is decided about them."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.model import Model
+
+
+class ToolCall(Model):
+    """A tool call as the model made it."""
+
+    tool_id: str
+    name: str
+    input: dict[str, JsonValue]
+    agent_id: str | None = None
+    """Set when a sub-agent makes the call."""
+
+
+class Verdict(Model):
+    """What the guard says of a tool call; a denial names rule, part and what to do instead."""
+
+    decision: Literal["allow", "deny", "rewrite"]
+    rule: str = ""
+    part: str = ""
+    reason: str = ""
+    instead: str = ""
+    command: str | None = None
+    """For a rewrite: the command as it will run."""
+
+    @property
+    def message(self) -> str:
+        """The denial in one line, as the model and the person read it."""
+        where = f" in `{self.part}`" if self.part else ""
+        return f"{self.reason}{where}. {self.instead}".strip()
+
+
+ALLOW = Verdict(decision="allow")
+
+
+class ToolAnswer(Model):
+    """What a `ralph_*` tool answers the model."""
+
+    text: str
+    is_error: bool = False

@@ -1,0 +1,89 @@
+"""The gate's vocabulary: which criteria can be run, and the receipts of running them."""
+
+import re
+from enum import StrEnum
+from typing import Literal
+
+from ralph_tui.domain.model import Model, Money
+from ralph_tui.domain.plan import CommandCriterion, Criterion
+
+VERIFICATION_COMMANDS = {
+    "tests": "uv run pytest",
+    "typecheck": "uv run mypy .",
+    "lint": "uv run ruff check .",
+    "format_check": "uv run ruff format --check .",
+    "all": "uv run pytest && uv run mypy . && uv run ruff check .",
+}
+"""The seeds' names for common checks."""
+
+_TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
+_BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
+
+
+class ReceiptStatus(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    DENIED = "denied"
+    SKIPPED = "skipped"
+
+
+class Receipt(Model):
+    """Proof of one check: what ran, how it ended, and the end of what it printed."""
+
+    command: str
+    source: Literal["backpressure", "criterion"]
+    status: ReceiptStatus
+    exit_code: int | None = None
+    seconds: Money = 0.0
+    tail: str = ""
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """A skipped check does not fail the gate; it is shown with its reason."""
+        return self.status in (ReceiptStatus.PASSED, ReceiptStatus.SKIPPED)
+
+
+class GateResult(Model):
+    """All receipts of one run of the gate."""
+
+    task_id: str
+    receipts: tuple[Receipt, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    """Criteria in prose: kept for the model and for validation, not run."""
+
+    @property
+    def passed(self) -> bool:
+        """No check failed."""
+        return all(receipt.ok for receipt in self.receipts)
+
+    @property
+    def failures(self) -> tuple[Receipt, ...]:
+        """The checks that did not pass."""
+        return tuple(r for r in self.receipts if not r.ok)
+
+
+def runnable_command(criterion: Criterion) -> str | None:
+    """The command a criterion stands for, or None when it is prose."""
+    if isinstance(criterion, CommandCriterion):
+        return criterion.command.strip() or None
+    text = criterion.strip()
+    if text in VERIFICATION_COMMANDS:
+        return VERIFICATION_COMMANDS[text]
+    if match := _BACKTICKED.match(text):
+        return match[1].strip() or None
+    if text.startswith("$ "):
+        return text[2:].strip() or None
+    if text.startswith("uv run "):
+        return _TRAILING_PROSE.sub("", text)
+    return None
+
+
+def criterion_text(criterion: Criterion) -> str:
+    """A criterion as a person reads it."""
+    if isinstance(criterion, CommandCriterion):
+        return criterion.description or criterion.command
+    return criterion

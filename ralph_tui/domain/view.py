@@ -1,0 +1,292 @@
+"""What a person sees of the loop, folded from events: `reduce(view, event) -> view`.
+
+The view is small and bounded: the stream of tool calls is not in it; each face keeps as much of that
+as it shows.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.costs import CostLimits, CostMeter
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import Receipt
+
+KEPT_ITERATIONS = 200
+KEPT_NOTICES = 50
+
+
+class RunState(StrEnum):
+    """What the loop is doing, as one word."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    VERIFYING = "verifying"
+    HANDING_OFF = "handing off"
+    RETRYING = "retrying"
+    PAUSING = "pausing"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    COMPLETE = "complete"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+ENDED = frozenset({RunState.COMPLETE, RunState.STOPPED, RunState.FAILED})
+"""States after the last event of a run."""
+
+
+class PendingInjection(Model):
+    """Guidance that no iteration has got yet."""
+
+    id: str
+    text: str
+
+
+class LoopView(Model):
+    """The loop at a glance."""
+
+    run_state: RunState = RunState.IDLE
+    project: str = ""
+    phase: Phase = Phase.BUILDING
+    model: str = ""
+    iteration: int = 0
+    max_iterations: int = 0
+    run_iterations: int = 0
+    """Iterations started in this run."""
+    task_id: str | None = None
+    why: str = ""
+    attempt: int = 0
+    tasks: Mapping[str, Task] = Field(default_factory=dict)
+    budget: ContextBudget = Field(default_factory=ContextBudget)
+    smart_zone: tuple[int, int] = (40, 60)
+    costs: CostMeter = Field(default_factory=CostMeter)
+    limits: CostLimits = Field(default_factory=CostLimits)
+    breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
+    gate_task_id: str | None = None
+    receipts: tuple[Receipt, ...] = ()
+    gate_passed: bool | None = None
+    injections: tuple[PendingInjection, ...] = ()
+    iterations: tuple[ev.IterationFinished, ...] = ()
+    notices: tuple[ev.Notice, ...] = ()
+    denials: int = 0
+    learnings: int = 0
+    handoffs: int = 0
+    detail: str = ""
+    """One line that says more than the state word: the retry, the wait, the reason it stopped."""
+    status: ev.LoopStatus | None = None
+    exit_code: int | None = None
+    last_seq: int = 0
+
+    @property
+    def current_task(self) -> Task | None:
+        """The task being worked, or None."""
+        return self.tasks.get(self.task_id) if self.task_id else None
+
+    def count(self, status: TaskStatus) -> int:
+        """How many tasks have this status."""
+        return sum(1 for task in self.tasks.values() if task.status is status)
+
+
+def reduce(view: LoopView, event: ev.Event) -> LoopView:
+    """The view after one more event; pure, total over the event union."""
+    handler = _HANDLERS.get(type(event))
+    changes = handler(view, event) if handler else {}
+    if event.seq > view.last_seq:
+        changes["last_seq"] = event.seq
+    return view.model_copy(update=changes) if changes else view
+
+
+_Changes = dict[str, Any]
+
+
+def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
+    fresh = LoopView(tasks=view.tasks, injections=view.injections)
+    return {name: getattr(fresh, name) for name in LoopView.model_fields} | {
+        "run_state": RunState.RUNNING,
+        "project": e.project,
+        "phase": e.phase,
+        "model": e.model,
+        "iteration": e.iteration,
+        "max_iterations": e.max_iterations,
+        "budget": ContextBudget(total_capacity=e.context_capacity or 200_000),
+        "smart_zone": e.smart_zone,
+        "limits": e.limits,
+        "costs": e.costs,
+        "breaker": e.breaker,
+        "iterations": view.iterations,
+    }
+
+
+_END_STATES = {
+    ev.LoopStatus.COMPLETE: RunState.COMPLETE,
+    ev.LoopStatus.ERROR: RunState.FAILED,
+}
+
+
+def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
+    return {
+        "run_state": _END_STATES.get(e.status, RunState.STOPPED),
+        "status": e.status,
+        "exit_code": e.exit_code,
+        "detail": f"{e.reason} {e.hint}".strip(),
+        "task_id": None,
+    }
+
+
+def _plan_loaded(_: LoopView, e: ev.PlanLoaded) -> _Changes:
+    return {"tasks": {task.id: task for task in e.tasks}}
+
+
+def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:
+    return {"tasks": {**view.tasks, e.task.id: e.task}}
+
+
+def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "iteration": e.iteration,
+        "run_iterations": view.run_iterations + 1,
+        "task_id": e.task_id,
+        "why": e.why,
+        "attempt": e.attempt,
+        "budget": view.budget.using(0),
+        "costs": view.costs.next_iteration(),
+        "gate_task_id": None,
+        "receipts": (),
+        "gate_passed": None,
+        "detail": "",
+    }
+
+
+def _iteration_finished(view: LoopView, e: ev.IterationFinished) -> _Changes:
+    return {
+        "iterations": (*view.iterations, e)[-KEPT_ITERATIONS:],
+        "task_id": None,
+        "run_state": _unless_halting(view, RunState.RUNNING),
+    }
+
+
+def _usage_reported(view: LoopView, e: ev.UsageReported) -> _Changes:
+    capacity = e.context_capacity or view.budget.total_capacity
+    budget = view.budget.model_copy(
+        update={"current_usage": e.context_tokens, "total_capacity": capacity}
+    )
+    changes: _Changes = {"budget": budget, "costs": e.costs}
+    if view.run_state is RunState.RETRYING:
+        changes |= {"run_state": RunState.RUNNING, "detail": ""}
+    return changes
+
+
+def _gate_started(view: LoopView, e: ev.GateStarted) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.VERIFYING),
+        "gate_task_id": e.task_id,
+        "receipts": (),
+        "gate_passed": None,
+    }
+
+
+def _gate_checked(view: LoopView, e: ev.GateChecked) -> _Changes:
+    return {"receipts": (*view.receipts, e.receipt)}
+
+
+def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "gate_task_id": e.task_id,
+        "receipts": e.receipts,
+        "gate_passed": e.passed,
+    }
+
+
+def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
+    known = tuple(i for i in view.injections if i.id != e.id)
+    return {"injections": (*known, PendingInjection(id=e.id, text=e.text))}
+
+
+def _injection_consumed(view: LoopView, e: ev.InjectionConsumed) -> _Changes:
+    return {"injections": tuple(i for i in view.injections if i.id not in e.ids)}
+
+
+def _handoff_started(view: LoopView, e: ev.HandoffStarted) -> _Changes:
+    return {"run_state": _unless_halting(view, RunState.HANDING_OFF), "detail": e.reason}
+
+
+def _handoff_finished(view: LoopView, _: ev.HandoffFinished) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "handoffs": view.handoffs + 1,
+        "detail": "",
+    }
+
+
+def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
+    status = f" ({e.status})" if e.status else ""
+    detail = f"{e.error or 'the model did not answer'}{status}, try {e.attempt}/{e.max_attempts}"
+    return {
+        "run_state": _unless_halting(view, RunState.RETRYING),
+        "detail": f"{detail} in {e.delay_seconds:.0f} s",
+    }
+
+
+def _agent_failed(_: LoopView, e: ev.AgentFailed) -> _Changes:
+    return {"detail": f"{e.message} {e.hint}".strip()}
+
+
+def _notice(view: LoopView, e: ev.Notice) -> _Changes:
+    return {"notices": (*view.notices, e)[-KEPT_NOTICES:]}
+
+
+def _pause_requested(_: LoopView, e: ev.PauseRequested) -> _Changes:
+    detail = "pausing now" if e.now else "pauses after this iteration; press again to pause now"
+    return {"run_state": RunState.PAUSING, "detail": detail}
+
+
+def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
+    detail = "stopping now" if e.now else "stops after this iteration; ask again to stop now"
+    return {"run_state": RunState.STOPPING, "detail": detail}
+
+
+def _unless_halting(view: LoopView, state: RunState) -> RunState:
+    """A pause or stop that was asked for stays in sight while the iteration goes on."""
+    halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
+    return view.run_state if halting else state
+
+
+_HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
+    ev.LoopStarted: _loop_started,
+    ev.LoopFinished: _loop_finished,
+    ev.PhaseChanged: lambda _, e: {"phase": e.phase},
+    ev.PlanLoaded: _plan_loaded,
+    ev.TaskChanged: _task_changed,
+    ev.IterationStarted: _iteration_started,
+    ev.IterationFinished: _iteration_finished,
+    ev.SessionStarted: lambda view, e: {"model": e.model or view.model},
+    ev.ToolDenied: lambda view, _: {"denials": view.denials + 1},
+    ev.UsageReported: _usage_reported,
+    ev.GateStarted: _gate_started,
+    ev.GateChecked: _gate_checked,
+    ev.GateFinished: _gate_finished,
+    ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
+    ev.InjectionQueued: _injection_queued,
+    ev.InjectionConsumed: _injection_consumed,
+    ev.HandoffStarted: _handoff_started,
+    ev.HandoffFinished: _handoff_finished,
+    ev.BreakerChanged: lambda _, e: {"breaker": e.breaker},
+    ev.LimitReached: lambda _, e: {"detail": e.message},
+    ev.ApiRetry: _api_retry,
+    ev.AgentFailed: _agent_failed,
+    ev.PauseRequested: _pause_requested,
+    ev.LoopPaused: lambda *_: {"run_state": RunState.PAUSED, "detail": "", "task_id": None},
+    ev.LoopResumed: lambda *_: {"run_state": RunState.RUNNING, "detail": ""},
+    ev.StopRequested: _stop_requested,
+    ev.Notice: _notice,
+}
