@@ -1,0 +1,33 @@
+"""Isolation for every test: no personal settings, no terminal quirks, no animation."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from pytest_textual_snapshot import SVGImageExtension
+
+_serialize = SVGImageExtension.serialize
+
+# syrupy 5 renamed the attribute, and ids like terminal-123- change with every run (CRAFT.md section 5).
+SVGImageExtension.file_extension = "svg"
+SVGImageExtension.serialize = lambda self, data, **kw: re.sub(
+    r"\bterminal-\d+-", "terminal-", _serialize(self, data, **kw)
+)
+
+_PERSONAL = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "PYTEST_ADDOPTS")
+_PREFIXES = ("TEXTUAL", "RALPH_", "ANTHROPIC_", "CLAUDE", "GIT_")
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, UTC, and none of the developer's own environment."""
+    for name in list(os.environ):
+        if name in _PERSONAL or name.startswith(_PREFIXES):
+            monkeypatch.delenv(name)
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    return home
