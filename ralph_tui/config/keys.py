@@ -1,0 +1,67 @@
+"""The dotted names of all settings, and the nearest one to a name that is not among them."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import cache
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from ralph_tui.config.settings import Settings
+
+COST_DESCRIPTIONS = {
+    "safety.cost_limits.per_iteration": "US dollars one iteration may cost.",
+    "safety.cost_limits.per_session": "US dollars one run of the loop may cost.",
+    "safety.cost_limits.total": "US dollars the project may cost, all runs together.",
+}
+"""The limits are the domain's model, which knows nothing of documentation."""
+
+
+def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _leaves(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field
+
+
+@cache
+def known_keys() -> dict[str, FieldInfo]:
+    """Every setting by its dotted name, in the order of the documentation."""
+    return dict(_leaves(Settings))
+
+
+@cache
+def sections() -> frozenset[str]:
+    """Dotted names that hold settings instead of being one; the empty name is the whole."""
+    parts = (key.split(".")[:-1] for key in known_keys())
+    return frozenset(".".join(path[:depth]) for path in parts for depth in range(len(path) + 1))
+
+
+def children(section: str) -> tuple[str, ...]:
+    """The names directly inside a section."""
+    prefix = f"{section}." if section else ""
+    inside = (key.removeprefix(prefix) for key in known_keys() if key.startswith(prefix))
+    return tuple(dict.fromkeys(name.split(".")[0] for name in inside))
+
+
+def description(key: str) -> str:
+    """What a setting is for, in one sentence."""
+    return known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
+
+
+def nearest(key: str) -> str | None:
+    """The setting or section somebody who wrote `key` most likely meant.
+
+    A slip within the right section comes first, then the right name in the wrong section, then
+    whatever looks most alike.
+    """
+    section, _, name = key.rpartition(".")
+    if section in sections() and (found := get_close_matches(name, children(section), 1, 0.7)):
+        return f"{section}.{found[0]}" if section else found[0]
+    by_name = {known.rpartition(".")[2]: known for known in known_keys()}
+    if found := get_close_matches(name, by_name, 1, 0.75):
+        return by_name[found[0]]
+    everything = [*known_keys(), *sorted(sections() - {""})]
+    return next(iter(get_close_matches(key, everything, 1, 0.6)), None)

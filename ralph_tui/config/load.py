@@ -1,0 +1,172 @@
+"""Settings in layers: defaults < user file < project file < RALPH_* < command line."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from ralph_tui.config.environment import environment_entries
+from ralph_tui.config.keys import description, known_keys
+from ralph_tui.config.settings import Settings
+from ralph_tui.config.yamlfile import Entry, read_entries, unknown_setting
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.text import one_line
+
+COMMAND_LINE = "command line"
+DEFAULT = "default"
+
+_NOTHING: Mapping[str, object] = {}
+
+
+def config_paths(root: Path, home: Path | None = None) -> tuple[Path, ...]:
+    """The settings files of a project, the weaker first; they need not exist."""
+    user = home if home is not None else _home()
+    places = [user] if user is not None else []
+    return tuple(place / ".ralph" / "config.yaml" for place in (*places, root))
+
+
+def load_settings(
+    root: Path,
+    *,
+    overrides: Mapping[str, object] = _NOTHING,
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> Settings:
+    """The settings of the project at `root`.
+
+    Args:
+        root: The project directory.
+        overrides: Command line values by dotted key; None counts as not given.
+        environ: Instead of the process's environment.
+        home: Instead of the person's home directory.
+
+    Raises:
+        ConfigError: An unknown setting or a bad value; says where and what was probably meant.
+    """
+    chosen = _chosen(root, overrides, environ, home)
+    try:
+        return Settings.model_validate(_nested(chosen))
+    except ValidationError as error:
+        raise _bad_value(error.errors(include_url=False)[0], chosen) from error
+
+
+def provenance(
+    root: Path,
+    *,
+    overrides: Mapping[str, object] = _NOTHING,
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> Mapping[str, str]:
+    """Where each value comes from: `default`, `/path/config.yaml:12`, a variable, `command line`."""
+    chosen = _chosen(root, overrides, environ, home)
+    return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME and no such user: then there is no user file either
+        return None
+
+
+def _chosen(
+    root: Path,
+    overrides: Mapping[str, object],
+    environ: Mapping[str, str] | None,
+    home: Path | None,
+) -> dict[str, Entry]:
+    """The strongest entry for each key."""
+    chosen: dict[str, Entry] = {}
+    for path in dict.fromkeys(config_paths(root, home)):
+        chosen |= {entry.key: entry for entry in read_entries(path)}
+    for entry in environment_entries(os.environ if environ is None else environ):
+        chosen[entry.key] = entry
+    for entry in _override_entries(overrides):
+        chosen[entry.key] = entry
+    return chosen
+
+
+def _override_entries(overrides: Mapping[str, object]) -> Iterator[Entry]:
+    for key, value in overrides.items():
+        if key not in known_keys():
+            raise unknown_setting(key, COMMAND_LINE)
+        if value is not None:
+            yield Entry(key, value, COMMAND_LINE)
+
+
+def _nested(chosen: Mapping[str, Entry]) -> dict[str, object]:
+    tree: dict[str, object] = {}
+    for entry in chosen.values():
+        *path, name = entry.key.split(".")
+        level = tree
+        for part in path:
+            inner = level.setdefault(part, {})
+            assert isinstance(inner, dict)
+            level = inner
+        level[name] = entry.value
+    return tree
+
+
+def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError:
+    """One sentence for the first thing pydantic found wrong."""
+    parts = [str(part) for part in detail["loc"]]
+    key = next((k for k in _prefixes(parts) if k in chosen), None)
+    if key is None:
+        return _bad_combination(".".join(parts), detail, chosen)
+    entry = chosen[key]
+    given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
+    return ConfigError(
+        f"{entry.where}: {key} {_plain_words(detail)}{given}.",
+        f"{description(key)} The default is {_shown(_default(key))}.",
+    )
+
+
+def _prefixes(parts: list[str]) -> Iterator[str]:
+    for length in range(len(parts), 0, -1):
+        yield ".".join(parts[:length])
+
+
+def _bad_combination(
+    section: str, detail: ErrorDetails, chosen: Mapping[str, Entry]
+) -> ConfigError:
+    """Values that are right one by one but not together."""
+    places = [e.where for k, e in chosen.items() if k.startswith(f"{section}.")]
+    return ConfigError(
+        f"{' and '.join(dict.fromkeys(places))}: in {section}, {_plain_words(detail)}.",
+        "`ralph config show` prints every value and where it comes from.",
+    )
+
+
+_WORDS = {
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be one value",
+    "string_too_short": "must not be empty",
+    "tuple_type": "must be a list",
+}
+
+
+def _plain_words(detail: ErrorDetails) -> str:
+    if words := _WORDS.get(detail["type"]):
+        return words
+    return detail["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+
+
+def _default(key: str) -> object:
+    return known_keys()[key].get_default(call_default_factory=True)
+
+
+def _shown(value: object) -> str:
+    """A value as it would stand in the file."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{one_line(value, 60)!r}" if isinstance(value, str) else one_line(str(value), 60)

@@ -1,0 +1,229 @@
+"""The settings of a project: names, types, ranges and defaults, each in one place.
+
+The descriptions are what `ralph init` writes into the template and what the README's table shows.
+"""
+
+from pathlib import PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from ralph_tui.domain.costs import CostLimits
+from ralph_tui.domain.model import Count, Model
+
+INTERRUPT_PERCENT = 80
+"""The turn is interrupted here whatever the settings say; both thresholds stay below it."""
+
+READ_ONLY_GIT = frozenset(
+    {
+        "blame",
+        "cat-file",
+        "cherry",
+        "describe",
+        "diff",
+        "diff-index",
+        "diff-tree",
+        "for-each-ref",
+        "grep",
+        "log",
+        "ls-files",
+        "ls-tree",
+        "merge-base",
+        "name-rev",
+        "range-diff",
+        "rev-list",
+        "rev-parse",
+        "shortlog",
+        "show",
+        "show-ref",
+        "status",
+        "whatchanged",
+    }
+)
+"""Git subcommands that can never write; nothing else may be put into `git.allowed_operations`."""
+
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Percent = Annotated[int, Field(ge=1, lt=INTERRUPT_PERCENT)]
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _inside_project(value: str) -> str:
+    path = PurePosixPath(value)
+    if not value or path.is_absolute() or ".." in path.parts:
+        msg = "must be a relative path inside the project"
+        raise ValueError(msg)
+    return value
+
+
+def _read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in READ_ONLY_GIT:
+            known = ", ".join(sorted(READ_ONLY_GIT))
+            msg = f"may hold only git commands that never write ({known}), not {name!r}"
+            raise ValueError(msg)
+    return names
+
+
+def _git_stays_read_only(value: bool) -> bool:  # noqa: FBT001  (pydantic calls it with the value)
+    if not value:
+        msg = "cannot be switched off: an agent never writes to git; commit its work yourself"
+        raise ValueError(msg)
+    return value
+
+
+class ProjectSettings(Model):
+    """What the project is called and where it is."""
+
+    name: str = Field("", description="Shown in the header; empty: the directory's name.")
+    root: Annotated[str, AfterValidator(_inside_project)] = Field(
+        ".", description="The directory the agent works in, relative to the project."
+    )
+    python_version: str = Field("", description="Told to the model; empty: uv decides.")
+
+
+class BuildSettings(Model):
+    """The build tool; `ralph test`, `ralph lint` and `ralph typecheck` run these commands."""
+
+    tool: Literal["uv"] = Field("uv", description="Only uv is supported.")
+    test_command: Text = Field("uv run pytest", description="What `ralph test` runs.")
+    lint_command: Text = Field("uv run ruff check .", description="What `ralph lint` runs.")
+    typecheck_command: Text = Field("uv run mypy .", description="What `ralph typecheck` runs.")
+
+
+class DiscoverySettings(Model):
+    """The discovery phase."""
+
+    human_in_loop: bool = Field(default=True, description="Ask the person during discovery.")
+    max_questions: Positive = Field(10, description="Most questions in one discovery.")
+
+
+class PlanningSettings(Model):
+    """The planning phase."""
+
+    task_size_tokens: Positive = Field(30_000, description="Target size of one task in tokens.")
+    dependency_analysis: bool = Field(
+        default=True, description="Have the planner state the dependencies between tasks."
+    )
+
+
+class BuildingSettings(Model):
+    """The building phase."""
+
+    max_iterations: Positive = Field(100, description="Most iterations in one run.")
+    backpressure: tuple[Text, ...] = Field(
+        ("uv run pytest", "uv run mypy .", "uv run ruff check ."),
+        description="Commands the gate runs before it believes that a task is complete.",
+    )
+    gate_timeout_seconds: Seconds = Field(600, description="Longest one gate command may take.")
+    iteration_timeout_seconds: Seconds = Field(900, description="Longest one iteration may take.")
+
+
+class ValidationSettings(Model):
+    """The validation phase."""
+
+    require_human_approval: bool = Field(default=True, description="Ask before calling it done.")
+    max_rounds: Positive = Field(2, description="Most rounds of validation and repair.")
+
+
+class PhasesSettings(Model):
+    """The four phases."""
+
+    discovery: DiscoverySettings = DiscoverySettings()
+    planning: PlanningSettings = PlanningSettings()
+    building: BuildingSettings = BuildingSettings()
+    validation: ValidationSettings = ValidationSettings()
+
+
+class ContextSettings(Model):
+    """How full the context window may get."""
+
+    budget_percent: Percent = Field(
+        60, description="From here on no further work starts in a session: it hands off."
+    )
+    handoff_threshold_percent: Percent = Field(
+        75, description="From here on a working model is asked to wrap up; at 80 it is interrupted."
+    )
+    capacity_tokens: Annotated[int, Field(ge=1_000)] | Literal["auto"] = Field(
+        200_000, description="Size of the window in tokens, or auto: what the CLI reports."
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.budget_percent >= self.handoff_threshold_percent:
+            msg = (
+                f"budget_percent ({self.budget_percent}) must be below "
+                f"handoff_threshold_percent ({self.handoff_threshold_percent})"
+            )
+            raise ValueError(msg)
+        return self
+
+
+class SafetySettings(Model):
+    """What an agent may not do, and what it may spend."""
+
+    sandbox_enabled: bool = Field(
+        default=True, description="Use the operating system's sandbox where there is one."
+    )
+    blocked_commands: tuple[Text, ...] = Field(
+        ("rm -rf", "docker rm", "pip install", "python -m venv"),
+        description="Commands an agent may never run, beside the guard's own rules.",
+    )
+    cost_limits: CostLimits = CostLimits()
+
+
+class BreakerSettings(Model):
+    """When the circuit breaker stops the loop; 0 switches a counter off."""
+
+    max_consecutive_failures: Count = Field(3, description="Failed iterations in a row.")
+    max_stagnation_iterations: Count = Field(5, description="Iterations without a finished task.")
+
+
+class GitSettings(Model):
+    """What an agent may ask git."""
+
+    read_only: Annotated[bool, AfterValidator(_git_stays_read_only)] = Field(
+        default=True, description="Always true: an agent never writes to git."
+    )
+    allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
+        ("status", "log", "diff"), description="Git commands an agent may run."
+    )
+
+
+class ModelSettings(Model):
+    """Which models work."""
+
+    primary: Text = Field("sonnet", description="Model for building and validation.")
+    planning: Text = Field("opus", description="Model for discovery and planning.")
+
+
+class AgentSettings(Model):
+    """How the Claude Code CLI is driven."""
+
+    setting_sources: tuple[Literal["user", "project", "local"], ...] = Field(
+        (), description="Claude settings files to load; they can run hooks, so none by default."
+    )
+    include_claude_md: bool = Field(
+        default=True, description="Put the project's CLAUDE.md into the prompt."
+    )
+    max_api_retries: Count = Field(10, description="Times the CLI asks an overloaded API again.")
+    api_timeout_seconds: Seconds = Field(600, description="Longest wait for one API answer.")
+    idle_timeout_seconds: Seconds = Field(300, description="Longest silence of the CLI.")
+    max_turns: Positive = Field(200, description="Most model responses in one iteration.")
+    standby_session: bool = Field(
+        default=True, description="Connect the next session while the gate runs."
+    )
+
+
+class Settings(Model):
+    """Every setting of a project."""
+
+    project: ProjectSettings = ProjectSettings()
+    build: BuildSettings = BuildSettings()
+    phases: PhasesSettings = PhasesSettings()
+    context: ContextSettings = ContextSettings()
+    safety: SafetySettings = SafetySettings()
+    circuit_breaker: BreakerSettings = BreakerSettings()
+    git: GitSettings = GitSettings()
+    models: ModelSettings = ModelSettings()
+    agent: AgentSettings = AgentSettings()
