@@ -72,22 +72,28 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
 
 def _read(path: Path) -> str | None:
     try:
-        # A FIFO in the place of the file must not hang us.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        data = _bytes(path)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             return None
         raise _unreadable(path, error.strerror or str(error)) from error
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise _unreadable(path, "it is not a regular file")
-        data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise _unreadable(path, f"it is larger than {MAX_BYTES:,} bytes")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _unreadable(path, f"it is not UTF-8 (at byte {error.start})") from error
+
+
+def _bytes(path: Path) -> bytes:
+    # A FIFO in the place of the file must not hang us, so the kind is asked after opening.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _unreadable(path, "it is not a regular file")
+        return os.read(descriptor, MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
 
 
 def _unreadable(path: Path, why: str) -> ConfigError:

@@ -1,0 +1,307 @@
+"""Layers, sources, and what a person is told about a bad setting."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.config.document import markdown_table, template
+from ralph_tui.config.environment import VARIABLES
+from ralph_tui.config.keys import description, known_keys
+from ralph_tui.config.load import config_paths, load_settings, provenance
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.errors import ConfigError
+
+SEEDS = Path(__file__).with_name("seeds_config.yaml")
+ITERATIONS = "phases.building.max_iterations"
+
+
+def write(place: Path, text: str) -> Path:
+    path = place / ".ralph" / "config.yaml"
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def complaint(root: Path, text: str, **kwargs: object) -> ConfigError:
+    write(root, text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(root, environ={}, home=root / "nobody")
+    return caught.value
+
+
+def iterations(n: int) -> str:
+    return f"phases:\n  building:\n    max_iterations: {n}\n"
+
+
+def test_without_any_file_the_defaults_hold(tmp_path: Path) -> None:
+    assert load_settings(tmp_path, environ={}, home=tmp_path / "nobody") == Settings()
+
+
+def test_each_layer_overrides_the_one_before(tmp_path: Path) -> None:
+    home, root = tmp_path / "home", tmp_path / "project"
+    seen = []
+    environ: dict[str, str] = {}
+    overrides: dict[str, object] = {}
+
+    def look() -> None:
+        settings = load_settings(root, overrides=overrides, environ=environ, home=home)
+        source = provenance(root, overrides=overrides, environ=environ, home=home)[ITERATIONS]
+        seen.append((settings.phases.building.max_iterations, source))
+
+    look()
+    user = write(home, iterations(1))
+    look()
+    project = write(root, "# a comment\n" + iterations(2))
+    look()
+    environ["RALPH_MAX_ITERATIONS"] = "3"
+    look()
+    overrides[ITERATIONS] = 4
+    look()
+    assert seen == [
+        (100, "default"),
+        (1, f"{user}:3"),
+        (2, f"{project}:4"),
+        (3, "RALPH_MAX_ITERATIONS"),
+        (4, "command line"),
+    ]
+
+
+def test_layers_merge_key_by_key(tmp_path: Path) -> None:
+    home, root = tmp_path / "home", tmp_path / "project"
+    write(home, "models: {primary: haiku}\ncontext: {budget_percent: 50}\n")
+    write(root, "models:\n  planning: sonnet\n")
+    settings = load_settings(root, environ={}, home=home)
+    assert (settings.models.primary, settings.models.planning) == ("haiku", "sonnet")
+    assert settings.context.budget_percent == 50
+
+
+def test_a_project_in_the_home_directory_is_read_once(tmp_path: Path) -> None:
+    path = write(tmp_path, iterations(7))
+    assert provenance(tmp_path, environ={}, home=tmp_path)[ITERATIONS] == f"{path}:3"
+
+
+def test_the_home_directory_and_the_environment_are_the_persons_own(
+    tmp_path: Path, isolated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(isolated, "models: {primary: haiku}\n")
+    monkeypatch.setenv("RALPH_PLANNING_MODEL", "sonnet")
+    settings = load_settings(tmp_path)
+    assert (settings.models.primary, settings.models.planning) == ("haiku", "sonnet")
+    assert config_paths(tmp_path)[0] == isolated / ".ralph" / "config.yaml"
+
+
+def test_the_seeds_example_is_the_default_with_a_name(tmp_path: Path) -> None:
+    write(tmp_path, SEEDS.read_text(encoding="utf-8"))
+    settings = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+    assert settings.project.name == "my-awesome-app"
+    assert settings.project.python_version == "3.14"
+    assert settings.model_copy(update={"project": Settings().project}) == Settings()
+
+
+def test_every_key_of_the_seeds_example_is_known() -> None:
+    def leaves(tree: dict[str, object], prefix: str = "") -> list[str]:
+        found: list[str] = []
+        for name, value in tree.items():
+            inner = isinstance(value, dict)
+            found += leaves(value, f"{prefix}{name}.") if inner else [prefix + name]  # type: ignore[arg-type]  # narrowed by inner
+        return found
+
+    assert set(leaves(yaml.safe_load(SEEDS.read_text(encoding="utf-8")))) <= set(known_keys())
+
+
+@pytest.mark.parametrize("variable", VARIABLES)
+def test_every_variable_reaches_its_setting(variable: str, tmp_path: Path) -> None:
+    value = "haiku" if "MODEL" in variable else "70" if "HANDOFF" in variable else "7"
+    value = "5000" if "CAPACITY" in variable else value
+    settings = load_settings(tmp_path, environ={variable: value}, home=tmp_path)
+    found: object = settings
+    for part in VARIABLES[variable].split("."):
+        found = getattr(found, part)
+    assert str(found).removesuffix(".0") == value
+
+
+def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
+    assert load_settings(tmp_path, environ={"RALPH_MAX_COST_USD": " "}, home=tmp_path) == Settings()
+
+
+def test_other_programs_variables_are_left_alone(tmp_path: Path) -> None:
+    environ = {"RALPH_TASK": "x", "RALPH_WORKDIR": "/tmp"}
+    assert load_settings(tmp_path, environ=environ, home=tmp_path) == Settings()
+
+
+def test_a_slip_in_a_variable_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path, environ={"RALPH_MAX_ITERATION": "5"}, home=tmp_path)
+    assert "RALPH_MAX_ITERATION is not a setting" in caught.value.message
+    assert "RALPH_MAX_ITERATIONS?" in caught.value.hint
+
+
+def test_a_plain_version_keeps_its_zero(tmp_path: Path) -> None:
+    write(tmp_path, "project:\n  python_version: 3.10\n")
+    settings = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+    assert settings.project.python_version == "3.10"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said", "hint"),
+    [
+        ("phases:\n  bulding:\n    x: 1\n", 2, "phases.bulding", "'phases.building'"),
+        ("\nmax_iteration: 3\n", 2, "'max_iteration'", "'phases.building.max_iterations'"),
+        ("context:\n  budget_percnt: 3\n", 2, "budget_percnt", "'context.budget_percent'"),
+        ("zzz: 1\n", 1, "unknown setting 'zzz'", "project, build"),
+        ("5: 1\n", 1, "unknown setting '5'", "project, build"),
+        ("? [a]\n: 1\n", 1, "unknown setting", "project, build"),
+        ("context:\n  budget_percent: abc\n", 2, "whole number, not 'abc'", "default is 60"),
+        ("context:\n  budget_percent: 77\n", 2, "must be below handoff", "config show"),
+        ("context:\n  handoff_threshold_percent: 80\n", 2, "less than 80", "default is 75"),
+        ("context:\n  capacity_tokens: atuo\n", 2, "capacity_tokens", "auto"),
+        ("safety:\n  cost_limits:\n    total: .nan\n", 3, "a number, not '.nan'", "200"),
+        ("safety:\n  cost_limits:\n    total: NaN\n", 3, "a finite number", "200"),
+        ("safety:\n  cost_limits:\n    total: 1e999\n", 3, "a finite number", "200"),
+        ("safety:\n  cost_limits:\n    total: -1\n", 3, "not '-1'", "200"),
+        ("safety:\n  cost_limits: 5\n", 2, "must hold settings", "per_iteration"),
+        ("git:\n  read_only: no\n", 2, "cannot be switched off", "Always true"),
+        ("git:\n  allowed_operations: [log, push]\n", 2, "never write", "status"),
+        ("build:\n  tool: poetry\n", 2, "must be 'uv', not 'poetry'", "Only uv"),
+        ("project:\n  root: ../other\n", 2, "inside the project", "relative"),
+        ("phases:\n  building:\n    backpressure: x\n", 3, "must be a list", "gate runs"),
+        ("agent:\n  setting_sources: [usr]\n", 2, "not 'usr'", "hooks"),
+        ("agent:\n  standby_session: 2\n", 2, "true or false, not '2'", "default is true"),
+        ("project:\n  name: [[1]]\n", 2, "one value or a list", "config show"),
+        ("- 1\n", 1, "must hold settings", "project"),
+        ("context:\n  budget_percent: 5\n  budget_percent: 6\n", 3, "set twice", "Remove"),
+        ("a: [1\n", 2, "not valid YAML", "Correct"),
+        ("a: 1\n---\nb: 2\n", 2, "not valid YAML", "Correct"),
+    ],
+)
+def test_a_bad_file_is_explained_with_its_line(
+    tmp_path: Path, text: str, line: int, said: str, hint: str
+) -> None:
+    error = complaint(tmp_path, text)
+    assert error.message.startswith(f"{tmp_path / '.ralph' / 'config.yaml'}:{line}: ")
+    assert said in error.message
+    assert hint in error.hint
+    assert "\n" not in str(error)
+
+
+def test_hostile_names_are_shown_inert(tmp_path: Path) -> None:
+    error = complaint(tmp_path, '"\\e]0;owned\\a[/]": 1\n')
+    assert "\x1b" not in str(error)
+
+
+def test_deep_nesting_is_a_bounded_error(tmp_path: Path) -> None:
+    assert "nested too deeply" in complaint(tmp_path, "[" * 5000).message
+
+
+def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "")
+    path.write_bytes(b"project:\n  name: \xff\n")
+    with pytest.raises(ConfigError, match="not UTF-8 \\(at byte 17\\)"):
+        load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+
+
+def test_a_byte_order_mark_and_crlf_are_nothing_special(tmp_path: Path) -> None:
+    path = write(tmp_path, "")
+    path.write_bytes(b"\xef\xbb\xbfproject:\r\n  name: x\r\n")
+    assert load_settings(tmp_path, environ={}, home=tmp_path / "n").project.name == "x"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+def test_a_fifo_does_not_hang(tmp_path: Path) -> None:
+    path = write(tmp_path, "")
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+
+
+def test_a_directory_is_not_a_settings_file(tmp_path: Path) -> None:
+    (tmp_path / ".ralph" / "config.yaml").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+
+
+def test_a_huge_file_is_refused(tmp_path: Path) -> None:
+    assert "larger than" in complaint(tmp_path, "#" * 1_000_001).message
+
+
+def test_an_unknown_override_is_our_own_or_a_persons_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="command line: unknown setting"):
+        load_settings(tmp_path, overrides={"models.primry": "x"}, environ={}, home=tmp_path)
+
+
+def test_an_override_that_is_none_was_not_given(tmp_path: Path) -> None:
+    settings = load_settings(
+        tmp_path, overrides={"models.primary": None}, environ={}, home=tmp_path
+    )
+    assert settings == Settings()
+
+
+@given(budget=st.integers(-10, 110), handoff=st.integers(-10, 110))
+def test_thresholds_load_exactly_when_they_are_in_order(budget: int, handoff: int) -> None:
+    overrides = {
+        "context.budget_percent": budget,
+        "context.handoff_threshold_percent": handoff,
+    }
+    nowhere = Path("/nonexistent")
+    if 0 < budget < handoff < 80:
+        found = load_settings(nowhere, overrides=overrides, environ={}, home=nowhere).context
+        assert (found.budget_percent, found.handoff_threshold_percent) == (budget, handoff)
+    else:
+        with pytest.raises(ConfigError, match=r"^command line: "):
+            load_settings(nowhere, overrides=overrides, environ={}, home=nowhere)
+
+
+@given(st.floats())
+def test_a_cost_limit_is_finite_and_not_negative(usd: float) -> None:
+    nowhere = Path("/nonexistent")
+    environ = {"RALPH_MAX_COST_USD": repr(usd)}
+    if 0 <= usd < float("inf"):
+        found = load_settings(nowhere, environ=environ, home=nowhere)
+        assert found.safety.cost_limits.total == usd
+    else:
+        with pytest.raises(ConfigError, match=r"^RALPH_MAX_COST_USD: safety\.cost_limits\.total"):
+            load_settings(nowhere, environ=environ, home=nowhere)
+
+
+@given(st.text())
+def test_any_text_in_the_file_loads_or_is_explained(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    root = tmp_path_factory.mktemp("any")
+    (root / ".ralph").mkdir()
+    (root / ".ralph" / "config.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        load_settings(root, environ={}, home=root / "nobody")
+    except ConfigError as error:
+        assert error.hint  # noqa: PT017  (both ways out are right)
+
+
+def test_the_template_changes_nothing_until_it_is_edited(tmp_path: Path) -> None:
+    write(tmp_path, template())
+    assert load_settings(tmp_path, environ={}, home=tmp_path / "nobody") == Settings()
+
+
+def test_the_template_with_every_line_switched_on_is_the_defaults(tmp_path: Path) -> None:
+    live = [
+        line.removeprefix("# ")
+        for line in template().splitlines()
+        if re.match(r"# +[a-z_]+:( |$)", line)
+    ]
+    write(tmp_path, "\n".join(live))
+    assert load_settings(tmp_path, environ={}, home=tmp_path / "nobody") == Settings()
+    assert len(live) > len(known_keys())
+
+
+def test_every_setting_is_described() -> None:
+    assert all(description(key).endswith(".") for key in known_keys())
+
+
+def test_the_readme_table_is_fresh() -> None:
+    readme = Path(__file__).parents[2] / "README.md"
+    assert markdown_table() in readme.read_text(encoding="utf-8")
