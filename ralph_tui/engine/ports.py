@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.events import Event, FailureClass
@@ -16,22 +16,6 @@ EventSink = Callable[[Event], None]
 """Takes an event at once; must not block."""
 
 
-class SessionSpec(Model):
-    """What is fixed when a session connects; equal specs can share a standby session.
-
-    `system_prompt` and the phase decide the cached prefix of every request, so they hold nothing
-    that varies between iterations.
-    """
-
-    phase: Phase
-    cwd: Path
-    system_prompt: str
-    model: str | None = None
-    max_budget_usd: Money | None = None
-    """A safety net inside the CLI; the loop's own meter is exact."""
-    max_turns: Count | None = None
-
-
 class ToolSpec(Model):
     """A `ralph_*` tool as the model sees it: JSON schema in, text out."""
 
@@ -39,6 +23,31 @@ class ToolSpec(Model):
     description: str
     input_schema: dict[str, JsonValue]
     read_only: bool = False
+
+
+class SessionSpec(Model):
+    """What is fixed when a session connects; equal specs can share a standby session.
+
+    `system_prompt`, `tools` and `ralph_tools` decide the cached prefix of every request, so they hold
+    nothing that varies between iterations.
+    """
+
+    phase: Phase
+    cwd: Path
+    system_prompt: str
+    tools: tuple[str, ...]
+    """Built-in tools the model has; a hard limit, checked against what the CLI reports."""
+    ralph_tools: tuple[ToolSpec, ...] = ()
+    model: str | None = None
+    max_budget_usd: Money | None = None
+    """A safety net inside the CLI; the loop's own meter is exact."""
+    max_turns: Count | None = None
+    setting_sources: tuple[str, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Added to the CLI's environment and so to its tools'."""
+    max_api_retries: Count = 10
+    api_timeout_seconds: Count = 600
+    idle_timeout_seconds: Count = 300
 
 
 class Failure(Model):
@@ -51,17 +60,19 @@ class Failure(Model):
 
 
 class TurnUsage(Model):
-    """Usage after one model response of the main thread; money is what was spent since the last.
+    """Context and money after one model response.
 
-    `cost_delta_usd` is estimated from list prices while a turn runs and corrected by the CLI's own
-    figure at its end, so the sum over a session is exact and every item is zero or more.
+    `session_cost_usd` is what this session cost so far: estimated from list prices while a turn
+    runs, the CLI's own figure at its end. It never falls below an exact figure reported before.
     """
 
     usage: TokenUsage
-    cost_delta_usd: Money = 0.0
-    model: str = ""
-    tokens_delta: Count = 0
-    """Tokens newly processed: uncached input and output; for the token totals."""
+    """Of the last response of the main thread; sub-agents have windows of their own."""
+    session_cost_usd: Money = 0.0
+    session_tokens: Count = 0
+    """Tokens processed by this session so far, cached reads left out."""
+    context_window: Count = 0
+    """The model's own window in tokens; 0 until the CLI reported it."""
 
 
 class TurnEnded(Model):
@@ -78,12 +89,17 @@ AgentItem = Event | TurnUsage | TurnEnded
 """What a turn yields: events for the faces, usage for the meter, and one `TurnEnded` at the end."""
 
 
+class AfterTool(Model):
+    """What the engine adds after a tool ran."""
+
+    note: str = ""
+    """Told to the model with the result; the wrap-up request, for one."""
+    end_turn: bool = False
+    """End the turn here: the claim was accepted and more talk would only cost."""
+
+
 class Overseer(Protocol):
     """What the engine answers while the agent works. Every method must return quickly or await."""
-
-    def tool_specs(self) -> tuple[ToolSpec, ...]:
-        """The `ralph_*` tools; the same list in every iteration of a phase."""
-        ...
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """Whether a tool call may run; anything raised here is a denial."""
@@ -93,8 +109,8 @@ class Overseer(Protocol):
         """Answer a `ralph_*` tool call."""
         ...
 
-    async def after_tool(self, call: ToolCall) -> str | None:
-        """A note for the model after a tool ran (the wrap-up request), or None."""
+    async def after_tool(self, call: ToolCall) -> AfterTool:
+        """What to add after a tool ran."""
         ...
 
     async def on_stop(self, last_message: str) -> str | None:

@@ -1,0 +1,97 @@
+"""What an unsuccessful result means (SDK-FACTS section 7): one class, one sentence, one thing to do."""
+
+import re
+from datetime import UTC, datetime
+
+from ralph_tui.domain.events import FailureClass
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.text import one_line
+from ralph_tui.engine.ports import Failure
+
+
+class ResultFacts(Model):
+    """The fields of a result that tell success from failure; neither subtype nor is_error does alone."""
+
+    subtype: str = ""
+    is_error: bool = False
+    text: str = ""
+    api_status: int | None = None
+    terminal_reason: str = ""
+    assistant_error: str = ""
+    rejected_until: int | None = None
+    """Epoch seconds from a rate-limit event with status "rejected"."""
+
+
+_HINTS = {
+    FailureClass.AUTHENTICATION: "Set ANTHROPIC_API_KEY, or run `claude` once and log in.",
+    FailureClass.BILLING: "Add credit or raise the spend limit of the account, then run again.",
+    FailureClass.USAGE_LIMIT: "Run again when the limit has reset.",
+    FailureClass.OVERLOADED: "The service is busy; run again in a few minutes.",
+    FailureClass.NETWORK: "Check the connection, then run again; no task was marked failed.",
+    FailureClass.BAD_REQUEST: "See .ralph/logs/cli.log; a wrong model name is the usual cause.",
+    FailureClass.CLI_DIED: "See .ralph/logs/cli.log.",
+    FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
+}
+
+_USAGE_WORDS = re.compile(r"hit your .*limit|usage limit|limit .*resets", re.IGNORECASE)
+_BY_ERROR = {
+    "authentication_failed": FailureClass.AUTHENTICATION,
+    "billing_error": FailureClass.BILLING,
+    "rate_limit": FailureClass.USAGE_LIMIT,
+    "model_not_found": FailureClass.BAD_REQUEST,
+    "invalid_request": FailureClass.BAD_REQUEST,
+    "image_error": FailureClass.BAD_REQUEST,
+}
+_BY_REASON = {
+    "prompt_too_long": FailureClass.CONTEXT_FULL,
+    "blocking_limit": FailureClass.CONTEXT_FULL,
+}
+_BY_SUBTYPE = {
+    "error_max_turns": FailureClass.MAX_TURNS,
+    "error_max_budget_usd": FailureClass.BUDGET,
+}
+
+
+def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = None) -> Failure:
+    """A failure with the hint that belongs to its class."""
+    return Failure(
+        kind=kind,
+        message=one_line(message, 300),
+        hint=_HINTS.get(kind, ""),
+        resets_at=resets_at,
+    )
+
+
+def classify(facts: ResultFacts) -> Failure | None:
+    """The failure a result stands for, or None when the turn ended normally."""
+    if facts.subtype in _BY_SUBTYPE:
+        return failure(_BY_SUBTYPE[facts.subtype], facts.text or facts.subtype)
+    if not facts.is_error or facts.terminal_reason.startswith("aborted"):
+        return None
+    kind = _kind_of_error(facts)
+    until = facts.rejected_until
+    resets = datetime.fromtimestamp(until, UTC) if until else None
+    return failure(kind, facts.text or kind.value, resets_at=resets)
+
+
+def _kind_of_error(facts: ResultFacts) -> FailureClass:
+    if facts.terminal_reason in _BY_REASON:
+        return _BY_REASON[facts.terminal_reason]
+    if facts.rejected_until is not None or _USAGE_WORDS.search(facts.text):
+        return FailureClass.USAGE_LIMIT
+    if facts.assistant_error in _BY_ERROR:
+        return _BY_ERROR[facts.assistant_error]
+    return _kind_of_status(facts)
+
+
+def _kind_of_status(facts: ResultFacts) -> FailureClass:
+    status = facts.api_status
+    if status is not None and status >= 500:
+        return FailureClass.OVERLOADED
+    if status in (400, 404, 413):
+        return FailureClass.BAD_REQUEST
+    if status is None and facts.assistant_error == "server_error":
+        return FailureClass.NETWORK
+    if "refus" in facts.text.lower():
+        return FailureClass.REFUSAL
+    return FailureClass.UNKNOWN

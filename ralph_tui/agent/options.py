@@ -1,0 +1,85 @@
+"""The SDK options a session connects with: trimmed, pinned down, and the same in every iteration."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal, cast
+
+from claude_agent_sdk import ClaudeAgentOptions, McpSdkServerConfig
+
+from ralph_tui.agent.hooks import Hooks
+from ralph_tui.agent.tools import SERVER_NAME
+from ralph_tui.engine.ports import SessionSpec
+
+MAX_BUFFER_BYTES = 64 * 1024 * 1024
+"""One message of the CLI; the SDK's 1 MB ends the session on a large file (SDK-FACTS section 12.2)."""
+
+TRIMMED_REQUEST = {
+    # Memory that outlives the session is ours to keep; the CLI's own would be a second, hidden one.
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    # Work that outlives a turn would be unseen and unpaid for.
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+    "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS": "1",
+    # Without it a prompt-dependent header stands before the cached blocks (SDK-FACTS section 2.4).
+    "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
+    # We hand off ourselves; a silent summary mid-task would lose what the task needs.
+    "DISABLE_AUTO_COMPACT": "1",
+    "DISABLE_AUTOUPDATER": "1",
+}
+"""Environment that takes out of the request what the loop does not need (SDK-FACTS section 1.5)."""
+
+SETTINGS = json.dumps({"attribution": {"commit": "", "pr": ""}, "includeGitInstructions": False})
+
+Log = Callable[[str], None]
+
+
+def session_options(
+    spec: SessionSpec,
+    *,
+    environment: dict[str, str],
+    hooks: Hooks,
+    server: McpSdkServerConfig,
+    log: Log,
+) -> ClaudeAgentOptions:
+    """Options for one session.
+
+    Args:
+        spec: What the engine asked for.
+        environment: Added to the CLI's environment, over the spec's.
+        hooks: The guard and the gate.
+        server: The `ralph_*` tools.
+        log: Takes the CLI's stderr, line by line; nothing of it reaches fd 2.
+    """
+    sources = cast("list[Literal['user', 'project', 'local']]", list(spec.setting_sources))
+    return ClaudeAgentOptions(
+        tools=list(spec.tools),
+        allowed_tools=[*spec.tools, f"mcp__{SERVER_NAME}"],
+        system_prompt={"type": "preset", "preset": "claude_code", "append": spec.system_prompt},
+        mcp_servers={SERVER_NAME: server},
+        strict_mcp_config=True,
+        permission_mode="default",
+        max_turns=spec.max_turns,
+        max_budget_usd=spec.max_budget_usd,
+        model=spec.model,
+        cwd=spec.cwd,
+        settings=SETTINGS,
+        setting_sources=sources,
+        skills=[],
+        env={**TRIMMED_REQUEST, **_bounds(spec), **spec.environment, **environment},
+        max_buffer_size=MAX_BUFFER_BYTES,
+        stderr=log,
+        can_use_tool=cast("Any", hooks.may_use_tool),
+        hooks=hooks.matchers(),
+        include_partial_messages=True,
+        verbatim_prompts=True,
+    )
+
+
+def _bounds(spec: SessionSpec) -> dict[str, str]:
+    """Waits and retries of the CLI, bounded (SDK-FACTS section 7.1, 7.3)."""
+    idle_ms = str(spec.idle_timeout_seconds * 1000)
+    return {
+        "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),
+        "API_TIMEOUT_MS": str(spec.api_timeout_seconds * 1000),
+        "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS": idle_ms,
+        "CLAUDE_STREAM_FIRST_BYTE_TIMEOUT_MS": idle_ms,
+    }

@@ -1,0 +1,40 @@
+"""List prices, for the estimate between two exact figures from the CLI.
+
+Measured by reporting known usage to the bundled CLI and reading its cost (tests/agent checks them
+again, so that an SDK bump shows what moved). An unknown model is priced as the dearest.
+"""
+
+from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.model import Model
+
+
+class Price(Model):
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+OPUS = Price(input=4.0, output=20.0, cache_read=0.4, cache_write=5.0)
+SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
+HAIKU = Price(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
+
+_FAMILIES = (("haiku", HAIKU), ("sonnet", SONNET))
+
+
+def price_of(model: str) -> Price:
+    """The price of a model by the family in its name."""
+    return next((price for family, price in _FAMILIES if family in model), OPUS)
+
+
+def estimate(model: str, usage: TokenUsage) -> float:
+    """What one response cost, in US dollars."""
+    price = price_of(model)
+    return (
+        usage.input_tokens * price.input
+        + usage.output_tokens * price.output
+        + usage.cache_read_tokens * price.cache_read
+        + usage.cache_creation_tokens * price.cache_write
+    ) / 1_000_000

@@ -1,0 +1,313 @@
+"""`ClaudeAgent`: sessions on the real Claude Code CLI.
+
+A session has one task that always drains the SDK's messages into its own queue (unread ones deadlock
+hooks and interrupts, SDK-FACTS section 12.1); whoever runs a turn reads from that queue.
+"""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from claude_agent_sdk import (
+    ClaudeSDKClient,
+    ClaudeSDKError,
+    CLINotFoundError,
+    Message,
+    ResultMessage,
+)
+from pydantic import JsonValue
+
+from ralph_tui.agent.failures import failure
+from ralph_tui.agent.hooks import Hooks
+from ralph_tui.agent.options import session_options
+from ralph_tui.agent.tools import SERVER_NAME, tool_server
+from ralph_tui.agent.translate import Translator
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.events import FailureClass
+from ralph_tui.domain.text import inert
+from ralph_tui.domain.tools import ToolAnswer, ToolCall
+from ralph_tui.engine.ports import AgentItem, AgentSession, Overseer, SessionSpec, TurnEnded
+from ralph_tui.engine.processes import SESSION_MARK, end_marked
+
+INTERRUPT_SECONDS = 10.0
+"""How long an interrupted turn may take to report its end before the session counts as lost."""
+
+QUIET_TOOL_SECONDS = 3600.0
+"""A tool may be silent this long: the CLI's own limit for a command is far below."""
+
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class _Lost:
+    """The CLI's stream ended; `reason` says how."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Own:
+    """An item made by a hook, in line with the SDK's messages."""
+
+    item: AgentItem
+
+
+class ClaudeSession:
+    """One fresh context on a connected CLI."""
+
+    def __init__(self, spec: SessionSpec, environment: Mapping[str, str], log: Log) -> None:
+        """Prepare the client; `connect` starts the CLI."""
+        self.spec = spec
+        self._mark = uuid.uuid4().hex
+        self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
+        self._translator = Translator()
+        self._hooks = Hooks(self._emit, self._tool_started, self._translator.deny_tool)
+        self._client = ClaudeSDKClient(
+            session_options(
+                spec,
+                environment={**environment, SESSION_MARK: self._mark},
+                hooks=self._hooks,
+                server=tool_server(spec.ralph_tools, self._call_tool),
+                log=log,
+            )
+        )
+        self._reader: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._lost: str | None = None
+        self._unanswered: set[str] = set()
+
+    async def connect(self) -> None:
+        """Start the CLI and the reader.
+
+        Raises:
+            SetupError: The CLI is missing or did not start.
+        """
+        try:
+            await self._client.connect()
+        except CLINotFoundError as error:
+            message = "The Claude Code CLI is missing."
+            raise SetupError(message, "Reinstall ralph-tui: the CLI comes with it.") from error
+        except (ClaudeSDKError, OSError) as error:
+            await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
+            message = f"The Claude Code CLI did not start: {inert(str(error))[:300]}"
+            raise SetupError(message, "See .ralph/logs/cli.log, and run `ralph doctor`.") from error
+        self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
+
+    def oversee(self, overseer: Overseer) -> None:
+        """Let `overseer` answer hooks and tools from now on."""
+        self._hooks.overseer = overseer
+
+    @property
+    def alive(self) -> bool:
+        """Whether the CLI still talks to us."""
+        return self._lost is None and self._closing is None
+
+    async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
+        """See `AgentSession.run_turn`."""
+        ended = await self._say(prompt)
+        while ended is None:
+            for item in await self._next_items():
+                if isinstance(item, TurnEnded):
+                    ended = item
+                else:
+                    yield item
+        yield ended
+
+    async def steer(self, text: str) -> None:
+        """See `AgentSession.steer`."""
+        await self._say(text)
+
+    async def _say(self, text: str) -> TurnEnded | None:
+        """Send a user message; a lost CLI ends the turn instead of raising."""
+        if self._lost is not None:
+            return self._lost_turn(self._lost)
+        message_id = str(uuid.uuid4())
+        self._unanswered.add(message_id)
+
+        async def messages() -> AsyncIterator[dict[str, object]]:
+            yield {
+                "type": "user",
+                "uuid": message_id,
+                "message": {"role": "user", "content": text},
+                "parent_tool_use_id": None,
+            }
+
+        try:
+            await self._client.query(messages())
+        except (ClaudeSDKError, OSError) as error:
+            return self._lost_turn(str(error))
+        return None
+
+    async def _next_items(self) -> list[AgentItem]:
+        """Wait for the next message and say what it means."""
+        limit = (
+            QUIET_TOOL_SECONDS
+            if self._translator.tools_running
+            else float(self.spec.idle_timeout_seconds)
+        )
+        try:
+            message = await asyncio.wait_for(self._inbox.get(), limit)
+        except TimeoutError:
+            text = f"The CLI said nothing for {limit:.0f} seconds."
+            self._lost = text
+            quiet = TurnEnded(failure=failure(FailureClass.CLI_SILENT, text))
+            return [*self._translator.abandon(), quiet]
+        if isinstance(message, _Lost):
+            return [*self._translator.abandon(), self._lost_turn(message.reason)]
+        if isinstance(message, ResultMessage):
+            return self._result_items(message)
+        if isinstance(message, _Own):
+            return [message.item]
+        return self._checked(self._translator.translate(message))
+
+    def _result_items(self, message: ResultMessage) -> list[AgentItem]:
+        """A result ends our turn only when nothing we said is still unanswered (SDK-FACTS 6.2)."""
+        items = self._translator.translate(message)
+        answered = message.user_message_uuids or []
+        self._unanswered.difference_update(answered)
+        over = not answered or not self._unanswered or message.is_error
+        if over:
+            self._unanswered.clear()
+            return items
+        return [item for item in items if not isinstance(item, TurnEnded)]
+
+    def _checked(self, items: list[AgentItem]) -> list[AgentItem]:
+        """Fail closed when the CLI offers other tools than the phase allows."""
+        offered = self._translator.tools
+        starting = any(getattr(item, "type", "") == "session_started" for item in items)
+        if not starting or offered is None:
+            return items
+        wrong = tool_difference(self.spec.tools, offered)
+        if not wrong:
+            return items
+        self._lost = wrong
+        return [*items, TurnEnded(failure=failure(FailureClass.SETUP, wrong))]
+
+    def _lost_turn(self, reason: str) -> TurnEnded:
+        self._lost = reason
+        text = f"The Claude Code CLI ended unexpectedly ({reason})."
+        return TurnEnded(failure=failure(FailureClass.CLI_DIED, text))
+
+    async def interrupt(self) -> None:
+        """See `AgentSession.interrupt`; a CLI that does not react counts as lost."""
+        if not self.alive:
+            return
+        try:
+            await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
+        except (ClaudeSDKError, OSError, TimeoutError) as error:
+            self._inbox.put_nowait(_Lost(f"no answer to an interrupt: {error!r}"))
+
+    async def close(self) -> None:
+        """See `AgentSession.close`; shielded, because a cancelled shutdown leaves the CLI running."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._shut_down(), name="ralph-session-close")
+        await asyncio.shield(self._closing)
+
+    async def _shut_down(self) -> None:
+        if self._translator.tools_running and self._lost is None:
+            with contextlib.suppress(ClaudeSDKError, OSError, TimeoutError):
+                await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
+        with contextlib.suppress(ClaudeSDKError, OSError):
+            await self._client.disconnect()
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.wait([self._reader])
+        await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
+
+    async def _drain(self) -> None:
+        try:
+            async for message in self._client.receive_messages():
+                self._inbox.put_nowait(message)
+        except Exception as error:  # noqa: BLE001 - whatever ended the stream, the turn must learn it
+            self._inbox.put_nowait(_Lost(inert(str(error))[:300] or type(error).__name__))
+        else:
+            self._inbox.put_nowait(_Lost("its output ended"))
+
+    def _emit(self, item: AgentItem) -> None:
+        self._inbox.put_nowait(_Own(item))
+
+    def _tool_started(self, call: ToolCall) -> None:
+        for item in self._translator.start_tool(call):
+            self._emit(item)
+
+    async def _call_tool(self, name: str, arguments: dict[str, JsonValue]) -> ToolAnswer:
+        overseer = self._hooks.overseer
+        if overseer is None:
+            return ToolAnswer(text="No task is running.", is_error=True)
+        return await overseer.call_tool(name, arguments)
+
+
+def tool_difference(expected: tuple[str, ...], offered: tuple[str, ...]) -> str:
+    """What is wrong with the CLI's built-in tools, as a sentence; empty when nothing is."""
+    wanted = {"Task" if name == "Agent" else name for name in expected}
+    have = {n for n in offered if not n.startswith(f"mcp__{SERVER_NAME}__")}
+    missing, extra = sorted(wanted - have), sorted(have - wanted)
+    parts = []
+    if missing:
+        parts.append(f"the CLI does not offer {', '.join(missing)}")
+    if extra:
+        parts.append(f"the CLI offers {', '.join(extra)} outside the phase")
+    return f"Tools differ from the plan: {'; '.join(parts)}." if parts else ""
+
+
+class ClaudeAgent:
+    """Makes sessions on the bundled CLI, with at most one standby session ready."""
+
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, *, log: Path | None = None
+    ) -> None:
+        """Add `environment` to every CLI; append the CLI's stderr to `log`."""
+        self._environment = dict(environment or {})
+        self._log_path = log
+        self._standby: asyncio.Task[ClaudeSession] | None = None
+        self._standby_spec: SessionSpec | None = None
+
+    async def open(self, spec: SessionSpec, overseer: Overseer) -> AgentSession:
+        """See `Agent.open`."""
+        session = await self._take_standby(spec) or await self._connect(spec)
+        session.oversee(overseer)
+        return session
+
+    def prepare(self, spec: SessionSpec) -> None:
+        """See `Agent.prepare`; does nothing while a standby session exists."""
+        if self._standby is None:
+            self._standby_spec = spec
+            self._standby = asyncio.create_task(self._connect(spec), name="ralph-standby")
+
+    async def close(self) -> None:
+        """See `Agent.close`."""
+        standby, self._standby = self._standby, None
+        if standby is not None:
+            with contextlib.suppress(SetupError):
+                await (await standby).close()
+
+    async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
+        standby, self._standby = self._standby, None
+        if standby is None:
+            return None
+        try:
+            session = await standby
+        except SetupError:
+            return None  # the caller connects afresh and reports what is wrong now
+        if self._standby_spec == spec and session.alive:
+            return session
+        await session.close()
+        return None
+
+    async def _connect(self, spec: SessionSpec) -> ClaudeSession:
+        session = ClaudeSession(spec, self._environment, self._log)
+        try:
+            await session.connect()
+        except asyncio.CancelledError:
+            await session.close()
+            raise
+        return session
+
+    def _log(self, line: str) -> None:
+        if self._log_path is not None:
+            with self._log_path.open("a", encoding="utf-8", errors="replace") as log:
+                log.write(inert(line).rstrip("\n") + "\n")

@@ -1,0 +1,79 @@
+"""What a session spends: estimates while a turn runs, the CLI's own figure at its end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ralph_tui.agent.prices import estimate
+from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.engine.ports import TurnUsage
+
+
+class Spending:
+    """Adds up responses; the CLI's cumulative cost (SDK-FACTS section 3.3) replaces estimates."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self._model = ""
+        self._started: dict[str, Any] = {}
+        self._last = TokenUsage()
+        self._exact = 0.0
+        self._estimated = 0.0
+        self._tokens = 0
+        self._window = 0
+        self._sub_agent_messages: set[str] = set()
+
+    def start_response(self, model: str, usage: Mapping[str, Any]) -> None:
+        """Remember the input side, which the end of a response may leave out."""
+        self._model = model or self._model
+        self._started = dict(usage)
+
+    def finish_response(self, usage: Mapping[str, Any]) -> None:
+        """Count a finished response of the main thread."""
+        merged = self._started | {key: value for key, value in usage.items() if value is not None}
+        self._last = token_usage(merged)
+        self._count(self._model, self._last)
+        self._started = {}
+
+    def count_sub_agent(self, message_id: str, model: str, usage: Mapping[str, Any]) -> None:
+        """Count a sub-agent's response once, however many blocks report it."""
+        if message_id not in self._sub_agent_messages:
+            self._sub_agent_messages.add(message_id)
+            self._count(model, token_usage(usage))
+
+    def _count(self, model: str, usage: TokenUsage) -> None:
+        self._estimated += estimate(model, usage)
+        self._tokens += usage.input_tokens + usage.cache_creation_tokens + usage.output_tokens
+
+    def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
+        """Take the CLI's figure; without a usable one the estimate stands, never zero."""
+        if total_cost_usd is not None and self._exact <= total_cost_usd < float("inf"):
+            self._exact = total_cost_usd
+        else:
+            self._exact += self._estimated
+        self._estimated = 0.0
+        windows = [int(m.get("contextWindow") or 0) for m in models.values()]
+        self._window = max(windows, default=self._window)
+
+    def report(self) -> TurnUsage:
+        """The figures as they stand."""
+        return TurnUsage(
+            usage=self._last,
+            session_cost_usd=self._exact + self._estimated,
+            session_tokens=self._tokens,
+            context_window=self._window,
+        )
+
+
+def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
+    """The API's usage object as ours; missing and negative figures are zero."""
+
+    def figure(name: str) -> int:
+        value = usage.get(name)
+        return max(0, int(value)) if isinstance(value, int | float) else 0
+
+    return TokenUsage(
+        input_tokens=figure("input_tokens"),
+        output_tokens=figure("output_tokens"),
+        cache_read_tokens=figure("cache_read_input_tokens"),
+        cache_creation_tokens=figure("cache_creation_input_tokens"),
+    )

@@ -1,0 +1,226 @@
+"""SDK messages become our events; what the SDK leaves open (unknown messages) is ignored."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from claude_agent_sdk import (
+    AssistantMessage,
+    Message,
+    RateLimitEvent,
+    ResultMessage,
+    StreamEvent,
+    SystemMessage,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from pydantic import JsonValue
+
+from ralph_tui.agent.failures import ResultFacts, classify
+from ralph_tui.agent.spending import Spending
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.text import head, inert
+from ralph_tui.domain.tools import ToolCall
+from ralph_tui.engine.ports import AgentItem, TurnEnded
+
+TEXT_LIMIT = 20_000
+"""Characters of one text, input value or output that an event carries."""
+
+
+class Translator:
+    """The state one session needs to tell starts from finishes; no I/O."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Measure durations with `clock`, in seconds."""
+        self._clock = clock
+        self._running: dict[str, tuple[str, float, str | None]] = {}
+        self._denied: set[str] = set()
+        self._started_session = False
+        self._assistant_error = ""
+        self._rejected_until: int | None = None
+        self._spending = Spending()
+        self.session_id = ""
+        self.tools: tuple[str, ...] | None = None
+
+    @property
+    def tools_running(self) -> bool:
+        """Whether the model waits for a tool, so that silence is no sign of trouble."""
+        return bool(self._running)
+
+    def translate(self, message: Message) -> list[AgentItem]:
+        """What one SDK message means; often nothing."""
+        match message:
+            case StreamEvent():
+                return self._stream(message)
+            case AssistantMessage():
+                return self._assistant(message)
+            case UserMessage():
+                return self._user(message)
+            case ResultMessage():
+                return self._result(message)
+            case RateLimitEvent():
+                info = message.rate_limit_info
+                self._rejected_until = info.resets_at if info.status == "rejected" else None
+                return []
+            case SystemMessage():
+                return self._system(message)
+            case _:
+                return []
+
+    def start_tool(self, call: ToolCall, parent_id: str | None = None) -> list[AgentItem]:
+        """Note a call, reported by a hook or a message, whichever came first."""
+        if call.tool_id in self._running or call.tool_id in self._denied:
+            return []
+        self._running[call.tool_id] = (call.name, self._clock(), parent_id)
+        return [
+            ev.ToolStarted(
+                tool_id=call.tool_id,
+                name=call.name,
+                input=bounded_input(call.input),
+                parent_id=parent_id,
+            )
+        ]
+
+    def deny_tool(self, tool_id: str) -> None:
+        """Note that the guard refused a call, so that its error result reads as a denial."""
+        self._denied.add(tool_id)
+
+    def abandon(self) -> list[AgentItem]:
+        """Close the calls that will get no result any more."""
+        left: list[AgentItem] = [
+            self._finish(tool_id, ev.ToolOutcome.INTERRUPTED, "") for tool_id in list(self._running)
+        ]
+        return left
+
+    def _stream(self, message: StreamEvent) -> list[AgentItem]:
+        event = message.event
+        parent = message.parent_tool_use_id
+        match event.get("type"):
+            case "content_block_delta":
+                text = event.get("delta", {}).get("text", "")
+                return [ev.TextDelta(text=inert(text), parent_id=parent)] if text else []
+            case "message_start" if parent is None:
+                body = event.get("message", {})
+                self._spending.start_response(body.get("model", ""), body.get("usage") or {})
+            case "message_delta" if parent is None:
+                self._spending.finish_response(event.get("usage") or {})
+                return [self._spending.report()]
+        return []
+
+    def _assistant(self, message: AssistantMessage) -> list[AgentItem]:
+        items: list[AgentItem] = []
+        parent = message.parent_tool_use_id
+        if message.error:
+            self._assistant_error = message.error
+        if parent is not None and message.message_id and message.usage:
+            self._spending.count_sub_agent(message.message_id, message.model, message.usage)
+        for block in message.content:
+            if isinstance(block, TextBlock) and block.text.strip():
+                items.append(ev.AssistantText(text=head(block.text, TEXT_LIMIT), parent_id=parent))
+            elif isinstance(block, ToolUseBlock):
+                call = ToolCall(tool_id=block.id, name=block.name, input=block.input)
+                items += self.start_tool(call, parent)
+        return items
+
+    def _user(self, message: UserMessage) -> list[AgentItem]:
+        if isinstance(message.content, str):
+            return []
+        return [
+            self._finish(block.tool_use_id, self._outcome(block), result_text(block.content))
+            for block in message.content
+            if isinstance(block, ToolResultBlock)
+        ]
+
+    def _outcome(self, block: ToolResultBlock) -> ev.ToolOutcome:
+        if block.tool_use_id in self._denied:
+            return ev.ToolOutcome.DENIED
+        return ev.ToolOutcome.ERROR if block.is_error else ev.ToolOutcome.OK
+
+    def _finish(self, tool_id: str, outcome: ev.ToolOutcome, output: str) -> ev.ToolFinished:
+        name, started, parent = self._running.pop(tool_id, ("", self._clock(), None))
+        return ev.ToolFinished(
+            tool_id=tool_id,
+            name=name,
+            outcome=outcome,
+            seconds=max(0.0, self._clock() - started),
+            output=head(output, TEXT_LIMIT),
+            parent_id=parent,
+        )
+
+    def _system(self, message: SystemMessage) -> list[AgentItem]:
+        data = message.data
+        if message.subtype == "api_retry":
+            return [api_retry(data)]
+        if message.subtype != "init" or self._started_session:
+            return []
+        self._started_session = True
+        self.session_id = str(data.get("session_id", ""))
+        self.tools = tuple(str(name) for name in data.get("tools", ()))
+        return [
+            ev.SessionStarted(
+                session_id=self.session_id,
+                model=str(data.get("model", "")),
+                tools=self.tools,
+                cli_version=str(data.get("claude_code_version", "")),
+            )
+        ]
+
+    def _result(self, message: ResultMessage) -> list[AgentItem]:
+        self._spending.settle(message.total_cost_usd, message.model_usage or {})
+        facts = ResultFacts(
+            subtype=message.subtype,
+            is_error=message.is_error,
+            text=message.result or "; ".join(message.errors or ()),
+            api_status=message.api_error_status,
+            terminal_reason=message.terminal_reason or "",
+            assistant_error=self._assistant_error if message.is_error else "",
+            rejected_until=self._rejected_until if message.is_error else None,
+        )
+        ended = TurnEnded(
+            text=head(message.result or "", TEXT_LIMIT),
+            failure=classify(facts),
+            interrupted=facts.terminal_reason.startswith("aborted"),
+            num_turns=message.num_turns,
+            session_id=message.session_id,
+        )
+        self._assistant_error = ""
+        return [*self.abandon(), self._spending.report(), ended]
+
+
+def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
+    """The CLI's report that it will ask the model again."""
+    status = data.get("error_status")
+    return ev.ApiRetry(
+        attempt=int(data.get("attempt") or 0),
+        max_attempts=int(data.get("max_retries") or 0),
+        delay_seconds=float(data.get("retry_delay_ms") or 0) / 1000,
+        status=int(status) if status else None,
+        error=inert(str(data.get("error") or "")),
+    )
+
+
+def bounded_input(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """A tool's input with long strings cut, and very large structures as cut text."""
+    return {inert(key): _bounded(value) for key, value in values.items()}
+
+
+def _bounded(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return head(value, TEXT_LIMIT)
+    if isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False)
+        return json.loads(inert(text)) if len(text) <= TEXT_LIMIT else head(text, TEXT_LIMIT)
+    return value
+
+
+def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
+    """The text of a tool result; blocks that are not text are named by their type."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(
+        str(block.get("text", "")) if block.get("type") == "text" else f"[{block.get('type')}]"
+        for block in content
+    )
