@@ -1,0 +1,135 @@
+"""Scenario files read from YAML, with errors that name file, line and key."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from ralph_tui.demo.scenario import Scenario
+from ralph_tui.domain.errors import ConfigError
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is ten times faster
+_HINT = "CONTRIBUTING.md shows how to write a scenario."
+
+
+def load_scenario(path: Path) -> Scenario:
+    """The scenario in a file.
+
+    Raises:
+        ConfigError: The file cannot be read, is not YAML, or is not a scenario.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"Scenario {path} cannot be read: {error.strerror}.",
+            f"Scenarios that come with ralph: {', '.join(shipped_scenarios())}.",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"Scenario {path} is not UTF-8 text.", _HINT) from error
+    return parse_scenario(text, source=str(path))
+
+
+def shipped_scenario(name: str) -> Path:
+    """The path of a scenario that comes with ralph."""
+    return SCENARIOS / f"{name}.yaml"
+
+
+def shipped_scenarios() -> tuple[str, ...]:
+    """The names of the scenarios that come with ralph."""
+    return tuple(sorted(path.stem for path in SCENARIOS.glob("*.yaml")))
+
+
+def parse_scenario(text: str, source: str = "scenario") -> Scenario:
+    """The scenario in a text.
+
+    Raises:
+        ConfigError: The text is not YAML, or not a scenario; names source, line and key.
+    """
+    loader = _Loader(text)
+    try:
+        root = loader.get_single_node()
+        if not isinstance(root, yaml.MappingNode):
+            raise ConfigError(f"{source}: a scenario is a mapping with `scripts`.", _HINT)
+        _refuse_duplicates(root, source)
+        data = loader.construct_document(root)
+    except yaml.YAMLError as error:
+        raise ConfigError(
+            f"{_yaml_place(source, error)}: not valid YAML: {_problem(error)}.", _HINT
+        ) from error
+    finally:
+        loader.dispose()
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(_validation_message(root, source, error), _HINT) from error
+
+
+def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None = None) -> None:
+    """YAML keeps the last of two equal keys in silence; here half a turn would be lost."""
+    seen = set() if seen is None else seen
+    if node in seen:  # an alias, which may even lead back to where it stands
+        return
+    seen.add(node)
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _refuse_duplicates(item, source, seen)
+    elif isinstance(node, yaml.MappingNode):
+        keys: set[str] = set()
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise ConfigError(f"{source}, line {line}: a key must be a plain word.", _HINT)
+            if key.value in keys:
+                raise ConfigError(f"{source}, line {line}: `{key.value}` is given twice.", _HINT)
+            keys.add(key.value)
+            _refuse_duplicates(value, source, seen)
+
+
+def _validation_message(root: yaml.Node, source: str, error: ValidationError) -> str:
+    """One sentence on the most deeply placed mistake, which is the most telling one."""
+    worst = max(error.errors(), key=lambda item: len(_locate(root, item["loc"])[1]))
+    line, path = _locate(root, worst["loc"])
+    said = worst["msg"].removeprefix("Value error, ")
+    missing = str(worst["loc"][-1]) if worst["type"] == "missing" else ""
+    what = f"`{missing}` is missing" if missing else said[:1].lower() + said[1:]
+    if worst["type"] == "extra_forbidden":
+        what = "there is no such key here"
+    return f"{source}, line {line}, `{_dotted(path)}`: {what}."
+
+
+def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | str]]:
+    """The line of a pydantic location and the part of it that stands in the file."""
+    line, path = node.start_mark.line + 1, []
+    for step in loc:
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line + 1
+        elif isinstance(node, yaml.MappingNode) and (pair := _pair(node, step)):
+            line, node = pair[0].start_mark.line + 1, pair[1]
+        else:
+            continue  # the name of a union's branch, or a key that is missing
+        path.append(step)
+    return line, path
+
+
+def _pair(node: yaml.MappingNode, key: int | str) -> tuple[yaml.Node, yaml.Node] | None:
+    return next(((k, v) for k, v in node.value if k.value == str(key)), None)
+
+
+def _dotted(path: Sequence[int | str]) -> str:
+    """`scripts[0].turns[2].bash`, counted from 0."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.lstrip(".") or "scenario"
+
+
+def _yaml_place(source: str, error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return f"{source}, line {mark.line + 1}" if mark else source
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    return getattr(error, "problem", None) or str(error)

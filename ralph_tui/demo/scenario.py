@@ -1,0 +1,244 @@
+"""What a scenario file says: which model turns are played, when, at what pace, with which faults.
+
+A scenario is a list of scripts. A script begins when a prompt matches its `when`, and plays its
+turns in order; a turn whose own `when` does not fit what was just said is passed over.
+"""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
+
+from ralph_tui.domain.model import Count, Model
+
+
+def _as_tuple(value: object) -> object:
+    """Let a single item stand for a list of one."""
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _checked_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return pattern
+
+
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Pattern = Annotated[str, AfterValidator(_checked_pattern), Field(min_length=1)]
+Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(_as_tuple)]
+"""One regular expression or several that must all be found."""
+
+
+def found(patterns: tuple[str, ...], text: str) -> bool:
+    """Whether every pattern is somewhere in the text; `^` and `$` are line ends."""
+    return all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
+
+
+class When(Model):
+    """A condition on what the model was just told."""
+
+    last_result: Patterns = ()
+    """Found in the results of the last tool calls, or in the user's text when there were none."""
+    user: Patterns = ()
+    """Found in what the user said since the last model turn."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.last_result and not self.user:
+            raise ValueError("needs `last_result` or `user`")
+        return self
+
+    def fits(self, *, user: str, results: str) -> bool:
+        """Whether this condition holds."""
+        return found(self.user, user) and found(self.last_result, results or user)
+
+
+class ToolUse(Model):
+    """A tool call with its full name and input."""
+
+    name: str
+    input: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class WriteFile(Model):
+    """`write:` a file."""
+
+    path: str
+    content: str
+
+
+class EditFile(Model):
+    """`edit:` a file, replacing one piece of text."""
+
+    path: str
+    old: str
+    new: str
+
+
+class RunBash(Model):
+    """`bash:` a command, with more than its text."""
+
+    command: str
+    timeout: int | None = None
+    description: str | None = None
+
+
+class Usage(Model):
+    """`usage:` when the split matters; otherwise `context:` and `output:` are enough."""
+
+    input: Count = 0
+    cache_read: Count = 0
+    cache_creation: Count = 0
+    output: Count = 0
+
+
+FaultKind = Literal[
+    "status", "hang", "stall", "cut", "malformed", "error_event", "reset", "slow", "huge"
+]
+
+
+class Fault(Model):
+    """What goes wrong with a request before its turn is played properly.
+
+    status: an HTTP error. hang: no answer at all. reset: the connection is reset.
+    stall, cut, malformed, error_event: half of the stream, then silence, the end of the
+    connection, an event that is not JSON, or an error event. slow: a pause between events.
+    huge: the answer, with `size` characters of padding.
+    """
+
+    kind: FaultKind
+    times: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
+    """How many requests suffer it; retries are requests."""
+    status: Annotated[int, Field(ge=400, le=599)] | None = None
+    retry_after: Seconds | None = None
+    message: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    seconds: Seconds = 1.0
+    """For slow: the pause after each event; not scaled by the speed."""
+    size: Count = 2_000_000
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, data: object) -> object:
+        """Read `fault: cut` and `fault: {status: 529}`."""
+        if isinstance(data, str):
+            return {"kind": data}
+        if isinstance(data, dict) and "status" in data:
+            return {"kind": "status", **data}
+        return data
+
+    @model_validator(mode="after")
+    def _status_fits_kind(self) -> Self:
+        if (self.status is None) is (self.kind == "status"):
+            raise ValueError("`status` goes with kind `status`, and only with it")
+        return self
+
+
+class Turn(Model):
+    """One answer of the model: what it says, then the tools it calls.
+
+    The short forms call their tools in the order read, write, edit, bash, ralph, tools.
+    """
+
+    when: When | None = None
+    repeat: Annotated[int, Field(ge=1)] = 1
+    """Play this turn up to so many times in a row, while its `when` fits."""
+    think: str = ""
+    say: str = ""
+    read: str | None = None
+    write: Annotated[tuple[WriteFile, ...], BeforeValidator(_as_tuple)] = ()
+    edit: Annotated[tuple[EditFile, ...], BeforeValidator(_as_tuple)] = ()
+    bash: str | RunBash | None = None
+    ralph: str | dict[str, dict[str, JsonValue]] | None = None
+    """`ralph: get_next_task`, or `ralph: {mark_task_complete: {task_id: …}}`."""
+    tools: tuple[ToolUse, ...] = ()
+    context: Count | None = None
+    """Tokens this request is said to fill: input, cache reads and cache creation together."""
+    output: Count | None = None
+    usage: Usage | None = None
+    stop: Literal["end_turn", "max_tokens", "refusal", "tool_use", "stop_sequence"] | None = None
+    wait: Seconds | None = None
+    """Seconds of thinking before the first word, divided by the speed."""
+    pace: Seconds | None = None
+    """Seconds per piece of text, divided by the speed."""
+    fault: Annotated[tuple[Fault, ...], BeforeValidator(_as_tuple)] = ()
+
+    @property
+    def calls(self) -> tuple[ToolUse, ...]:
+        """All tool calls of this turn, the short forms written out."""
+        return (*_file_calls(self), *_bash_calls(self.bash), *_ralph_calls(self.ralph), *self.tools)
+
+    def fault_for(self, attempt: int) -> Fault | None:
+        """The fault of the request with this number, counted from 0, or None."""
+        for fault in self.fault:
+            if fault.times == "forever" or attempt < fault.times:
+                return fault
+            attempt -= fault.times
+        return None
+
+    def fits(self, *, user: str, results: str) -> bool:
+        """Whether this turn may be played now."""
+        return self.when is None or self.when.fits(user=user, results=results)
+
+
+class Either(Model):
+    """Alternatives: the first turn that fits is played, and the others are passed over."""
+
+    either: Annotated[tuple[Turn, ...], Field(min_length=1)]
+
+
+class Script(Model):
+    """The turns played from the prompt that matches `when`; once in a conversation."""
+
+    name: str = ""
+    when: Patterns
+    """Found in the prompt. The first script that matches is played."""
+    times: Annotated[int, Field(ge=1)] | None = None
+    """Only for the first so many conversations that match; later ones try the scripts below."""
+    turns: Annotated[tuple[Turn | Either, ...], Field(min_length=1)]
+
+    @property
+    def label(self) -> str:
+        """The name, or the patterns it begins with."""
+        return self.name or " & ".join(self.when)
+
+
+class Scenario(Model):
+    """A whole scenario file."""
+
+    name: str = "scenario"
+    description: str = ""
+    wait: Seconds = 0.0
+    pace: Seconds = 0.0
+    context: Count | None = None
+    """The default for turns; without it, a quarter of the request's bytes."""
+    output: Count | None = None
+    scripts: Annotated[tuple[Script, ...], Field(min_length=1)]
+
+
+def _file_calls(turn: Turn) -> list[ToolUse]:
+    calls = [ToolUse(name="Read", input={"file_path": turn.read})] if turn.read else []
+    calls += [
+        ToolUse(name="Write", input={"file_path": w.path, "content": w.content}) for w in turn.write
+    ]
+    calls += [
+        ToolUse(name="Edit", input={"file_path": e.path, "old_string": e.old, "new_string": e.new})
+        for e in turn.edit
+    ]
+    return calls
+
+
+def _bash_calls(bash: str | RunBash | None) -> list[ToolUse]:
+    if bash is None:
+        return []
+    run = RunBash(command=bash) if isinstance(bash, str) else bash
+    return [ToolUse(name="Bash", input=run.model_dump(exclude_none=True))]
+
+
+def _ralph_calls(ralph: str | dict[str, dict[str, JsonValue]] | None) -> list[ToolUse]:
+    if ralph is None:
+        return []
+    calls = {ralph: {}} if isinstance(ralph, str) else ralph
+    return [ToolUse(name=f"mcp__ralph__ralph_{name}", input=given) for name, given in calls.items()]

@@ -1,0 +1,344 @@
+"""A Messages API on loopback that plays a scenario to the real Claude Code CLI.
+
+`python -m ralph_tui.demo.server SCENARIO --port-file F` runs it as a process of its own.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import JsonValue
+
+from ralph_tui.demo import messages, playing
+from ralph_tui.demo.isolation import cli_environment
+from ralph_tui.demo.scenario import Scenario, Script, Turn
+from ralph_tui.demo.selection import Choice, Step, choose, read_steps
+from ralph_tui.demo.wire import BadRequestError, Reply, Request, read_request
+from ralph_tui.domain.errors import RalphError
+
+LOOPBACK = "127.0.0.1"
+_LOOPBACK_HOSTS = frozenset({LOOPBACK, "localhost", "[::1]"})
+_SECRET_HEADERS = frozenset({"x-api-key", "authorization", "cookie"})
+_UNMATCHED_SHOWN = 200
+PATIENCE = 30.0
+"""Seconds to wait for a request before a test is told that it did not come."""
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """One request as it arrived, and which turn answered it."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Lower-case names, without the key."""
+    body: dict[str, JsonValue]
+    size: int
+    """Bytes of the raw body."""
+    script: str = ""
+    turn: int | None = None
+    attempt: int = 0
+    """0, or how often the same turn was asked for before: a retry."""
+
+    @property
+    def session(self) -> str:
+        """The CLI's session id; sub-agents share their parent's."""
+        return self.headers.get("x-claude-code-session-id", "")
+
+
+class ModelServer:
+    """Plays one scenario; use it as an async context manager.
+
+    Args:
+        scenario: What to play.
+        speed: Divides every wait and pace; infinity plays without waiting.
+        keep: How many requests to remember.
+        on_request: Told of every request as it arrives.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        speed: float = math.inf,
+        keep: int = 500,
+        on_request: Callable[[RecordedRequest], None] | None = None,
+    ) -> None:
+        """Nothing is bound before the context is entered."""
+        self.scenario = scenario
+        self.speed = speed
+        self.port = 0
+        self.requests: deque[RecordedRequest] = deque(maxlen=keep)
+        """Everything asked, oldest first."""
+        self.unmatched: list[str] = []
+        """What no script covered, as sentences; a test asserts that it is empty."""
+        self._on_request = on_request
+        self._arrival = asyncio.Condition()
+        self._attempts: Counter[str] = Counter()
+        self._conversations: dict[str, set[str]] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        """Bind a free port of the loopback interface and start to answer."""
+        self._server = await asyncio.start_server(self._serve, LOOPBACK, 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop listening and end every connection, hanging ones too."""
+        if self._server:
+            self._server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def model_requests(self) -> tuple[RecordedRequest, ...]:
+        """The requests for a model's turn that a script answered, retries included."""
+        return tuple(r for r in self.requests if r.script)
+
+    def environment(self, config_dir: Path) -> dict[str, str]:
+        """What the CLI needs in its environment to talk to this server and to nothing else."""
+        return cli_environment(self.url, config_dir)
+
+    async def wait_for(self, arrived: Callable[[], bool]) -> None:
+        """Wait until a condition on `requests` holds; it is asked after each arrival.
+
+        Raises:
+            TimeoutError: It did not come true in time.
+        """
+        async with asyncio.timeout(PATIENCE), self._arrival:
+            await self._arrival.wait_for(arrived)
+
+    async def wait_for_turn(self, n: int) -> RecordedRequest:
+        """The n-th request for a scripted turn, counted from 1, once it has arrived."""
+        await self.wait_for(lambda: len(self.model_requests) >= n)
+        return self.model_requests[n - 1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._connections.add(task)
+        reply = Reply(reader, writer)
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+                while request := await read_request(reader):
+                    await self._answer(request, reply)
+                    if not request.keeps_alive or reply.is_over:
+                        break
+        except BadRequestError as error:
+            await reply.json(error.status, messages.error_json(error.status, str(error)))
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _answer(self, request: Request, reply: Reply) -> None:
+        if request.host not in _LOOPBACK_HOSTS:
+            text = f"This server answers loopback only, not {request.host!r}."
+            await reply.json(
+                HTTPStatus.MISDIRECTED_REQUEST, messages.error_json(HTTPStatus.BAD_REQUEST, text)
+            )
+            return
+        match request.method, request.path:
+            case "POST", "/v1/messages":
+                await self._messages(request, reply)
+            case "POST", "/v1/messages/count_tokens":
+                await self._record(request, _parsed(request))
+                count = len(request.body) // messages.BYTES_PER_TOKEN
+                await reply.json(HTTPStatus.OK, {"input_tokens": count})
+            case "HEAD" | "GET", "/" | "/api/hello":
+                await self._record(request, {})
+                await reply.json(HTTPStatus.OK, {"ok": True}, with_body=request.method != "HEAD")
+            case _:
+                await self._record(request, {})
+                text = f"{request.method} {request.path} is not served here."
+                await reply.json(
+                    HTTPStatus.NOT_FOUND,
+                    messages.error_json(HTTPStatus.NOT_FOUND, text),
+                    with_body=request.method != "HEAD",
+                )
+
+    async def _messages(self, request: Request, reply: Reply) -> None:
+        body = _parsed(request)
+        said = body.get("messages")
+        if not isinstance(said, list) or not said:
+            await self._record(request, body)
+            text = "messages: a list with at least one message is required."
+            await reply.json(
+                HTTPStatus.BAD_REQUEST, messages.error_json(HTTPStatus.BAD_REQUEST, text)
+            )
+            return
+        steps = read_steps(said)
+        conversation = _digest(request.headers.get("x-claude-code-session-id", ""), steps[0].user)
+        choice = choose(self.scenario, steps, lambda script: self._may_begin(script, conversation))
+        if choice:
+            await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")
+            return
+        await self._record(request, body)
+        text = playing.side_answer(body) or self._note_unmatched(steps[-1])
+        await self._send(
+            Turn(say=text), request, body, reply, _digest(conversation, str(len(steps)))
+        )
+
+    def _note_unmatched(self, step: Step) -> str:
+        text = f"No script covers: {(step.user or step.results)[:_UNMATCHED_SHOWN]}"
+        self.unmatched.append(text)
+        return text
+
+    async def _play(
+        self,
+        request: Request,
+        body: dict[str, JsonValue],
+        reply: Reply,
+        choice: Choice,
+        place: str,
+    ) -> None:
+        key = _digest(place, choice.script.label, str(choice.index))
+        attempt = self._attempts[key]
+        self._attempts[key] += 1
+        await self._record(
+            request, body, script=choice.script.label, turn=choice.index, attempt=attempt
+        )
+        await self._send(choice.turn, request, body, reply, _digest(key, str(attempt)), attempt)
+
+    async def _send(
+        self,
+        turn: Turn,
+        request: Request,
+        body: dict[str, JsonValue],
+        reply: Reply,
+        key: str,
+        attempt: int = 0,
+    ) -> None:
+        said = body.get("messages")
+        usage = messages.turn_usage(
+            turn,
+            self.scenario,
+            body_bytes=len(request.body),
+            first=isinstance(said, list) and not any(_is_assistant(m) for m in said),
+        )
+        performance = playing.Performance(
+            turn=turn,
+            fault=turn.fault_for(attempt),
+            usage=usage,
+            key=key,
+            model=str(body.get("model", "")),
+            streamed=body.get("stream") is True,
+            wait=self._scaled(turn.wait, self.scenario.wait),
+            pace=self._scaled(turn.pace, self.scenario.pace),
+        )
+        await playing.play(performance, reply)
+
+    def _scaled(self, own: float | None, default: float) -> float:
+        return (default if own is None else own) / self.speed
+
+    def _may_begin(self, script: Script, conversation: str) -> bool:
+        """Whether a script with `times` still has a conversation to give."""
+        if script.times is None:
+            return True
+        taken = self._conversations.setdefault(script.label, set())
+        if len(taken) < script.times:
+            taken.add(conversation)
+        return conversation in taken
+
+    async def _record(
+        self,
+        request: Request,
+        body: dict[str, JsonValue],
+        *,
+        script: str = "",
+        turn: int | None = None,
+        attempt: int = 0,
+    ) -> None:
+        recorded = RecordedRequest(
+            method=request.method,
+            path=request.path,
+            headers={k: v for k, v in request.headers.items() if k not in _SECRET_HEADERS},
+            body=body,
+            size=len(request.body),
+            script=script,
+            turn=turn,
+            attempt=attempt,
+        )
+        if self._on_request:
+            self._on_request(recorded)
+        async with self._arrival:
+            self.requests.append(recorded)
+            self._arrival.notify_all()
+
+
+def _parsed(request: Request) -> dict[str, JsonValue]:
+    try:
+        body = json.loads(request.body)
+    except ValueError as error:
+        raise BadRequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise BadRequestError(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
+    return body
+
+
+def _is_assistant(message: JsonValue) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    """Serve a scenario until ended by a signal, writing the port to a file."""
+    import argparse
+
+    from ralph_tui.demo.loading import load_scenario
+
+    parser = argparse.ArgumentParser(description="Play a scenario on a loopback Messages API.")
+    parser.add_argument("scenario", type=Path)
+    parser.add_argument("--port-file", type=Path, required=True)
+    parser.add_argument("--log", type=Path, help="append one JSON line for each request")
+    parser.add_argument("--speed", type=float, default=math.inf)
+    given = parser.parse_args()
+    try:
+        scenario = load_scenario(given.scenario)
+    except RalphError as error:
+        parser.exit(error.exit_code, f"{error}\n")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_forever(scenario, given.port_file, given.log, given.speed))
+
+
+async def _serve_forever(
+    scenario: Scenario, port_file: Path, log: Path | None, speed: float
+) -> None:
+    def note(request: RecordedRequest) -> None:
+        assert log
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(request)) + "\n")
+
+    async with ModelServer(scenario, speed=speed, on_request=note if log else None) as server:
+        partial = port_file.with_suffix(".partial")
+        partial.write_text(str(server.port))
+        partial.replace(port_file)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

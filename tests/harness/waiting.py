@@ -1,0 +1,34 @@
+"""Waiting for a condition, never for a time."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+PATIENCE = 30.0
+_PAUSE = 0.02
+
+
+def wait_until(condition: Callable[[], object], seconds: float = PATIENCE, what: str = "") -> None:
+    """Poll until `condition()` is true; blocks.
+
+    Raises:
+        TimeoutError: It was not true in time; says `what` was waited for.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {seconds:g} s: {what or condition}")
+        time.sleep(_PAUSE)
+
+
+async def until(condition: Callable[[], object], seconds: float = PATIENCE, what: str = "") -> None:
+    """Poll until `condition()` is true, while the event loop goes on.
+
+    Raises:
+        TimeoutError: It was not true in time; says `what` was waited for.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {seconds:g} s: {what or condition}")
+        await asyncio.sleep(_PAUSE)
