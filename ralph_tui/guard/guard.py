@@ -1,0 +1,93 @@
+"""The guard: every tool call of an agent passes here, and whatever goes wrong is a denial."""
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
+from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
+from ralph_tui.guard.policy import PHASE_TOOLS, Policy
+from ralph_tui.guard.verdicts import denial, unreadable
+from ralph_tui.guard.worker import CommandJudge
+
+COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
+_ALIASES = {"Agent": "Task", "MultiEdit": "Edit"}
+_PATH_WORDS = ("path", "file", "dir", "folder", "uri", "destination", "target")
+_READING_VERBS = ("get", "read", "list", "search", "find", "fetch", "query", "show", "stat")
+
+
+class Guard:
+    """Reviews tool calls under one policy; owns the child process that reads commands."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._commands = CommandJudge(policy)
+
+    async def warm_up(self) -> None:
+        """Start the command reader before it is needed."""
+        await self._commands.warm_up()
+
+    async def review(self, call: ToolCall) -> Verdict:
+        """Whether the call may run; never raises: an exception is a denial."""
+        try:
+            return await self._review(call)
+        except Exception as error:  # noqa: BLE001 - a guard that breaks must not let the call through
+            reason = f"The guard failed ({type(error).__name__}: {error})"
+            return denial("guard-failed", call.name, reason, "Try another way.")
+
+    async def close(self) -> None:
+        """End the command reader."""
+        await self._commands.close()
+
+    async def _review(self, call: ToolCall) -> Verdict:
+        if call.name.startswith("mcp__"):
+            return _review_mcp(call, self.policy)
+        name = _ALIASES.get(call.name, call.name)
+        if name not in PHASE_TOOLS[self.policy.phase]:
+            return _not_in_phase(call.name, self.policy)
+        if call.name in COMMAND_TOOLS:
+            command = call.input.get("command")
+            if not isinstance(command, str) or not command.strip():
+                return unreadable(str(command), "The command is empty or not a text")
+            return await self._commands.judge(command)
+        if call.name in WRITE_TOOLS:
+            return _review_write(call, self.policy)
+        return ALLOW
+
+
+def _not_in_phase(name: str, policy: Policy) -> Verdict:
+    tools = ", ".join(PHASE_TOOLS[policy.phase])
+    reason = f"The tool is not available in the {policy.phase} phase"
+    return denial("tool-not-in-phase", name, reason, f"Use one of: {tools}.")
+
+
+def _review_write(call: ToolCall, policy: Policy) -> Verdict:
+    paths = [v for k in ("file_path", "notebook_path", "path") if (v := call.input.get(k))]
+    if not paths or not all(isinstance(path, str) for path in paths):
+        return denial("bad-path", call.name, "The call names no file", "Give file_path.")
+    verdicts = (judge_path(call.name, str(path), policy) for path in paths)
+    return next((v for v in verdicts if v.decision != "allow"), ALLOW)
+
+
+def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:
+    _, server, tool = (*call.name.split("__", 2), "")[:3]
+    if server == "ralph":
+        if call.agent_id is None or tool.startswith("ralph_get_"):
+            return ALLOW
+        reason = "A sub-agent may look at ralph's state but not change it"
+        return denial("sub-agent-state", tool, reason, "Report back; the main agent records it.")
+    if tool.casefold().startswith(_READING_VERBS):
+        return ALLOW
+    verdicts = (judge_path("Write", path, policy) for path in _paths(call.input))
+    return next((v for v in verdicts if v.decision != "allow"), ALLOW)
+
+
+def _paths(arguments: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Every text argument, however deep, whose name says that it is a file."""
+    for key, value in arguments.items():
+        named = any(word in key.casefold() for word in _PATH_WORDS)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, Mapping):
+                yield from _paths(item)
+            elif named and isinstance(item, str) and not item.startswith(("http:", "https:")):
+                yield item.removeprefix("file://")

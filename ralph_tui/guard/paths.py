@@ -1,0 +1,119 @@
+"""Which files a tool may write: inside the project, never the state, git's or the CLI's own."""
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tools import ALLOW, Verdict
+from ralph_tui.guard.policy import Policy
+
+WRITE_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+GUARDED = frozenset({".ralph", ".git", ".claude"})
+"""Directories of the project that only ralph, the person and the CLI write."""
+
+# HFS+ ignores these, so `.g\u200cit` is `.git` there (CVE-2014-9390).
+_IGNORED_BY_HFS = dict.fromkeys(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
+
+
+def guarded_part(parts: tuple[str, ...]) -> str | None:
+    """The guarded directory these path components go through, as any file system may spell it."""
+    for part in parts:
+        plain = unicodedata.normalize("NFKC", part.translate(_IGNORED_BY_HFS)).casefold()
+        name = plain.rstrip(". ") or plain
+        if name.startswith("git~"):  # the short name Windows gives to .git
+            return ".git"
+        if name in GUARDED:
+            return name
+    return None
+
+
+def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
+    """Whether `tool` may touch the path `raw`; reading is free, writing is not."""
+    if tool not in WRITE_TOOLS:
+        return ALLOW
+    if not raw or "\0" in raw:
+        return _deny("bad-path", raw, "The path is empty or holds a NUL", "Give a plain path.")
+    try:
+        return _judge_write(raw, policy)
+    except (OSError, ValueError, RuntimeError) as error:
+        return _deny("bad-path", raw, f"The path cannot be resolved ({error})", "Use another path.")
+
+
+def _judge_write(raw: str, policy: Policy) -> Verdict:
+    root = Path(os.path.realpath(policy.root))
+    spelled = Path(os.path.normpath(_absolute(raw, policy)))
+    target = Path(os.path.realpath(_absolute(raw, policy)))
+    for base, path in ((policy.root, spelled), (root, spelled), (root, target)):
+        parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
+        if (guarded := guarded_part(parts)) is not None:
+            return _guarded(guarded, raw)
+    if not target.is_relative_to(root) or target == root:
+        return _deny(
+            "outside-project", raw, "The file is outside the project", f"Write below {root}."
+        )
+    if (linked := _linked_state(target, root)) is not None:
+        return _guarded(linked, raw)
+    return _judge_phase(target.relative_to(root), raw, policy.phase)
+
+
+def _absolute(raw: str, policy: Policy) -> str:
+    """The path as the tool would open it; a leading `~` is taken at its word."""
+    if raw.startswith("~"):
+        rest = raw[1:].lstrip("/")
+        return os.path.join(policy.home, rest) if policy.home else "/~" + rest  # noqa: PTH118 - must not normalise
+    return os.path.join(policy.root, raw)  # noqa: PTH118 - pathlib would fold what realpath must see
+
+
+def _judge_phase(relative: PurePath, raw: str, phase: Phase) -> Verdict:
+    if phase is Phase.BUILDING:
+        return ALLOW
+    if phase is Phase.DISCOVERY:
+        if relative.parts[0] == "specs" and relative.suffix == ".md":
+            return ALLOW
+        return _deny(
+            "phase-files", raw, "Discovery writes specifications only", "Write specs/NAME.md."
+        )
+    return _deny(
+        "phase-files",
+        raw,
+        f"The {phase} phase writes no files",
+        "Use the ralph_* tools to record what you found.",
+    )
+
+
+def _linked_state(target: Path, root: Path) -> str | None:
+    """The guarded directory a hard link leads into, or what the target is if not a plain file."""
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return None
+    if found.st_nlink < 2 or not stat.S_ISREG(found.st_mode):
+        return None
+    identity = (found.st_dev, found.st_ino)
+    for guarded in sorted(GUARDED):
+        if any(identity == (s.st_dev, s.st_ino) for s in _files_below(root / guarded)):
+            return guarded
+    return None
+
+
+def _files_below(directory: Path) -> Iterator[os.stat_result]:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            yield os.lstat(os.path.join(folder, name))  # noqa: PTH118 - a hot loop over many files
+
+
+def _guarded(part: str, raw: str) -> Verdict:
+    rule, instead = {
+        ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
+        ".git": ("git-files", "Leave git to the person; edit the working files."),
+    }.get(part, ("cli-files", "Leave the CLI's own settings to the person."))
+    return _deny(rule, raw, f"Nothing may be written to {part}/", instead)
+
+
+def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
+    return Verdict(decision="deny", rule=rule, part=part[:200], reason=reason, instead=instead)

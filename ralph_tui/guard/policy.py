@@ -1,0 +1,55 @@
+"""What the guard holds an agent to: the project, the phase, and the lists a person may change."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.state import Phase
+
+GIT_READ_ONLY = (
+    "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
+    "check-ignore", "check-mailmap", "check-ref-format", "cherry", "column", "config",
+    "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree", "for-each-ref",
+    "format-patch", "fsck", "get-tar-commit-id", "grep", "hash-object", "help", "log", "ls-files",
+    "ls-remote", "ls-tree", "merge-base", "merge-tree", "name-rev", "notes", "patch-id",
+    "range-diff", "reflog", "remote", "replace", "rev-list", "rev-parse", "shortlog", "show",
+    "show-branch", "show-index", "show-ref", "sparse-checkout", "stash", "status", "stripspace",
+    "submodule", "symbolic-ref", "tag", "var", "verify-commit", "verify-pack", "verify-tag",
+    "version", "whatchanged", "worktree",
+)  # fmt: skip
+"""Subcommands with a reading form; `git.py` knows which of their options only read."""
+
+PYTHON_TOOLS = (
+    "pytest", "py.test", "mypy", "ruff", "black", "isort", "flake8", "pylint", "pyright",
+    "basedpyright", "coverage",
+)  # fmt: skip
+"""Tools of the project's environment: run through `uv run`, whoever forgets it."""
+
+PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
+    {
+        Phase.DISCOVERY: (
+            "Read", "Glob", "Grep", "WebSearch", "WebFetch", "Write", "Task", "AskUserQuestion",
+        ),
+        Phase.PLANNING: ("Read", "Glob", "Grep", "WebSearch", "WebFetch", "Task", "ExitPlanMode"),
+        Phase.BUILDING: (
+            "Read", "Write", "Edit", "Bash", "Glob", "Grep", "Task", "WebSearch", "WebFetch",
+            "NotebookEdit",
+        ),
+        Phase.VALIDATION: ("Read", "Glob", "Grep", "Bash", "Task", "WebFetch"),
+    }
+)  # fmt: skip
+"""The built-in tools of each phase, under the names this CLI has (SDK-FACTS section 1)."""
+
+
+class Policy(Model):
+    """What one agent session may do."""
+
+    root: Path
+    phase: Phase = Phase.BUILDING
+    blocked_commands: tuple[str, ...] = ()
+    """Commands a person forbids, such as `npm publish`: program and words that must all occur."""
+    git_allowed: tuple[str, ...] = GIT_READ_ONLY
+    python_tools: tuple[str, ...] = PYTHON_TOOLS
+    home: Path | None = None
+    """What `~` means; unknown is outside the project."""

@@ -1,0 +1,41 @@
+"""Denials: one shape, and an exception so that a rule can end the reading at once."""
+
+from typing import NoReturn
+
+from ralph_tui.domain.tools import Verdict
+
+SPLIT = "Split the command into simpler ones."
+_PART_LIMIT = 200
+
+
+class DeniedError(Exception):
+    """A rule forbids the command."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        """Carry the verdict up to `judge_command`."""
+        super().__init__(verdict.message)
+        self.verdict = verdict
+
+
+class UnreadableError(Exception):
+    """The text is not read as bash would read it, or bash would not run it."""
+
+
+def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
+    """A denial; `part` is cut to what a line can show."""
+    shown = part if len(part) <= _PART_LIMIT else part[: _PART_LIMIT - 1] + "…"
+    return Verdict(decision="deny", rule=rule, part=shown, reason=reason, instead=instead)
+
+
+def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
+    """Raise a denial.
+
+    Raises:
+        DeniedError: Always.
+    """
+    raise DeniedError(denial(rule, part, reason, instead))
+
+
+def unreadable(part: str, reason: str = "The command cannot be read with certainty") -> Verdict:
+    """The denial for what cannot be understood: fail closed."""
+    return denial("unreadable-command", part, reason, SPLIT)

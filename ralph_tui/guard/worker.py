@@ -1,0 +1,168 @@
+"""Commands are read in a child process with a deadline, because a grammar in C can crash or hang."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from typing import BinaryIO
+
+from ralph_tui.domain.tools import Verdict
+from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.verdicts import SPLIT, unreadable
+
+DEADLINE = 1.0
+"""Seconds a command may take; reading one takes milliseconds."""
+_START_DEADLINE = 15.0
+_CHILD_LIFE = 5.0
+"""Seconds after which a hung child kills itself, should its parent be gone."""
+_LINE_LIMIT = 1 << 22
+_READY = b"ready\n"
+
+
+class _ChildError(Exception):
+    """The child died, answered nonsense or did not start."""
+
+
+class CommandJudge:
+    """Judges commands in a long-lived child; every failure of the child is a denial.
+
+    Args:
+        policy: What the commands are held to.
+        argv: The child to start; tests put a broken one here.
+        deadline: Seconds a command may take.
+    """
+
+    def __init__(
+        self, policy: Policy, *, argv: tuple[str, ...] = (), deadline: float = DEADLINE
+    ) -> None:
+        self._policy = policy
+        self._argv = argv or (sys.executable, "-I", "-X", "utf8", "-m", "ralph_tui.guard.worker")
+        self._deadline = deadline
+        self._turn = asyncio.Lock()
+        self._child: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The running child's process id."""
+        return self._child.pid if self._child and self._child.returncode is None else None
+
+    async def warm_up(self) -> None:
+        """Start the child now, so that the first command need not wait; a failure shows later."""
+        async with self._turn:
+            with contextlib.suppress(_ChildError, OSError):
+                await self._running()
+
+    async def judge(self, command: str) -> Verdict:
+        """The verdict on one command; never raises for anything the child does."""
+        async with self._turn:
+            for _ in range(2):  # a child that died while idle says nothing about this command
+                try:
+                    return await self._ask(command)
+                except TimeoutError:
+                    await self._end()
+                    return unreadable(command, "The command takes too long to read")
+                except (_ChildError, OSError):
+                    await self._end()
+                except asyncio.CancelledError:
+                    await self._end()  # its answer would be taken for the next command's
+                    raise
+            return unreadable(command, "The command cannot be read: the reader died on it")
+
+    async def close(self) -> None:
+        """End the child; the next command would start another."""
+        async with self._turn:
+            await self._end()
+
+    async def _ask(self, command: str) -> Verdict:
+        child = await self._running()
+        assert child.stdin is not None
+        async with asyncio.timeout(self._deadline):
+            child.stdin.write(_line({"command": command}))
+            await child.stdin.drain()
+            return _answer(await _read_line(child))
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self._child is not None and self._child.returncode is None:
+            return self._child
+        self._child = child = await asyncio.create_subprocess_exec(
+            *self._argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd="/",
+            env={"LC_ALL": "C.UTF-8"},
+            limit=_LINE_LIMIT,
+            start_new_session=True,  # the terminal's Ctrl-C is for ralph
+        )
+        assert child.stdin is not None
+        try:
+            async with asyncio.timeout(_START_DEADLINE):
+                child.stdin.write(_line(self._policy.model_dump(mode="json")))
+                await child.stdin.drain()
+                if await _read_line(child) != _READY:
+                    raise _ChildError
+        except TimeoutError as error:
+            raise _ChildError from error
+        return child
+
+    async def _end(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        if child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+        assert child.stdin is not None
+        child.stdin.close()
+        await child.wait()
+
+
+async def _read_line(child: asyncio.subprocess.Process) -> bytes:
+    assert child.stdout is not None
+    try:
+        line = await child.stdout.readline()
+    except ValueError as error:  # longer than the limit
+        raise _ChildError from error
+    if not line.endswith(b"\n"):
+        raise _ChildError
+    return line
+
+
+def _answer(line: bytes) -> Verdict:
+    try:
+        return Verdict.model_validate_json(line)
+    except ValueError as error:
+        raise _ChildError from error
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value).encode("ascii") + b"\n"
+
+
+def serve(source: BinaryIO, sink: BinaryIO) -> None:
+    """The child: the policy on the first line, then a command a line, a verdict a line."""
+    from ralph_tui.guard.rules import judge_command
+
+    policy = Policy.model_validate_json(source.readline())
+    sink.write(_READY)
+    sink.flush()
+    for line in source:
+        _alarm(_CHILD_LIFE)
+        try:
+            verdict = judge_command(json.loads(line)["command"], policy)
+        except RecursionError:
+            verdict = unreadable("", f"The command is nested too deeply. {SPLIT}")
+        sink.write(verdict.model_dump_json().encode() + b"\n")
+        sink.flush()
+        _alarm(0)
+
+
+def _alarm(seconds: float) -> None:
+    """End this process after `seconds`, also inside C code; Windows has no such alarm."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+if __name__ == "__main__":
+    serve(sys.stdin.buffer, sys.stdout.buffer)
