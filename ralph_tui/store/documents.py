@@ -1,0 +1,187 @@
+"""The documents of a project: which file holds which model, and the way from bytes to models."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.model import Model, Record
+from ralph_tui.domain.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
+from ralph_tui.domain.state import STATE_SCHEMA_VERSION, BreakerSummary, Injection, RalphState
+from ralph_tui.store.migrate import FIRST_VERSION, migrate, version_of
+from ralph_tui.store.strictjson import decode, line_of, parse_object, scrub
+
+R = TypeVar("R", bound=Record)
+
+BREAKER_SCHEMA_VERSION = 1
+BUDGET_SCHEMA_VERSION = 1
+
+
+class Documents(Model):
+    """A snapshot of everything a transaction can change."""
+
+    state: RalphState = RalphState()
+    plan: ImplementationPlan = ImplementationPlan()
+    budget: ContextBudget = ContextBudget()
+    breaker: CircuitBreaker = CircuitBreaker()
+    pending: tuple[Injection, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document(Generic[R]):
+    """One kind of JSON file.
+
+    Attributes:
+        name: Its field in `Documents`; also its attribute of `Layout`.
+        model: What it holds.
+        version: The schema version this ralph writes.
+    """
+
+    name: str
+    model: type[R]
+    version: int
+
+
+STATE = Document("state", RalphState, STATE_SCHEMA_VERSION)
+PLAN = Document("plan", ImplementationPlan, PLAN_SCHEMA_VERSION)
+BUDGET = Document("budget", ContextBudget, BUDGET_SCHEMA_VERSION)
+BREAKER = Document("breaker", CircuitBreaker, BREAKER_SCHEMA_VERSION)
+
+
+@dataclass(frozen=True)
+class Decoded(Generic[R]):
+    """A document as read; `migrated_from` is the older version it was in, if it was."""
+
+    value: R
+    migrated_from: int | None = None
+
+
+def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
+    """The model in a file's bytes.
+
+    Raises:
+        DamagedError: The bytes are not a JSON object.
+        StoreError: The JSON is fine but the document is not: a field is missing or of the wrong type,
+            or a newer ralph wrote it.
+    """
+    raw = parse_object(data)
+    version = version_of(raw, path)
+    current = migrate(raw, document=kind.name, current=kind.version, path=path)
+    try:
+        value = kind.model.model_validate(current)
+    except ValidationError as error:
+        raise StoreError(
+            _validation_message(error, raw, decode(data), path),
+            "Correct the file and try again; it was left as it is.",
+        ) from error
+    return Decoded(value, version if version < kind.version else None)
+
+
+def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
+    """The bytes of a document, and the model exactly as it will be read back from them.
+
+    Raises:
+        StoreError: The model holds something its own rules forbid (`model_copy` does not check).
+    """
+    if getattr(value, "schema_version", None) is None:
+        value = value.model_copy(update={"schema_version": kind.version})
+    data = json_text(value, indent=2).encode() + b"\n"
+    try:
+        return kind.model.model_validate_json(data), data
+    except ValidationError as error:
+        message = _validation_message(error, json.loads(data), data.decode(), path)
+        raise StoreError(f"Not written: {message}", "This is a defect in ralph.") from error
+
+
+def json_text(value: Record, *, indent: int | None = None) -> str:
+    """A model as JSON, fields in the model's order, unknown ones last."""
+    try:
+        return value.model_dump_json(indent=indent)
+    except ValueError:  # a lone surrogate in some text; UTF-8 has no bytes for it
+        plain: Any = value.model_dump(mode="python")  # the fields are typed; their dump is not
+        return json.dumps(scrub(_jsonable(plain)), ensure_ascii=False, indent=indent)
+
+
+def _jsonable(value: Any) -> JsonValue:
+    """A dumped model with its dates and enums as JSON has them."""
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def synced(documents: Documents) -> Documents:
+    """The documents with the breaker's summary in the state as the breaker is."""
+    breaker, summary = documents.breaker, documents.state.circuit_breaker
+    update = {
+        "state": breaker.state,
+        "failure_count": breaker.failure_count,
+        "stagnation_count": breaker.stagnation_count,
+    }
+    if all(getattr(summary, name) == value for name, value in update.items()):
+        return documents
+    state = documents.state.model_copy(
+        update={"circuit_breaker": summary.model_copy(update=update)}
+    )
+    return documents.model_copy(update={"state": state})
+
+
+def breaker_from(state: RalphState) -> CircuitBreaker:
+    """The breaker as the state sums it up, for a project without `circuit_breaker.json`."""
+    if state.circuit_breaker == BreakerSummary() and not state.total_cost_usd:
+        return CircuitBreaker()
+    return CircuitBreaker(
+        state=state.circuit_breaker.state,
+        failure_count=state.circuit_breaker.failure_count,
+        stagnation_count=state.circuit_breaker.stagnation_count,
+        # What was spent stays spent: a lost file must not reset the cost limit.
+        total_cost=state.total_cost_usd,
+    )
+
+
+def _validation_message(
+    error: ValidationError, raw: dict[str, JsonValue], text: str, path: Path
+) -> str:
+    """The first problem in words: file, line, task, field, what is wrong, and how many more."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    first = problems[0]
+    place = [part for part in first["loc"] if not _is_union_tag(part)]
+    message = first["msg"].replace("Input should", "it should")
+    if first["type"] == "missing":
+        message = "it is missing"
+    where = f"{path} line {line_of(text, place)}"
+    more = f" ({len(problems) - 1} more problems follow)" if len(problems) > 1 else ""
+    task = _task_name(raw, place)
+    field = ".".join(str(part) for part in (place[2:] if task else place))
+    return f"{where}: {task}field {field!r}: {message}{more}."
+
+
+def _task_name(raw: dict[str, JsonValue], place: list[str | int]) -> str:
+    tasks = raw.get("tasks")
+    if len(place) < 2 or place[0] != "tasks" or not isinstance(tasks, list):
+        return ""
+    index = place[1]
+    if not isinstance(index, int) or index >= len(tasks):
+        return ""
+    task = tasks[index]
+    task_id = task.get("id") if isinstance(task, dict) else None
+    return f"task {index + 1} ({task_id}), " if task_id else f"task {index + 1}, "
+
+
+def _is_union_tag(part: str | int) -> bool:
+    """Pydantic puts the tried type into the location of a union's error."""
+    return part in ("str", "CommandCriterion")
+
+
+def version_backup(path: Path, version: int) -> Path:
+    """Where a document of an older version is kept when it is migrated."""
+    return path.with_name(f"{path.name}.v{max(version, FIRST_VERSION)}.bak")

@@ -1,0 +1,271 @@
+"""Files that are whole or absent: atomic writes, durable appends, reads that cannot hang."""
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph_tui.domain.errors import StoreError
+
+MAX_BYTES = 128 * 1024 * 1024
+"""A hundred times the plan of a large project; more is a mistake, not a document."""
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_DIRECTORY = getattr(os, "O_DIRECTORY", 0)
+# A directory that cannot be synced (some network and FUSE file systems) is as durable as it gets.
+_NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
+
+
+class DamagedError(Exception):
+    """A file's bytes are not what they should be; the message says why, in a few words."""
+
+
+def utc_now() -> datetime:
+    """The time, aware and in UTC."""
+    return datetime.now(UTC)
+
+
+def file_stamp(now: datetime) -> str:
+    """A time as part of a file name."""
+    return now.strftime("%Y%m%dT%H%M%S%fZ")
+
+
+@contextmanager
+def explained(doing: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` into one sentence for a person."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"Cannot {doing} {path}: {error.strerror or error}.", _hint(error)
+        ) from error
+
+
+def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Replace a file so that a reader, a crash or a full disk sees the old or the new one whole.
+
+    Args:
+        path: The file; a symlink is followed only within its own directory.
+        data: The whole content.
+        mode: The permissions of a new file; those of an existing file are kept.
+
+    Raises:
+        StoreError: The file could not be written; the old one is in place.
+    """
+    with explained("write", path):
+        target = write_target(path)
+        temp = stage(target, data, mode=mode)
+        try:
+            temp.replace(target)
+        except BaseException:
+            temp.unlink(missing_ok=True)
+            raise
+        sync_directory(target.parent)
+
+
+def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> Path:
+    """Write `data` to a temporary file beside `target`, ready to be renamed over it."""
+    temp = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    kept = _mode_of(target)
+    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, mode)
+    try:
+        try:
+            if kept is not None:
+                os.fchmod(descriptor, kept)
+            write_all(descriptor, data)
+            if durable:
+                sync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
+    return temp
+
+
+def write_target(path: Path) -> Path:
+    """The file a write really goes to.
+
+    Raises:
+        StoreError: `path` is a symlink that leaves its directory.
+    """
+    if not path.is_symlink():
+        return path
+    directory = path.parent.resolve()
+    target = directory / path.readlink()
+    resolved = target.parent.resolve() / target.name
+    if not resolved.is_relative_to(directory) or resolved.is_symlink():
+        raise StoreError(
+            f"{path} is a symlink that leaves its directory.",
+            "Replace it with a regular file.",
+        )
+    return resolved
+
+
+def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Add whole lines to the end of a file; an unfinished last line is ended first.
+
+    Raises:
+        StoreError: Nothing was added.
+    """
+    with explained("append to", path):
+        target = write_target(path)
+        descriptor = open_regular(target, os.O_RDWR | os.O_APPEND | os.O_CREAT, mode)
+        try:
+            size = os.fstat(descriptor).st_size
+            unfinished = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+            append_all(descriptor, b"\n" + data if unfinished else data)
+        finally:
+            os.close(descriptor)
+
+
+def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
+    """Open a regular file that is no symlink; a FIFO is refused and cannot make us wait.
+
+    Raises:
+        StoreError: It is something else than a regular file.
+    """
+    descriptor = os.open(path, flags | _NOFOLLOW | _NONBLOCK, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StoreError(f"{path} is not a regular file.", "Move it away and try again.")
+    return descriptor
+
+
+def append_all(descriptor: int, data: bytes) -> None:
+    """Append and sync; when that fails, take back what was written."""
+    start = os.fstat(descriptor).st_size
+    written = 0
+    try:
+        while written < len(data):
+            written += os.write(descriptor, data[written:])
+        sync(descriptor)
+    except BaseException:
+        # Only our own bytes: somebody else may have appended since.
+        if os.fstat(descriptor).st_size == start + written:
+            os.ftruncate(descriptor, start)
+        raise
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write until everything is written; `os.write` may stop early."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def sync(descriptor: int) -> None:
+    """Get a file's bytes to the disk; on macOS only F_FULLFSYNC does."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        except OSError:
+            os.fsync(descriptor)  # network file systems do not know F_FULLFSYNC
+    else:
+        os.fsync(descriptor)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename survive a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY | _DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_DIRECTORY_SYNC:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
+    """A file's bytes, or None when there is no such file.
+
+    Raises:
+        DamagedError: It is a FIFO, a device or a directory.
+        StoreError: It may not be read, is too large, or is a symlink that leaves its directory.
+    """
+    with explained("read", path):
+        try:
+            descriptor = os.open(write_target(path), os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # a socket
+                raise DamagedError("not a regular file") from error
+            raise
+        with os.fdopen(descriptor, "rb") as file:
+            info = os.fstat(descriptor)
+            if not stat.S_ISREG(info.st_mode):
+                raise DamagedError("not a regular file")
+            if info.st_size > limit:
+                raise StoreError(
+                    f"{path} has {info.st_size:,} bytes, more than the {limit:,} ralph reads.",
+                    "Move it away or make it smaller.",
+                )
+            return file.read()
+
+
+def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) -> Path:
+    """Rename a damaged file so that nothing is lost, and put the replacement in its place.
+
+    With a replacement there is no moment at which a crash leaves the name without a file.
+    """
+    aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}")
+    number = 1
+    while os.path.lexists(aside):
+        number += 1
+        aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}.{number}")
+    with explained("set aside", path):
+        if replacement is None or path.is_dir():
+            path.rename(aside)
+        else:
+            aside.hardlink_to(path)
+        sync_directory(path.parent)
+    if replacement is not None:
+        write_atomic(path, replacement)
+    return aside
+
+
+def remove_stale_temps(directory: Path) -> None:
+    """Remove temporary files of writers that died before their rename."""
+    for temp in directory.glob(".*.tmp"):
+        pid = temp.name.rsplit(".", 2)[-2].split("-")[0]
+        if pid.isdecimal() and int(pid) != os.getpid() and not process_exists(int(pid)):
+            temp.unlink(missing_ok=True)
+
+
+def process_exists(pid: int) -> bool:
+    """Whether any process has this id now."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _mode_of(path: Path) -> int | None:
+    try:
+        info = path.lstat()
+    except FileNotFoundError:
+        return None
+    return stat.S_IMODE(info.st_mode) if stat.S_ISREG(info.st_mode) else None
+
+
+def _hint(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some disk space and try again; nothing was lost."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "Check the permissions of the directory and who owns it."
+    if error.errno == errno.ELOOP:
+        return "Replace the symlink with a regular file."
+    return "Check the disk and try again."

@@ -1,0 +1,83 @@
+"""Guidance from people: `.ralph/injections.json`, one JSON object per line.
+
+Anybody may append a line with `echo`; such lines need no id and no time.
+"""
+
+import hashlib
+import secrets
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.state import Injection
+from ralph_tui.store.documents import json_text
+from ralph_tui.store.files import DamagedError
+from ralph_tui.store.strictjson import decode, parse_object
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+"""The time of a line that carries none: it was there before anything that has a time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the file; without an injection it could not be read, and is kept as it is."""
+
+    raw: bytes
+    injection: Injection | None
+    problem: str = ""
+
+
+def new_injection(guidance: str, by: str, now: datetime) -> Injection:
+    """Guidance given now, with an id of its own."""
+    return Injection(timestamp=now, guidance=guidance, injected_by=by, id=secrets.token_hex(6))
+
+
+def parse_lines(data: bytes) -> tuple[Line, ...]:
+    """Every line that is not blank."""
+    seen: Counter[str] = Counter()
+    return tuple(_parse_line(raw, seen) for raw in data.splitlines() if raw.strip(b"\xef\xbb\xbf "))
+
+
+def _parse_line(raw: bytes, seen: Counter[str]) -> Line:
+    try:
+        value = parse_object(raw)
+        injection = Injection.model_validate({"timestamp": EPOCH} | value)
+    except DamagedError as error:
+        return Line(raw, None, str(error))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        return Line(raw, None, f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}")
+    if not injection.id:
+        injection = injection.model_copy(update={"id": _derived_id(raw, seen)})
+    return Line(raw, injection)
+
+
+def _derived_id(raw: bytes, seen: Counter[str]) -> str:
+    """The same line has the same id in every process; a repeated line is another injection."""
+    digest = hashlib.sha256(raw.strip()).hexdigest()[:12]
+    seen[digest] += 1
+    return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
+    """The file with exactly `pending` in it; lines nobody could read stay where they are."""
+    wanted = {injection.id: injection for injection in pending}
+    lines: list[bytes] = []
+    for line in old:
+        if line.injection is None:
+            lines.append(line.raw)
+        elif (kept := wanted.pop(line.injection.id, None)) is not None:
+            # Always with its id: a derived one may change when a line before it goes.
+            lines.append(json_text(kept).encode())
+    lines.extend(json_text(injection).encode() for injection in wanted.values())
+    return b"".join(line + b"\n" for line in lines)
+
+
+def readable(text: bytes) -> str:
+    """The beginning of a line, for a message."""
+    try:
+        return decode(text)[:60]
+    except DamagedError:
+        return repr(text[:60])

@@ -1,0 +1,244 @@
+"""The journal `.ralph/events.jsonl`: one writer, any number of readers, nothing ever rewritten."""
+
+import json
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.events import EVENT, Event
+from ralph_tui.store.documents import json_text
+from ralph_tui.store.files import (
+    append_all,
+    explained,
+    file_stamp,
+    open_regular,
+    sync_directory,
+    utc_now,
+    write_atomic,
+)
+
+CHUNK = 64 * 1024
+BATCH = 500
+"""Events a follower reads in one go."""
+
+POLL_MS = 500
+"""How often a follower looks by itself, for file systems that do not tell of changes."""
+
+
+class JournalWriter:
+    """Appends events; only the owner of the loop's lock may make one.
+
+    Attributes:
+        last_seq: The number of the newest event, written or only stamped.
+        damage: What was found and set aside on opening, for a notice.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
+        """Open the journal, ending or setting aside a line that a crash left unfinished."""
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        self.damage: tuple[str, ...] = ()
+        with explained("open", path):
+            created = not path.exists()
+            self._descriptor = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            try:
+                if created:
+                    sync_directory(path.parent)
+                self._repair()
+                self.last_seq = _last_seq(self._descriptor)
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+
+    def stamp(self, event: Event) -> Event:
+        """The event with its number and time; no I/O. A transient event keeps the number 0."""
+        with self._lock:
+            seq = 0
+            if not event.transient:
+                self.last_seq += 1
+                seq = self.last_seq
+            return event.model_copy(update={"seq": seq, "time": self._clock()})
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Append stamped events and get them to the disk.
+
+        Raises:
+            StoreError: The disk is full or broken; none of the events was written.
+        """
+        lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
+        if not lines:
+            return
+        with self._lock, explained("append to", self._path):
+            append_all(self._descriptor, b"".join(lines))
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        with self._lock:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def _repair(self) -> None:
+        size = os.fstat(self._descriptor).st_size
+        start, tail = _unfinished(self._descriptor, size)
+        if not tail:
+            return
+        if _parse(tail) is not None:  # only the line end is missing
+            append_all(self._descriptor, b"\n")
+            return
+        aside = self._path.with_name(f"{self._path.name}.partial-{file_stamp(self._clock())}")
+        write_atomic(aside, tail)
+        os.ftruncate(self._descriptor, start)
+        os.fsync(self._descriptor)
+        self.damage = (
+            f"The last line of {self._path.name} was unfinished and was set aside as {aside.name}.",
+        )
+
+
+class EventReader(Iterator[tuple[int, Event]]):
+    """Yields `(offset after the line, event)`; stops before a line that is not finished.
+
+    Attributes:
+        skipped: Lines passed over so far: damaged, or events of a newer ralph.
+    """
+
+    def __init__(self, path: Path, offset: int = 0) -> None:
+        """Read from `offset`, which must be 0 or one that a reader gave."""
+        self.skipped = 0
+        self._lines = _lines(path, offset)
+
+    def __next__(self) -> tuple[int, Event]:
+        for offset, line in self._lines:
+            event = _parse(line)
+            if event is not None:
+                return offset, event
+            self.skipped += bool(line.strip())
+        raise StopIteration
+
+
+def read_events(path: Path, offset: int = 0) -> EventReader:
+    """The events of a journal from `offset` on; none when there is no journal."""
+    return EventReader(path, offset)
+
+
+async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, Event], None]:
+    """The events from `offset` on and then every new one, until cancelled.
+
+    The journal may be written by another process, may not exist yet, and may be replaced by a new
+    one, which is then read from its beginning.
+    """
+    import asyncio
+
+    from ralph_tui.store.watch import wake_ups
+
+    identity: int | None = None
+    wakes = wake_ups(path.parent, names=frozenset({path.name}), poll_ms=POLL_MS)
+    async with aclosing(wakes):
+        async for _ in wakes:
+            found = await asyncio.to_thread(_identity, path)
+            if found is None:
+                continue
+            inode, size = found
+            if size < offset or (identity is not None and inode != identity):
+                offset = 0
+            identity = inode
+            while size > offset:
+                batch = await asyncio.to_thread(_batch, path, offset)
+                for item in batch.events:
+                    yield item
+                if batch.end == offset:  # the last line is not finished yet
+                    break
+                offset = batch.end
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some events, and the offset up to which lines were looked at."""
+
+    events: tuple[tuple[int, Event], ...]
+    end: int
+
+
+def _batch(path: Path, offset: int) -> _Batch:
+    events: list[tuple[int, Event]] = []
+    for end, line in _lines(path, offset):
+        offset = end
+        if (event := _parse(line)) is not None:
+            events.append((end, event))
+        if len(events) >= BATCH:
+            break
+    return _Batch(tuple(events), offset)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_ino, info.st_size
+
+
+def _parse(line: bytes) -> Event | None:
+    try:
+        return EVENT.validate_json(line)
+    except ValidationError:
+        return None
+
+
+def _lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
+    """Finished lines with the offset after each."""
+    with explained("read", path):
+        try:
+            descriptor = open_regular(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return
+    with os.fdopen(descriptor, "rb") as file:
+        file.seek(offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            offset += len(line)
+            yield offset, line
+
+
+def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
+    """Where the last line begins that has no end, and its bytes."""
+    tail = b""
+    position = size
+    while position > 0:
+        step = min(CHUNK, position)
+        position -= step
+        chunk = os.pread(descriptor, step, position)
+        newline = chunk.rfind(b"\n")
+        if newline >= 0:
+            return position + newline + 1, chunk[newline + 1 :] + tail
+        tail = chunk + tail
+    return 0, tail
+
+
+def _seq(line: bytes) -> int:
+    """The number on a line, whatever the type of its event; 0 when there is none."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return 0
+    seq = value.get("seq") if isinstance(value, dict) else None
+    return seq if isinstance(seq, int) else 0
+
+
+def _last_seq(descriptor: int) -> int:
+    """The number of the newest readable event, found from the end."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start, line = _unfinished(descriptor, end - 1)
+        if (seq := _seq(line)) > 0:
+            return seq
+        end = start
+    return 0

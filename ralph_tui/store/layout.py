@@ -1,0 +1,167 @@
+"""Where everything lives: the one place that knows file names (DESIGN section 4)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_tui.domain.state import Phase
+
+PROMPT_NAMES = {
+    Phase.DISCOVERY: "discovery",
+    Phase.PLANNING: "plan",
+    Phase.BUILDING: "build",
+    Phase.VALIDATION: "validate",
+}
+"""The seeds' names of the prompt files."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one project."""
+
+    root: Path
+
+    @property
+    def dot(self) -> Path:
+        """Ralph's own directory."""
+        return self.root / ".ralph"
+
+    @property
+    def state(self) -> Path:
+        """The master state."""
+        return self.dot / "state.json"
+
+    @property
+    def plan(self) -> Path:
+        """The task list."""
+        return self.dot / "implementation_plan.json"
+
+    @property
+    def budget(self) -> Path:
+        """The context budget."""
+        return self.dot / "context_budget.json"
+
+    @property
+    def breaker(self) -> Path:
+        """The circuit breaker."""
+        return self.dot / "circuit_breaker.json"
+
+    @property
+    def config(self) -> Path:
+        """The project's settings."""
+        return self.dot / "config.yaml"
+
+    @property
+    def injections(self) -> Path:
+        """Guidance that waits for an iteration, one JSON object per line."""
+        return self.dot / "injections.json"
+
+    @property
+    def questions(self) -> Path:
+        """Questions to the person and their answers."""
+        return self.dot / "questions.json"
+
+    @property
+    def validation_report(self) -> Path:
+        """What the validation phase found."""
+        return self.dot / "validation_report.json"
+
+    @property
+    def events(self) -> Path:
+        """The journal."""
+        return self.dot / "events.jsonl"
+
+    @property
+    def lock(self) -> Path:
+        """The owner of the loop, for a whole run."""
+        return self.dot / "lock"
+
+    @property
+    def write_lock(self) -> Path:
+        """Held for the milliseconds of one transaction."""
+        return self.dot / "write.lock"
+
+    @property
+    def commit(self) -> Path:
+        """The list of renames of a transaction that changes several files."""
+        return self.dot / "commit.json"
+
+    @property
+    def gitignore(self) -> Path:
+        """Keeps Ralph's own files out of the project's history."""
+        return self.dot / ".gitignore"
+
+    @property
+    def logs(self) -> Path:
+        """Logs of ralph and of the CLI."""
+        return self.dot / "logs"
+
+    @property
+    def session_history(self) -> Path:
+        """The directory of ended sessions."""
+        return self.dot / "session_history"
+
+    @property
+    def sessions(self) -> Path:
+        """Ended sessions, one JSON object per line."""
+        return self.session_history / "sessions.jsonl"
+
+    @property
+    def memory_iterations(self) -> Path:
+        """One file per iteration, the last few."""
+        return self.dot / "memory" / "iterations"
+
+    @property
+    def memory_phases(self) -> Path:
+        """One file per finished phase."""
+        return self.dot / "memory" / "phases"
+
+    @property
+    def memory_sessions(self) -> Path:
+        """One file per hand-off, the last few."""
+        return self.dot / "memory" / "sessions"
+
+    @property
+    def memory_archive(self) -> Path:
+        """Where older memory files are moved."""
+        return self.dot / "memory" / "archive"
+
+    @property
+    def active_memory(self) -> Path:
+        """The memory that goes into prompts."""
+        return self.dot / "MEMORY.md"
+
+    @property
+    def memory(self) -> Path:
+        """The hand-off to the next session."""
+        return self.root / "MEMORY.md"
+
+    @property
+    def progress(self) -> Path:
+        """The append-only log of learnings."""
+        return self.root / "progress.txt"
+
+    @property
+    def agents_md(self) -> Path:
+        """Operational notes for agents."""
+        return self.root / "AGENTS.md"
+
+    @property
+    def specs(self) -> Path:
+        """The directory of requirements."""
+        return self.root / "specs"
+
+    def prompt(self, phase: Phase) -> Path:
+        """The person's own instructions for a phase."""
+        return self.root / f"PROMPT_{PROMPT_NAMES[phase]}.md"
+
+    @property
+    def directories(self) -> tuple[Path, ...]:
+        """Every directory inside `dot` that ralph writes to."""
+        return (
+            self.logs,
+            self.session_history,
+            self.memory_iterations,
+            self.memory_phases,
+            self.memory_sessions,
+            self.memory_archive,
+        )

@@ -1,0 +1,264 @@
+"""Two locks: one for the milliseconds of a transaction, one for a whole run of the loop.
+
+Both are locks of the operating system, so a holder that dies loses them and one that is merely
+suspended keeps them. The owner record is for people and for file systems shared between hosts.
+"""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.errors import LockedError, StoreError
+from ralph_tui.domain.model import Record, Timestamp
+from ralph_tui.store.files import DamagedError, explained, process_exists, read_regular, write_all
+from ralph_tui.store.layout import Layout
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+WRITE_TIMEOUT = 30.0
+"""Seconds a transaction waits for another one; they take milliseconds."""
+
+POLL_SECONDS = 0.01
+ZOMBIE = "zombie"
+_PROC = Path("/proc")
+
+
+class Owner(Record):
+    """Who runs the loop of a project, the content of `.ralph/lock`."""
+
+    pid: int
+    host: str
+    since: Timestamp
+    run_id: str = ""
+    started: Timestamp | None = None
+    """When the process started, for people."""
+    start_token: str = ""
+    """The same for comparing: a process that took over the pid has another one."""
+    boot: str = ""
+    """Identifies the machine's boot where it can be known, so that a renamed host is recognised."""
+
+
+@contextmanager
+def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]:
+    """Hold the lock of a transaction; excludes threads as well as processes.
+
+    Raises:
+        StoreError: Another process holds it for longer than `timeout` seconds.
+    """
+    from filelock import SoftFileLock, Timeout
+
+    with explained("lock", layout.write_lock):
+        lock = _file_lock(layout.write_lock)
+        try:
+            lock.acquire(timeout=timeout, poll_interval=POLL_SECONDS)
+        except Timeout as error:
+            raise StoreError(
+                f"{_holder(layout.write_lock)} has kept {layout.dot} locked for {timeout:g} seconds.",
+                "Wait for it or end it, then try again.",
+            ) from error
+    try:
+        if not isinstance(lock, SoftFileLock):  # a soft lock keeps its own marker in the file
+            _write_record(layout.write_lock, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        lock.release()
+
+
+class LoopLock:
+    """Ownership of a project's loop, from `acquire` to `release` or the death of the process."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Address the lock of a project; nothing is taken yet."""
+        self._layout = layout
+        self._lock: BaseFileLock | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def acquire(self, run_id: str) -> None:
+        """Become the owner.
+
+        Raises:
+            LockedError: Somebody else is, or may be.
+        """
+        from filelock import Timeout
+
+        path = self._layout.lock
+        # The outer lock makes reading the record and replacing it one step, even where the
+        # file system knows no locks of its own.
+        with write_lock(self._layout), explained("lock", path):
+            lock = _file_lock(path)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout as error:
+                raise _locked(_read_owner(path), self._layout) from error
+            try:
+                self._require_free()
+                _write_record(path, this_process(run_id).model_dump_json().encode() + b"\n")
+                info = path.stat()
+            except BaseException:
+                lock.release()
+                raise
+        self._lock, self._identity = lock, (info.st_dev, info.st_ino)
+
+    def release(self) -> None:
+        """Give ownership up; does nothing when it is not held."""
+        if self._lock is None:
+            return
+        lock, self._lock = self._lock, None
+        try:
+            if self._is_our_file():
+                with explained("unlock", self._layout.lock):
+                    _write_record(self._layout.lock, b"")
+        finally:
+            lock.release()
+
+    @property
+    def held(self) -> bool:
+        """Whether this object still owns the loop; False once somebody removed the file."""
+        return self._lock is not None and self._is_our_file()
+
+    def owner(self) -> Owner | None:
+        """Who runs the loop now; takes no lock, so it disturbs nobody."""
+        owner = _read_owner(self._layout.lock)
+        return None if owner is None or provably_gone(owner) else owner
+
+    def _require_free(self) -> None:
+        owner = self.owner()
+        if owner is not None:
+            raise _locked(owner, self._layout)
+
+    def _is_our_file(self) -> bool:
+        try:
+            info = self._layout.lock.lstat()
+        except FileNotFoundError:
+            return False
+        return (info.st_dev, info.st_ino) == self._identity
+
+
+def this_process(run_id: str) -> Owner:
+    """The record of the process we are in."""
+    import psutil
+
+    pid = os.getpid()
+    return Owner(
+        pid=pid,
+        host=socket.gethostname(),
+        since=datetime.now(UTC),
+        run_id=run_id,
+        started=datetime.fromtimestamp(psutil.Process(pid).create_time(), UTC),
+        start_token=start_token(pid) or "",
+        boot=boot_id(),
+    )
+
+
+def provably_gone(owner: Owner) -> bool:
+    """Whether the owner cannot be alive; on another host nothing can be proved."""
+    if not _is_this_host(owner):
+        return False
+    if not process_exists(owner.pid):
+        return True
+    token = start_token(owner.pid)
+    return bool(owner.start_token) and token is not None and token != owner.start_token
+
+
+def start_token(pid: int) -> str | None:
+    """What tells two processes apart that had the same id; None when it cannot be known.
+
+    A process that is dead but not yet collected by its parent has the token `zombie`.
+    """
+    return _linux_token(pid) if _PROC.is_dir() else _portable_token(pid)
+
+
+def _linux_token(pid: int) -> str | None:
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    # Ticks since boot: unlike a wall-clock time they do not move when the clock is set.
+    return ZOMBIE if fields[0] in "ZX" else f"{boot_id()}:{fields[19]}"
+
+
+def _portable_token(pid: int) -> str | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        zombie = process.status() == psutil.STATUS_ZOMBIE
+        return ZOMBIE if zombie else f"{process.create_time():.2f}"
+    except psutil.Error:
+        return None
+
+
+def boot_id() -> str:
+    """What identifies this boot of this machine; empty where the system does not say."""
+    try:
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _is_this_host(owner: Owner) -> bool:
+    same_boot = bool(owner.boot) and owner.boot == boot_id()
+    return same_boot or owner.host == socket.gethostname()
+
+
+def _file_lock(path: Path) -> "BaseFileLock":
+    from filelock import FileLock
+
+    # Not thread-local: a lock taken in one worker thread may be released in another.
+    return FileLock(path, mode=0o600, thread_local=False)
+
+
+def _read_owner(path: Path) -> Owner | None:
+    """The owner record; None when it is empty or unreadable (its writer died while writing)."""
+    try:
+        data = read_regular(path)
+        return Owner.model_validate_json(data) if data and data.strip() else None
+    except (DamagedError, ValidationError):
+        return None
+
+
+def _write_record(path: Path, data: bytes) -> None:
+    """Replace a lock file's content in place: renaming would replace the lock itself."""
+    flags = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags)
+    try:
+        os.ftruncate(descriptor, 0)
+        write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def _holder(path: Path) -> str:
+    """The process that holds the lock of a transaction, in words."""
+    try:
+        pid = (read_regular(path) or b"").strip().decode("ascii", "replace")
+    except DamagedError:
+        pid = ""
+    return f"Another ralph (pid {pid})" if pid.isdecimal() else "Another ralph"
+
+
+def _locked(owner: Owner | None, layout: Layout) -> LockedError:
+    if owner is None:
+        return LockedError(
+            f"Another ralph is about to run the loop of {layout.root}.",
+            "Try again in a moment; `ralph status` shows who it is.",
+        )
+    started = owner.started or owner.since
+    who = f"pid {owner.pid}, started {started:%Y-%m-%d %H:%M:%S} UTC"
+    if not _is_this_host(owner):
+        return LockedError(
+            f"The loop of {layout.root} is owned by another host ({owner.host}, {who}).",
+            f"Stop it there; if it is surely gone, delete {layout.lock}.",
+        )
+    return LockedError(
+        f"The loop of {layout.root} is already running ({who}).",
+        f"Watch it with `ralph status`, stop it with `ralph stop`, or end process {owner.pid}.",
+    )

@@ -1,0 +1,138 @@
+"""The plain text beside the documents: learnings, memories, session history, instructions."""
+
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.text import one_line
+from ralph_tui.store.documents import json_text
+from ralph_tui.store.files import (
+    DamagedError,
+    append_durable,
+    explained,
+    open_regular,
+    read_regular,
+    write_atomic,
+)
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.strictjson import parse_object
+
+KEPT_ITERATIONS = 20
+KEPT_SESSIONS = 10
+LEARNING_CHARS = 2000
+TAIL_BYTES = 512 * 1024
+PROJECT_MODE = 0o644
+"""For files beside the person's own; what is in `.ralph` is for the owner only."""
+
+_NUMBER = re.compile(r"-(\d+)\.md$")
+
+
+def append_learning(layout: Layout, category: str, text: str, now: datetime) -> None:
+    """Add one line to progress.txt."""
+    label = one_line(category, 40).upper().replace(":", "") or "NOTE"
+    line = f"[{now:%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
+    append_durable(layout.progress, line.encode(), mode=PROJECT_MODE)
+
+
+def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
+    """The last `limit` lines of progress.txt, newest last."""
+    lines = [line for line in _read_tail(layout, layout.progress).splitlines() if line.strip()]
+    return tuple(lines[-limit:]) if limit > 0 else ()
+
+
+def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
+    """Write a text whole, making its directory when it is missing."""
+    with explained("make the directory of", path):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    # What cannot be UTF-8 (a lone surrogate in model output) becomes a question mark.
+    write_atomic(path, text.encode("utf-8", "replace"), mode=mode)
+    return path
+
+
+def write_numbered(
+    directory: Path, archive: Path, stem: str, number: int, text: str, *, keep: int
+) -> Path:
+    """Write `stem-NNN.md` and move all but the newest `keep` of its kind to the archive."""
+    written = write_text(directory / f"{stem}-{number:03d}.md", text)
+    for old in numbered(directory, stem)[:-keep]:
+        with explained("archive", old):
+            archive.mkdir(mode=0o700, parents=True, exist_ok=True)
+            old.replace(archive / old.name)
+    return written
+
+
+def numbered(directory: Path, stem: str) -> list[Path]:
+    """The files `stem-NNN.md` of a directory, oldest number first."""
+    found = [
+        (int(match[1]), path)
+        for path in directory.glob(f"{stem}-*.md")
+        if (match := _NUMBER.search(path.name))
+    ]
+    return [path for _, path in sorted(found)]
+
+
+def archive_session(layout: Layout, record: SessionRecord) -> None:
+    """Add a line to the session history."""
+    with explained("make the directory of", layout.sessions):
+        layout.session_history.mkdir(mode=0o700, exist_ok=True)
+    append_durable(layout.sessions, json_text(record).encode() + b"\n")
+
+
+def read_sessions(layout: Layout) -> tuple[tuple[SessionRecord, ...], int]:
+    """The session history, oldest first, and how many of its lines could not be read."""
+    try:
+        lines = (read_regular(layout.sessions) or b"").splitlines()
+    except DamagedError as error:
+        raise StoreError(f"{layout.sessions} is {error}.", "Move it away.") from error
+    records = [_session(line) for line in lines if line.strip()]
+    good = tuple(record for record in records if record is not None)
+    return good, len(records) - len(good)
+
+
+def _session(line: bytes) -> SessionRecord | None:
+    try:
+        return SessionRecord.model_validate(parse_object(line))
+    except (DamagedError, ValidationError):
+        return None
+
+
+def read_text(layout: Layout, path: Path, limit: int) -> str:
+    """At most `limit` bytes of a text file; empty when it is absent or outside the project."""
+    resolved = inside(layout.root, path)
+    return "" if resolved is None else _read_slice(resolved, 0, limit)
+
+
+def inside(root: Path, path: Path) -> Path | None:
+    """Where `path` really is, or None when that is outside `root` or a circle of links."""
+    try:
+        resolved = (root / path).resolve()
+        return resolved if resolved.is_relative_to(root.resolve()) else None
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _read_tail(layout: Layout, path: Path) -> str:
+    resolved = inside(layout.root, path)
+    if resolved is None or not resolved.is_file():
+        return ""
+    size = resolved.stat().st_size
+    text = _read_slice(resolved, max(0, size - TAIL_BYTES), TAIL_BYTES)
+    return text if size <= TAIL_BYTES else text.partition("\n")[2]
+
+
+def _read_slice(path: Path, start: int, limit: int) -> str:
+    if not path.is_file():
+        return ""
+    with explained("read", path):
+        descriptor = open_regular(path, os.O_RDONLY)
+        with os.fdopen(descriptor, "rb") as file:
+            file.seek(start)
+            data = file.read(limit)
+    text = data.decode("utf-8-sig", "replace")
+    # A character cut in two at the limit is not part of the text.
+    return text.rstrip("\N{REPLACEMENT CHARACTER}") if len(data) == limit else text

@@ -1,0 +1,205 @@
+"""One project's `.ralph/`: load a snapshot, change it in a transaction, keep notes beside it."""
+
+import threading
+from collections.abc import Callable, Collection
+from datetime import datetime
+from pathlib import Path
+from typing import Self, TypeVar
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.model import Record
+from ralph_tui.domain.state import Injection, SessionRecord
+from ralph_tui.store import notes, snapshot
+from ralph_tui.store.documents import Documents
+from ralph_tui.store.files import explained, utc_now, write_atomic
+from ralph_tui.store.injections import new_injection
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import write_lock
+from ralph_tui.store.snapshot import Snapshots
+
+R = TypeVar("R", bound=Record)
+
+__all__ = ["Documents", "Project"]
+
+
+class Project:
+    """A project on disk. Cheap to make, safe to share between threads; every call blocks."""
+
+    def __init__(self, root: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
+        """Address the project at `root`; nothing is read or made yet."""
+        self.root = root.resolve()
+        self.layout = Layout(self.root)
+        self._clock = clock
+        self._told: list[str] = []
+        self._told_once: set[str] = set()
+        self._told_lock = threading.Lock()
+        self._snapshots = Snapshots(self.layout, clock, self._tell)
+
+    @classmethod
+    def find(cls, start: Path) -> Self:
+        """The project that `start` is in: the nearest directory upwards that has `.ralph`.
+
+        Raises:
+            StoreError: There is none.
+        """
+        here = start.resolve()
+        for directory in (here, *here.parents):
+            dot = Layout(directory).dot
+            if dot.exists() or dot.is_symlink():
+                return cls(directory)
+        raise StoreError(
+            f"No ralph project in {here} or above it.", "Run `ralph init` in your project first."
+        )
+
+    def create(self) -> None:
+        """Make `.ralph` and its directories; what exists stays as it is.
+
+        Raises:
+            StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
+        """
+        dot = self.layout.dot
+        if not self.root.is_dir():
+            raise StoreError(f"{self.root} is not a directory.", "Make it first.")
+        if dot.is_symlink() or dot.exists():
+            self._require_dot()
+        with explained("make", dot):
+            dot.mkdir(mode=0o700, exist_ok=True)
+            for directory in self.layout.directories:
+                # One by one: `parents=True` would make the parents readable by others.
+                for part in reversed((directory, *directory.relative_to(dot).parents)):
+                    (dot / part).mkdir(mode=0o700, exist_ok=True)
+        if not self.layout.gitignore.exists():
+            write_atomic(self.layout.gitignore, b"*\n")
+
+    def load(self) -> Documents:
+        """A snapshot of all documents; missing ones have their defaults.
+
+        Raises:
+            StoreError: There is no `.ralph`, or a document needs a person.
+        """
+        self._require_dot()
+        return self._snapshots.load().documents
+
+    def transact(self, change: Callable[[Documents], Documents]) -> Documents:
+        """Change documents as one step no other process can get between.
+
+        Args:
+            change: A pure function. It is called again when somebody edits a file by hand at the
+                same moment; when it raises, nothing is written.
+
+        Returns:
+            The documents as they are on disk now.
+
+        Raises:
+            StoreError: The lock, the disk or a document does not allow it; nothing was changed.
+        """
+        self._require_dot()
+        with write_lock(self.layout):
+            return self._snapshots.transact(change)
+
+    def damage(self) -> tuple[str, ...]:
+        """What was set aside or restored since the last call, as sentences for a person."""
+        with self._told_lock:
+            told, self._told = tuple(self._told), []
+        return told
+
+    def queue_injection(self, guidance: str, by: str = "user") -> Injection:
+        """Add guidance for the next iteration."""
+        injection = new_injection(guidance, by, self._clock())
+        self.transact(lambda d: d.model_copy(update={"pending": (*d.pending, injection)}))
+        return injection
+
+    def consume_injections(self, ids: Collection[str]) -> None:
+        """Remove guidance that went into a prompt."""
+        used = frozenset(ids)
+        self.transact(
+            lambda d: d.model_copy(
+                update={"pending": tuple(i for i in d.pending if i.id not in used)}
+            )
+        )
+
+    def append_learning(self, category: str, text: str) -> None:
+        """Add `[time] CATEGORY: text` as one line to progress.txt."""
+        notes.append_learning(self.layout, category, text, self._clock())
+
+    def read_learnings(self, limit: int) -> tuple[str, ...]:
+        """The last lines of progress.txt, newest last."""
+        return notes.read_learnings(self.layout, limit)
+
+    def write_memory(self, text: str) -> Path:
+        """Write the hand-off to the next session."""
+        return notes.write_text(self.layout.memory, text, mode=notes.PROJECT_MODE)
+
+    def read_memory(self) -> str:
+        """The hand-off of the last session, or nothing."""
+        return self.read_text(self.layout.memory, notes.TAIL_BYTES)
+
+    def write_active_memory(self, text: str) -> Path:
+        """Write the memory that goes into prompts."""
+        self._require_dot()
+        return notes.write_text(self.layout.active_memory, text)
+
+    def write_iteration_memory(self, iteration: int, text: str) -> Path:
+        """Keep what an iteration did; the oldest go to the archive."""
+        return self._write_numbered(
+            self.layout.memory_iterations, "iter", iteration, text, notes.KEPT_ITERATIONS
+        )
+
+    def write_session_memory(self, number: int, text: str) -> Path:
+        """Keep what a session did; the oldest go to the archive."""
+        return self._write_numbered(
+            self.layout.memory_sessions, "session", number, text, notes.KEPT_SESSIONS
+        )
+
+    def recent_iteration_memories(self, limit: int = 3) -> tuple[str, ...]:
+        """The memories of the last iterations, newest last."""
+        paths = notes.numbered(self.layout.memory_iterations, "iter")
+        recent = paths[-limit:] if limit > 0 else []
+        return tuple(self.read_text(path, notes.TAIL_BYTES) for path in recent)
+
+    def archive_session(self, record: SessionRecord) -> None:
+        """Add a session that ended to the history."""
+        self._require_dot()
+        notes.archive_session(self.layout, record)
+
+    def read_sessions(self) -> tuple[SessionRecord, ...]:
+        """The history of sessions, oldest first; lines that cannot be read are passed over."""
+        records, unreadable = notes.read_sessions(self.layout)
+        if unreadable:
+            name = self.layout.sessions.name
+            self._tell(f"{unreadable} lines of {name} cannot be read and were passed over.")
+        return records
+
+    def read_text(self, path: Path, limit: int) -> str:
+        """A text file of the project, at most `limit` bytes; empty when absent or outside."""
+        return notes.read_text(self.layout, path, limit)
+
+    def log_path(self, name: str) -> Path:
+        """Where a log of this name goes.
+
+        Raises:
+            StoreError: The name would leave the log directory.
+        """
+        if not name or name.startswith(".") or any(c in name for c in "/\\\0\n"):
+            raise StoreError(f"{name!r} cannot be the name of a log.", "Use a plain file name.")
+        with explained("make", self.layout.logs):
+            self.layout.logs.mkdir(mode=0o700, exist_ok=True)
+        return self.layout.logs / name
+
+    def _write_numbered(
+        self, directory: Path, stem: str, number: int, text: str, keep: int
+    ) -> Path:
+        self._require_dot()
+        archive = self.layout.memory_archive
+        return notes.write_numbered(directory, archive, stem, number, text, keep=keep)
+
+    def _require_dot(self) -> None:
+        """`.ralph` is a directory inside the project; it is never made up when it went away."""
+        snapshot.require_dot(self.layout)
+
+    def _tell(self, message: str) -> None:
+        """Keep a message for `damage`; the same one is told once."""
+        with self._told_lock:
+            if message not in self._told_once:
+                self._told_once.add(message)
+                self._told.append(message)

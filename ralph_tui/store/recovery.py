@@ -1,0 +1,156 @@
+"""What is done about a damaged document: set it aside, put the best known content in its place.
+
+The best is the copy of what was last known good; then what the journal tells; an empty plan is never
+made up, because an empty plan could be taken for a finished one.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.events import LoopStarted
+from ralph_tui.domain.model import Record
+from ralph_tui.domain.plan import ImplementationPlan
+from ralph_tui.domain.state import RalphState
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.store.documents import Decoded, Document, decode_document, encode_document
+from ralph_tui.store.files import DamagedError, read_regular, set_aside, stage
+from ralph_tui.store.journal import read_events
+from ralph_tui.store.layout import Layout
+
+R = TypeVar("R", bound=Record)
+
+SETTLE_SECONDS = 0.05
+SETTLE_TRIES = 10
+
+
+def backup_path(path: Path) -> Path:
+    """Where the last known good copy of a document is kept."""
+    return path.with_name(f"{path.name}.bak")
+
+
+def keep_backup(path: Path, data: bytes) -> None:
+    """Remember a document as known good.
+
+    Not synced to the disk: after a power cut the document itself is whole, and that is enough.
+    """
+    backup = backup_path(path)
+    stage(backup, data, durable=False).replace(backup)
+
+
+def settled(path: Path) -> bytes | None:
+    """A file's bytes once they stop changing; an editor may be writing it in place right now."""
+    data = read_regular(path)
+    for _ in range(SETTLE_TRIES):
+        time.sleep(SETTLE_SECONDS)
+        again = read_regular(path)
+        if again == data:
+            break
+        data = again
+    return data
+
+
+def repair(
+    kind: Document[R], path: Path, *, layout: Layout, reason: str, now: datetime
+) -> tuple[R, bytes, str]:
+    """Set a damaged document aside and restore it; call with the write lock held.
+
+    Returns:
+        The restored model, its bytes, and what to tell the person.
+
+    Raises:
+        StoreError: It is a plan and there is nothing to restore it from.
+    """
+    restored = restore(kind, path, layout)
+    if restored is None:
+        if backup_path(path).exists():  # no good either, or it would have been restored
+            set_aside(backup_path(path), now)
+        raise lost_plan(path, set_aside(path, now), reason)
+    value, data, source = restored
+    aside = set_aside(path, now, replacement=data)
+    keep_backup(path, data)
+    told = f"{path.name} was damaged ({reason}) and was set aside as {aside.name}"
+    return value, data, f"{told}; {source}."
+
+
+def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, str] | None:
+    """The best known content of a document, its bytes, and where it is from."""
+    if (kept := _from_backup(kind, path)) is not None:
+        return *encode_document(kind, kept, path), "the last good copy was restored"
+    view = _view(layout.events)
+    rebuilt = _REBUILD[kind.name](view) if view is not None else None
+    if isinstance(rebuilt, kind.model):
+        return *encode_document(kind, rebuilt, path), "it was rebuilt from the journal"
+    if kind.model is ImplementationPlan:
+        return None
+    return *encode_document(kind, kind.model(), path), "it starts afresh with default values"
+
+
+def lost_plan(path: Path, aside: Path, reason: str = "") -> StoreError:
+    """The error for a plan that was damaged and could not be restored."""
+    why = f" ({reason})" if reason else ""
+    return StoreError(
+        f"The plan {path} was damaged{why} and was set aside as {aside.name}; "
+        "there is no good copy to restore.",
+        f"Repair that file and rename it to {path.name}, or delete it to start with an empty plan.",
+    )
+
+
+def unrestored_plan(path: Path) -> Path | None:
+    """The damaged plan that was set aside with nothing to put in its place, or None.
+
+    With a good copy beside it the damage was repaired, and somebody removed the plan since.
+    """
+    if backup_path(path).exists():
+        return None
+    return max(path.parent.glob(f"{path.name}.corrupt-*"), default=None)
+
+
+def _from_backup(kind: Document[R], path: Path) -> R | None:
+    try:
+        data = read_regular(backup_path(path))
+        if data is None:
+            return None
+        decoded: Decoded[R] = decode_document(kind, data, backup_path(path))
+    except (DamagedError, StoreError):
+        return None  # a backup that is no good is as good as none; the next source is asked
+    return decoded.value
+
+
+def _view(events: Path) -> LoopView | None:
+    """What the journal tells, or None when it tells nothing."""
+    view, any_event = LoopView(), False
+    for _, event in read_events(events):
+        # A run's first event clears the board's costs and breaker only to set its own.
+        view, any_event = reduce(view, event), any_event or isinstance(event, LoopStarted)
+        any_event = any_event or bool(view.tasks)
+    return view if any_event else None
+
+
+def _state_from(view: LoopView) -> RalphState:
+    return RalphState(
+        current_phase=view.phase,
+        iteration_count=view.iteration,
+        total_cost_usd=view.costs.total,
+        session_cost_usd=view.costs.session,
+    )
+
+
+def _plan_from(view: LoopView) -> ImplementationPlan | None:
+    return ImplementationPlan(tasks=tuple(view.tasks.values())) if view.tasks else None
+
+
+def _breaker_from(view: LoopView) -> CircuitBreaker:
+    return view.breaker
+
+
+_REBUILD: dict[str, Callable[[LoopView], Record | None]] = {
+    "state": _state_from,
+    "plan": _plan_from,
+    "breaker": _breaker_from,
+    "budget": lambda view: view.budget,
+}

@@ -1,0 +1,152 @@
+"""JSON as documents need it: nothing guessed on reading, nothing that crashes on writing."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
+
+from pydantic import JsonValue
+
+from ralph_tui.store.files import DamagedError
+
+MAX_DEPTH = 100
+"""Deeper than any document of ours; parsers and printers recurse."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
+
+
+def parse(data: bytes) -> JsonValue:
+    """The value in a JSON file; a byte-order mark and any line ends are fine.
+
+    Raises:
+        DamagedError: It is not one JSON value, or has duplicate keys, NaN or infinite numbers.
+    """
+    text = decode(data)
+    try:
+        value: JsonValue = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise DamagedError(_syntax_reason(text, error)) from error
+    except RecursionError as error:
+        raise DamagedError("nested too deeply") from error
+    except ValueError as error:
+        raise DamagedError(str(error)) from error
+    _require_shallow(value)
+    return scrub(value) if _SURROGATE_ESCAPE.search(text) else value
+
+
+def parse_object(data: bytes) -> dict[str, JsonValue]:
+    """The object in a JSON file; anything else is damage."""
+    value = parse(data)
+    if not isinstance(value, dict):
+        raise DamagedError("not a JSON object")
+    return value
+
+
+def decode(data: bytes) -> str:
+    """Text of a file in UTF-8, or in UTF-16 when it says so."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DamagedError(f"not valid {error.encoding} at byte {error.start}") from error
+
+
+def scrub(value: JsonValue) -> JsonValue:
+    """The same value without lone surrogates, which no UTF-8 file can hold."""
+    if isinstance(value, str):
+        return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, dict):
+        return {str(scrub(key)): scrub(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [scrub(item) for item in value]
+    return value
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line where the value at `path` begins, or the deepest part of `path` that is there."""
+    position = 0
+    for part in path:
+        found = _child(text, position, part)
+        if found is None:
+            break
+        position = found
+    return text.count("\n", 0, _skip_space(text, position)) + 1
+
+
+def _child(text: str, position: int, part: str | int) -> int | None:
+    """Where the member `part` of the container at `position` begins."""
+    position = _skip_space(text, position)
+    if text[position : position + 1] not in ("{", "["):
+        return None
+    is_object = text[position] == "{"
+    position, index = position + 1, 0
+    while (position := _skip_space(text, position)) < len(text) and text[position] not in "]}":
+        key: str | int = index
+        if is_object:
+            key, position = _DECODER.raw_decode(text, position)
+            position = _skip_space(text, _skip_space(text, position) + 1)
+        if key == part:
+            return position
+        _, position = _DECODER.raw_decode(text, position)
+        position = _skip_space(text, position)
+        position += text[position : position + 1] == ","
+        index += 1
+    return None
+
+
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def _unique(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {key[:80]!r} is there twice")
+            seen.add(key)
+    return made
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is not a finite number")
+    return number
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
+)
+
+
+def _require_shallow(value: JsonValue) -> None:
+    pending = [(value, 1)]
+    while pending:
+        item, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            raise DamagedError(f"nested more than {MAX_DEPTH} levels deep")
+        members: Iterable[JsonValue] = ()
+        if isinstance(item, dict):
+            members = item.values()
+        elif isinstance(item, list):
+            members = item
+        pending.extend((m, depth + 1) for m in members if isinstance(m, dict | list))
+
+
+def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:
+    if not text.strip("\0 \t\r\n"):
+        return "empty"
+    if conflict := _CONFLICT.search(text):
+        return f"a merge conflict at line {text.count(chr(10), 0, conflict.start()) + 1}"
+    return f"{error.msg} at line {error.lineno} column {error.colno}"
