@@ -20,8 +20,14 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 class Step:
     """What the model was told before one of its turns."""
 
-    user: str
+    prompts: tuple[str, ...]
+    """What the user said, piece by piece; several when a turn was interrupted or failed."""
     results: str
+
+    @property
+    def user(self) -> str:
+        """All that the user said."""
+        return "\n".join(self.prompts)
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def _step(told: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
     blocks = [block for message in heard for block in _blocks(message.get("content"))]
     user = [_REMINDER.sub("", text) for kind, text in blocks if kind == "text"]
     return Step(
-        user="\n".join(text for text in user if text.strip()),
+        prompts=tuple(text for text in user if text.strip()),
         results="\n".join(text for kind, text in blocks if kind == "tool_result"),
     )
 
@@ -87,7 +93,7 @@ def choose(
     stack: list[_Cursor] = []
     choice = None
     for step in steps:
-        script = next((s for s in waiting if _begins(s, step) and may_begin(s)), None)
+        script = _beginning(waiting, step, may_begin)
         if script:
             waiting.remove(script)
             stack.append(_Cursor(script))
@@ -95,8 +101,15 @@ def choose(
     return choice
 
 
-def _begins(script: Script, step: Step) -> bool:
-    return bool(step.user) and found(script.when, step.user)
+def _beginning(
+    scripts: Sequence[Script], step: Step, may_begin: Callable[[Script], bool]
+) -> Script | None:
+    """The first script for the latest words; earlier ones were never answered."""
+    for prompt in reversed(step.prompts):
+        for script in scripts:
+            if found(script.when, prompt) and may_begin(script):
+                return script
+    return None
 
 
 @dataclass

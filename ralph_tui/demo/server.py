@@ -189,7 +189,8 @@ class ModelServer:
             )
             return
         steps = read_steps(said)
-        conversation = _digest(request.headers.get("x-claude-code-session-id", ""), steps[0].user)
+        opening = next(iter(steps[0].prompts), "")
+        conversation = _digest(request.headers.get("x-claude-code-session-id", ""), opening)
         choice = choose(self.scenario, steps, lambda script: self._may_begin(script, conversation))
         if choice:
             await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")

@@ -1,0 +1,84 @@
+"""The project the demo works on: a small habit tracker in a fresh directory."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from ralph_tui.domain.errors import SetupError
+
+_FILES = Path(__file__).parent / "files" / "habits.yaml"
+
+
+def create_demo_project(target: Path | None = None) -> Path:
+    """Write the demo project and return where it is; it is left there for the person to look at.
+
+    Args:
+        target: An empty or new directory; by default a fresh temporary one.
+
+    Raises:
+        SetupError: The target has something in it, or cannot be written.
+    """
+    try:
+        root = _empty_directory(target)
+        for name, text in _project_files().items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SetupError(
+            f"The demo project cannot be written: {error}.", "Choose another directory."
+        ) from error
+    _init_git(root)
+    return root
+
+
+def demo_environment() -> dict[str, str]:
+    """What `uv run` needs to work without a network, on the Python that runs ralph."""
+    return {
+        "UV_OFFLINE": "1",
+        "UV_PYTHON": sys.executable,
+        "UV_PYTHON_DOWNLOADS": "never",
+        # An environment that is active around ralph is not the demo's; uv would warn about it.
+        "VIRTUAL_ENV": "",
+        # An edit in the same second as a test run must not meet the bytecode of the old text.
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def _empty_directory(target: Path | None) -> Path:
+    if target is None:
+        return Path(tempfile.mkdtemp(prefix="ralph-demo-")).resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise SetupError(
+            f"The demo wants an empty directory, and {target} is not one.",
+            "Name a new directory, or none for a temporary one.",
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    return target.resolve()
+
+
+def _project_files() -> dict[str, str]:
+    files = yaml.safe_load(_FILES.read_text(encoding="utf-8"))
+    return {str(name): str(text) for name, text in files.items()}
+
+
+def _init_git(root: Path) -> None:
+    """Give the project a repository when git is there, so that `git status` says something."""
+    git = shutil.which("git")
+    if not git:
+        return
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    done = subprocess.run(
+        [git, "init", "--quiet", "--initial-branch=main", str(root)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    if done.returncode:
+        raise SetupError(f"git init failed in {root}: {done.stderr.strip()}.", "Check git.")

@@ -1,0 +1,257 @@
+"""The bundled Claude Code CLI, driven by the SDK, sees a model in the server."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from claude_agent_sdk import (
+    AssistantMessage,
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
+    Message,
+    ResultMessage,
+    SystemMessage,
+    ToolResultBlock,
+    UserMessage,
+)
+from claude_agent_sdk.types import HookContext, HookInput, SyncHookJSONOutput
+
+from ralph_tui.demo.isolation import DUMMY_KEY
+from ralph_tui.demo.server import ModelServer
+from tests.harness.model import cli_environment, serving
+from tests.harness.waiting import until
+
+pytestmark = pytest.mark.real_cli
+
+
+async def _allow(_: HookInput, __: str | None, ___: HookContext) -> SyncHookJSONOutput:
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow"}}
+
+
+@dataclass
+class Session:
+    """A client with what it said."""
+
+    client: ClaudeSDKClient
+    cwd: Path
+    heard: list[Message] = field(default_factory=list)
+
+    async def ask(self, prompt: str) -> ResultMessage:
+        await self.client.query(prompt)
+        async for message in self.client.receive_response():
+            self.heard.append(message)
+        result = self.heard[-1]
+        assert isinstance(result, ResultMessage)
+        return result
+
+    @property
+    def retries(self) -> list[object]:
+        return [
+            m.data["error_status"]
+            for m in self.heard
+            if isinstance(m, SystemMessage) and m.subtype == "api_retry"
+        ]
+
+    @property
+    def tool_results(self) -> list[object]:
+        return [
+            block.content
+            for m in self.heard
+            if isinstance(m, UserMessage) and isinstance(m.content, list)
+            for block in m.content
+            if isinstance(block, ToolResultBlock)
+        ]
+
+
+@contextlib.asynccontextmanager
+async def session(
+    server: ModelServer, tmp_path: Path, **environment: str
+) -> AsyncIterator[Session]:
+    cwd = tmp_path / "project"
+    cwd.mkdir()
+    options = ClaudeAgentOptions(
+        tools=["Read", "Write", "Bash", "Agent"],
+        setting_sources=[],
+        cwd=cwd,
+        env={
+            **cli_environment(server, tmp_path),
+            "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+            **environment,
+        },
+        hooks={"PreToolUse": [HookMatcher(hooks=[_allow])]},
+    )
+    async with ClaudeSDKClient(options) as client:
+        yield Session(client, cwd)
+
+
+WORK = """
+scripts:
+  - name: work
+    when: "^Write a greeting"
+    turns:
+      - say: I will write it.
+        write: {path: hello.txt, content: "hello\\n"}
+        context: 21000
+        output: 70
+      - bash: cat hello.txt
+        context: 22000
+        output: 20
+        fault: {status: 529, times: 1}
+      - when: {last_result: "^hello$"}
+        say: It is there, and it says hello.
+        context: 23000
+        output: 10
+        fault: cut
+"""
+
+
+async def test_the_cli_works_through_faults_and_reports_the_configured_usage(
+    tmp_path: Path,
+) -> None:
+    async with serving(WORK) as server, session(server, tmp_path) as claude:
+        result = await claude.ask("Write a greeting")
+
+        assert (result.is_error, result.result) == (False, "It is there, and it says hello.")
+        assert (claude.cwd / "hello.txt").read_text() == "hello\n"
+        assert claude.tool_results[-1] == "hello"
+        assert claude.retries[0] == 529
+        usages = [m.usage for m in claude.heard if isinstance(m, AssistantMessage) and m.usage]
+        assert [
+            u["input_tokens"] + u["cache_read_input_tokens"] + u["cache_creation_input_tokens"]
+            for u in usages
+        ] == [21000, 21000, 22000, 23000]
+        assert result.usage
+        # The CLI may count the one token announced by the stream that was cut.
+        assert result.usage["output_tokens"] in (100, 101)
+        assert [(r.turn, r.attempt) for r in server.model_requests] == [
+            (0, 0),
+            (1, 0),
+            (1, 1),
+            (2, 0),
+            (2, 1),
+        ]
+        assert server.unmatched == []
+
+
+FAULTS = {
+    "reset": "reset",
+    "malformed": "malformed",
+    "error event": "error_event",
+    "server error": "{status: 500, times: 2}",
+    "rate limit": "{status: 429, retry_after: 0.1}",
+    "huge": "{kind: huge, size: 300000}",
+    "slow": "{kind: slow, seconds: 0.01}",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+async def test_the_cli_gets_over_a_passing_fault(fault: str, tmp_path: Path) -> None:
+    scenario = f"scripts: [{{when: Say, turns: [{{say: Said and done., fault: {fault}}}]}}]"
+    async with serving(scenario) as server, session(server, tmp_path) as claude:
+        result = await claude.ask("Say something")
+
+    assert not result.is_error
+    assert (result.result or "").startswith("Said and done.")
+    assert (len(result.result or "") > 300_000) is ("huge" in fault)
+    assert server.unmatched == []
+
+
+async def test_a_refused_key_ends_the_turn_as_an_error(tmp_path: Path) -> None:
+    scenario = "scripts: [{when: Say, turns: [{fault: {status: 401, times: forever}}]}]"
+    async with (
+        serving(scenario) as server,
+        session(server, tmp_path, CLAUDE_CODE_MAX_RETRIES="1") as claude,
+    ):
+        result = await claude.ask("Say something")
+
+    assert (result.is_error, result.api_error_status) == (True, 401)
+    assert len(server.model_requests) == 2
+
+
+@pytest.mark.parametrize("fault", ["hang", "stall"])
+async def test_a_hanging_answer_can_be_interrupted_and_the_session_goes_on(
+    fault: str, tmp_path: Path
+) -> None:
+    scenario = f"""
+scripts:
+  - {{when: Hang, turns: [{{say: one two three four, fault: {{kind: {fault}, times: forever}}}}]}}
+  - {{when: Go on, turns: [{{say: Gone on.}}]}}
+"""
+    async with serving(scenario) as server, session(server, tmp_path) as claude:
+        asking = asyncio.create_task(claude.ask("Hang"))
+        await server.wait_for_turn(1)
+        await until(lambda: bool(claude.heard))
+        await claude.client.interrupt()
+        assert (await asking).subtype == "error_during_execution"
+        assert (await claude.ask("Go on")).result == "Gone on."
+
+
+AGENTS = """
+scripts:
+  - when: "^Delegate"
+    turns:
+      - tools:
+          - name: Agent
+            input: {description: count files, prompt: Count the files, subagent_type: general-purpose}
+      - when: {last_result: There are 0}
+        say: The agent counted none.
+  - when: "^Count the files"
+    turns:
+      - bash: ls | wc -l
+      - when: {last_result: "^0$"}
+        say: There are 0 files.
+"""
+
+
+async def test_sub_agents_and_later_prompts_have_scripts_of_their_own(tmp_path: Path) -> None:
+    scenario = AGENTS + "  - {when: '^HAND-OFF:', turns: [{say: Nothing is left to do.}]}\n"
+    async with serving(scenario) as server, session(server, tmp_path) as claude:
+        assert (await claude.ask("Delegate the counting")).result == "The agent counted none."
+        assert (await claude.ask("HAND-OFF: sum up")).result == "Nothing is left to do."
+        assert server.unmatched == []
+        scripts = [r.script for r in server.model_requests]
+        assert scripts == ["^Delegate", *["^Count the files"] * 2, "^Delegate", "^HAND-OFF:"]
+
+
+async def test_what_no_script_covers_is_said_and_kept(tmp_path: Path) -> None:
+    async with serving(WORK) as server, session(server, tmp_path) as claude:
+        result = await claude.ask("Paint a picture")
+
+    assert result.result == "No script covers: Paint a picture"
+    assert server.unmatched == ["No script covers: Paint a picture"]
+
+
+async def test_the_cli_talks_to_the_loopback_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy that answers nothing stands between the CLI and the rest of the world."""
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "a person's own token")
+    monkeypatch.setenv("CLAUDE_CODE_USE_BEDROCK", "1")
+    calls: list[bytes] = []
+
+    async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        calls.append(await reader.readline())
+        writer.close()
+
+    proxy = await asyncio.start_server(note, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, address)
+        monkeypatch.setenv(name.lower(), address)
+    async with proxy, serving(WORK) as server, session(server, tmp_path) as claude:
+        result = await claude.ask("Write a greeting")
+        [cli] = [p for p in psutil.Process(os.getpid()).children() if "claude" in p.name()]
+        open_now = [c for c in cli.net_connections("inet") if c.status == psutil.CONN_ESTABLISHED]
+        peers = {c.raddr.ip for c in open_now}
+
+    assert not result.is_error
+    assert calls == []
+    assert peers <= {"127.0.0.1"}
+    assert {(r.method, r.path) for r in server.requests} == {("POST", "/v1/messages")}
+    assert not any(DUMMY_KEY in value for r in server.requests for value in r.headers.values())
