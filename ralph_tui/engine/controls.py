@@ -1,9 +1,15 @@
 """What a person may ask of a loop, from any process: every request is a change on disk."""
 
+from difflib import get_close_matches
 from pathlib import Path
 
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Halt, Injection
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Documents, Project
+
+SKIPPED = "skipped by the person"
 
 
 class Controls:
@@ -12,27 +18,102 @@ class Controls:
     def __init__(self, root: Path) -> None:
         """Address the project at `root`."""
         self.root = root
+        self._project = Project(root)
 
     def pause(self) -> Halt:
-        """Pause after this iteration; asked again while it runs, at once."""
-        raise NotImplementedError
+        """Pause after this iteration; asked again while it runs, at once.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("pause")
+
+        def change(docs: Documents) -> Documents:
+            pause = docs.state.pause.again()
+            return _with_state(docs, pause=pause, paused=True)
+
+        return self._project.transact(change).state.pause
 
     def resume(self) -> None:
         """Go on, or withdraw a pause that was asked for."""
-        raise NotImplementedError
+        self._project.transact(lambda docs: _with_state(docs, pause=Halt.NONE, paused=False))
 
     def stop(self, *, now: bool = False) -> Halt:
-        """Stop after this iteration; `now` or asked again, at once."""
-        raise NotImplementedError
+        """Stop after this iteration; `now` or asked again, at once.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("stop")
+
+        def change(docs: Documents) -> Documents:
+            return _with_state(docs, stop=Halt.NOW if now else docs.state.stop.again())
+
+        return self._project.transact(change).state.stop
 
     def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop goes on with the next; returns the blocked task."""
-        raise NotImplementedError
+        """Block a task so that the loop goes on with the next; returns the blocked task.
+
+        Raises:
+            RalphError: There is no such task, or it is complete.
+        """
+
+        def change(docs: Documents) -> Documents:
+            task = _find(docs, task_id)
+            if task.status is TaskStatus.COMPLETE:
+                message = f"Task {task_id} is complete already."
+                raise RalphError(message, "Nothing was changed.")
+            blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
+            return _with_task(docs, task_id, status=TaskStatus.BLOCKED, blockers=blockers)
+
+        return _find(self._project.transact(change), task_id)
 
     def retry(self, task_id: str) -> Task:
-        """Put a blocked task back to pending with its retries at zero."""
-        raise NotImplementedError
+        """Put a blocked task back to pending with its retries at zero.
+
+        Raises:
+            RalphError: There is no such task, or it is not blocked.
+        """
+
+        def change(docs: Documents) -> Documents:
+            task = _find(docs, task_id)
+            if task.status is not TaskStatus.BLOCKED:
+                message = f"Task {task_id} is {task.status.value}, not blocked."
+                raise RalphError(message, "Nothing was changed.")
+            return _with_task(docs, task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0)
+
+        return _find(self._project.transact(change), task_id)
 
     def inject(self, guidance: str) -> Injection:
-        """Queue guidance for the next iteration's prompt."""
-        raise NotImplementedError
+        """Queue guidance for the next iteration's prompt.
+
+        Raises:
+            RalphError: The text is empty.
+        """
+        if not guidance.strip():
+            message = "The guidance is empty."
+            raise RalphError(message, 'Say what to do: ralph inject "Use sqlite, not json".')
+        return self._project.queue_injection(guidance.strip())
+
+    def _need_loop(self, what: str) -> None:
+        if LoopLock(self._project.layout).owner() is None:
+            message = f"No loop is running in {self.root}, so there is nothing to {what}."
+            raise RalphError(message, "`ralph build` starts one.")
+
+
+def _find(docs: Documents, task_id: str) -> Task:
+    task = docs.plan.task(task_id)
+    if task is not None:
+        return task
+    near = get_close_matches(task_id, [t.id for t in docs.plan.tasks], n=1)
+    hint = f"Did you mean {near[0]}?" if near else "`ralph tasks` lists them."
+    message = f"There is no task {task_id!r} in the plan."
+    raise RalphError(message, hint)
+
+
+def _with_state(docs: Documents, **changes: object) -> Documents:
+    return docs.model_copy(update={"state": docs.state.model_copy(update=changes)})
+
+
+def _with_task(docs: Documents, task_id: str, **changes: object) -> Documents:
+    return docs.model_copy(update={"plan": docs.plan.with_task(task_id, **changes)})

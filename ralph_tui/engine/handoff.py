@@ -1,0 +1,81 @@
+"""The hand-off: MEMORY.md from the model's summary and what Python knows, and the session archive."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain.memory import SessionFacts, active_memory, render_memory
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.text import one_line
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Project
+
+if TYPE_CHECKING:  # the two need each other's types only
+    from ralph_tui.engine.desk import Desk
+    from ralph_tui.engine.iteration import IterationResult
+
+
+async def write_handoff(shop: Workshop, desk: "Desk", iteration: int, meter: Meter) -> str:
+    """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
+    docs = shop.ledger.docs
+    task = desk.task
+    receipts = desk.gate_result.receipts if desk.gate_result else ()
+    facts = SessionFacts(
+        iteration=iteration,
+        phase=docs.state.current_phase,
+        task_id=desk.task_id if task and task.status is not TaskStatus.COMPLETE else "",
+        task_description=task.description if task else "",
+        files=tuple(desk.files),
+        receipts=tuple(f"{r.status.value}: {r.command}" for r in receipts),
+        session_cost_usd=meter.costs.iteration,
+        session_tokens=meter.tokens,
+        progress=docs.plan.completion_percentage,
+    )
+    text = render_memory(facts, desk.note)
+    project = shop.ledger.project
+
+    def write() -> str:
+        path = project.write_memory(text)
+        project.write_session_memory(iteration, text)
+        return path.name
+
+    return await asyncio.to_thread(write)
+
+
+def iteration_memory(number: int, task_id: str, title: str, result: "IterationResult") -> str:
+    """What Python writes down of an iteration (seeds, "What Gets Captured")."""
+    progress = "yes" if result.outcome.value == "complete" else "no"
+    files = ", ".join(result.files) or "none"
+    return (
+        f"# Iteration {number}\n\n"
+        f"- Task: {task_id}: {one_line(title, 120)}\n"
+        f"- Outcome: {result.outcome.value} ({one_line(result.reason, 200)})\n"
+        f"- Progress: {progress}\n"
+        f"- Files: {files}\n"
+        f"- Tokens: {result.tokens:,}\n"
+        f"- Cost: ${result.cost_usd:.4f}\n"
+    )
+
+
+def memory_for_prompt(project: Project) -> str:
+    """MEMORY.md and the last iterations, bounded; also left in .ralph/MEMORY.md to look at."""
+    text = active_memory(project.read_memory(), project.recent_iteration_memories(limit=3))
+    project.write_active_memory(text)
+    return text
+
+
+def session_record(number: int, task_id: str, result: "IterationResult") -> SessionRecord:
+    """The archive's line for the session that an iteration used."""
+    reasons = {"complete": "task_complete", "handed_off": "context_budget"}
+    outcome = result.outcome.value
+    return SessionRecord(
+        session_id=result.session_id or f"iteration-{number}",
+        iteration=number,
+        tokens_used=result.tokens,
+        cost_usd=result.cost_usd,
+        tasks_completed=1 if outcome == "complete" else 0,
+        handoff_reason=reasons.get(outcome, outcome),
+        duration_ms=round(result.seconds * 1000),
+        task_id=task_id,
+    )

@@ -1,0 +1,60 @@
+"""Events on their way out: stamped and shown at once, written to the journal off the event loop."""
+
+import asyncio
+import contextlib
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.events import Event
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.store.journal import JournalWriter
+
+
+class Emitter:
+    """Stamps events, hands them to the face, and writes them in batches in the order emitted."""
+
+    def __init__(self, journal: JournalWriter, sink: EventSink) -> None:
+        """Write to `journal` and show to `sink`."""
+        self._journal = journal
+        self._sink = sink
+        self._queue: list[Event] = []
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+        self.failure: StoreError | None = None
+        """Why the journal could not be written; the loop stops on it."""
+
+    def start(self) -> None:
+        """Begin writing."""
+        self._task = asyncio.create_task(self._write_forever(), name="ralph-journal")
+
+    def emit(self, event: Event) -> None:
+        """Send one event out; never blocks."""
+        stamped = self._journal.stamp(event)
+        self._sink(stamped)
+        if not stamped.transient:
+            self._queue.append(stamped)
+            self._idle.clear()
+            self._wake.set()
+
+    async def _write_forever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            batch, self._queue = self._queue, []
+            try:
+                await asyncio.to_thread(self._journal.write, batch)
+            except StoreError as error:
+                self.failure = self.failure or error
+            if not self._queue:
+                self._idle.set()
+
+    async def close(self) -> None:
+        """Write what is left and stop."""
+        if self._task is None:
+            return
+        await self._idle.wait()
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        self._journal.close()

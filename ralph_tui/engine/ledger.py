@@ -1,0 +1,147 @@
+"""The project's documents as last seen, and the events that say how they changed.
+
+Our own changes and other programs' edits pass through the same comparison under one lock, so each
+change is told exactly once and nobody's private copy is ever written back (DESIGN law 1).
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.state import Halt
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.watch import watch_project
+
+
+class Ledger:
+    """Reads, changes and follows the documents of one project."""
+
+    def __init__(self, project: Project, emit: EventSink, *, requests: bool = True) -> None:
+        """Tell changes to `emit`; pause and stop requests only when a loop is there to obey."""
+        self.project = project
+        self._emit = emit
+        self._requests = requests
+        self._lock = asyncio.Lock()
+        self._docs: Documents | None = None
+        self._changed = asyncio.Event()
+        self._complaint = ""
+
+    @property
+    def docs(self) -> Documents:
+        """The documents as last seen."""
+        if self._docs is None:
+            msg = "the ledger was not opened"
+            raise RuntimeError(msg)
+        return self._docs
+
+    async def open(self) -> Documents:
+        """Read everything and tell the whole plan.
+
+        Raises:
+            StoreError: The documents cannot be read.
+        """
+        async with self._lock:
+            self._docs = await asyncio.to_thread(self.project.load)
+            self._report_damage()
+            self._emit(ev.PlanLoaded(tasks=self._docs.plan.tasks, source="start"))
+            for injection in self._docs.pending:
+                self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
+            return self._docs
+
+    async def transact(
+        self, change: Callable[[Documents], Documents], reason: str = ""
+    ) -> Documents:
+        """Change the documents on disk and tell what changed.
+
+        Raises:
+            StoreError: The documents cannot be read or written; nothing changed.
+        """
+        async with self._lock:
+            docs = await asyncio.to_thread(self.project.transact, change)
+            self._publish(docs, reason)
+            return docs
+
+    async def record_costs(self, costs: CostMeter) -> None:
+        """Write down what was spent."""
+
+        def change(docs: Documents) -> Documents:
+            figures = {"session_cost_usd": costs.session, "total_cost_usd": costs.total}
+            return docs.model_copy(update={"state": docs.state.model_copy(update=figures)})
+
+        await self.transact(change)
+
+    async def learn(self, category: str, text: str) -> None:
+        """Append one line to progress.txt."""
+        await asyncio.to_thread(self.project.append_learning, category, text)
+
+    async def refresh(self) -> None:
+        """Look at the disk and tell what changed; a broken file is told once, not raised."""
+        async with self._lock:
+            try:
+                docs = await asyncio.to_thread(self.project.load)
+            except StoreError as error:
+                if str(error) != self._complaint:
+                    self._complaint = str(error)
+                    self._emit(ev.Notice(level="error", text=str(error)))
+                return
+            self._complaint = ""
+            self._publish(docs, "changed on disk")
+
+    async def follow(self) -> None:
+        """Refresh whenever another program changes a file; until cancelled."""
+        async for _ in watch_project(self.project):
+            await self.refresh()
+
+    async def wait_changed(self) -> None:
+        """Return after the next change of any document, ours or another program's."""
+        await self._changed.wait()
+
+    def _publish(self, docs: Documents, reason: str) -> None:
+        before, self._docs = self._docs, docs
+        self._report_damage()
+        if before is None or before == docs:
+            return
+        self._tell_tasks(before.plan, docs.plan, reason)
+        known = {injection.id for injection in before.pending}
+        for injection in docs.pending:
+            if injection.id not in known:
+                self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
+        if self._requests:
+            self._tell_requests(before, docs)
+        if before.breaker != docs.breaker:
+            self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=reason))
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def _tell_tasks(
+        self, before: ImplementationPlan, after: ImplementationPlan, reason: str
+    ) -> None:
+        if before.tasks == after.tasks:
+            return
+        old_ids = [task.id for task in before.tasks]
+        new_ids = [task.id for task in after.tasks]
+        if new_ids[: len(old_ids)] != old_ids:
+            self._emit(ev.PlanLoaded(tasks=after.tasks, source="disk"))
+            return
+        old: dict[str, Task] = {task.id: task for task in before.tasks}
+        for task in after.tasks:
+            if old.get(task.id) != task:
+                self._emit(ev.TaskChanged(task=task, reason=reason))
+
+    def _tell_requests(self, before: Documents, after: Documents) -> None:
+        was, now = before.state, after.state
+        if now.pause is not was.pause:
+            if now.pause is Halt.NONE:
+                self._emit(ev.LoopResumed())
+            else:
+                self._emit(ev.PauseRequested(now=now.pause is Halt.NOW))
+        if now.stop is not was.stop and now.stop is not Halt.NONE:
+            self._emit(ev.StopRequested(now=now.stop is Halt.NOW))
+
+    def _report_damage(self) -> None:
+        for message in self.project.damage():
+            self._emit(ev.Notice(level="warning", text=message))

@@ -1,0 +1,52 @@
+"""Context and money at work: every usage report is held against the budget and the limits."""
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.engine.ports import TurnUsage
+
+
+class Meter:
+    """The figures of one agent session on top of what was spent before it."""
+
+    def __init__(
+        self, spent: CostMeter, limits: CostLimits, budget: ContextBudget, *, follow_model: bool
+    ) -> None:
+        """Count from `spent`; the capacity follows the model's window when `follow_model`."""
+        self._spent = spent.next_iteration()
+        self._follow_model = follow_model
+        self.limits = limits
+        self.budget = budget.using(0)
+        self.costs = self._spent
+        self.tokens = 0
+
+    def count(self, usage: TurnUsage) -> ev.UsageReported:
+        """Take in one report; the event to tell."""
+        self.costs = self._spent.add(usage.session_cost_usd)
+        self.tokens = usage.session_tokens
+        changes: dict[str, int] = {"current_usage": usage.usage.context}
+        if self._follow_model and usage.context_window:
+            changes["total_capacity"] = usage.context_window
+        self.budget = self.budget.model_copy(update=changes)
+        return ev.UsageReported(
+            context_tokens=self.budget.current_usage,
+            context_capacity=self.budget.total_capacity,
+            usage=usage.usage,
+            costs=self.costs,
+        )
+
+    @property
+    def exceeded(self) -> CostLevel | None:
+        """The widest limit that is used up, or None."""
+        return self.costs.exceeded(self.limits)
+
+
+def limit_event(level: CostLevel, costs: CostMeter, limits: CostLimits) -> ev.LimitReached:
+    """What to tell when a limit is used up."""
+    spent, limit = costs.of(level), limits.of(level)
+    return ev.LimitReached(
+        kind=f"cost_{level.value}",
+        value=spent,
+        limit=limit,
+        message=f"The {level.value} cost ${spent:.2f}; its limit is ${limit:.2f}.",
+    )

@@ -1,0 +1,148 @@
+"""Prompts: templates filled with what varies, so that everything else stays in the cached prefix."""
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.verification import criterion_text
+
+HANDOFF_MARK = "HAND-OFF:"
+"""How the request for a session summary begins."""
+
+_EACH = re.compile(
+    r"\{\{#each task\.verification_criteria\}\}\n?(?P<body>.*?)\{\{/each\}\}", re.DOTALL
+)
+_NAME = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
+
+
+class PromptParts(Model):
+    """Everything of an iteration's prompt that varies."""
+
+    iteration: int
+    task: Task
+    checks: tuple[str, ...] = ()
+    guidance: tuple[str, ...] = ()
+    memory: str = ""
+    learnings: tuple[str, ...] = ()
+    agents_md: str = ""
+
+
+def builtin_template(name: str) -> str:
+    """A template shipped with ralph."""
+    return files("ralph_tui.engine.prompts").joinpath(name).read_text(encoding="utf-8")
+
+
+def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
+    """The user message of a building iteration.
+
+    Args:
+        template: Text with `{{name}}` places; the seeds' `{{#each}}` over criteria works too.
+        parts: What goes into the places.
+        source: Where the template came from, for the error.
+
+    Raises:
+        ConfigError: The template names a place that does not exist.
+    """
+    criteria = [criterion_text(c) for c in parts.task.verification_criteria]
+    expanded = _EACH.sub(
+        lambda m: "".join(m["body"].replace("{{this}}", c) for c in criteria), template
+    )
+    places = _places(parts, criteria)
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in places:
+            line = expanded[: match.start()].count("\n") + 1
+            message = f"{source}, line {line}: there is no place {{{{{name}}}}}."
+            raise ConfigError(message, f"Known: {', '.join(sorted(places))}.")
+        return places[name]
+
+    text = _NAME.sub(fill, expanded)
+    missing = [name for name in ("task.id", "memory", "guidance") if not _mentions(template, name)]
+    extras = "".join(_missing_part(name, places) for name in missing)
+    return text.rstrip() + "\n" + extras
+
+
+def _mentions(template: str, name: str) -> bool:
+    return any(match[1] == name for match in _NAME.finditer(template))
+
+
+def _missing_part(name: str, places: Mapping[str, str]) -> str:
+    """An overriding template may leave places out; what the loop relies on is added at the end."""
+    if name == "task.id":
+        return f"\nTask ID: {places['task.id']}\n"
+    return places[name]
+
+
+def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
+    task = parts.task
+    return {
+        "iteration": str(parts.iteration),
+        "task.id": task.id,
+        "task.description": task.description or task.id,
+        "criteria": _bullets(criteria) or "- (none stated)",
+        "checks": _bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
+        "attempts": _attempts(task),
+        "guidance": _section("Guidance from the person (follow it)", _bullets(parts.guidance)),
+        "memory": _section("Memory of earlier sessions", parts.memory),
+        "learnings": _section("Learnings so far", _bullets(parts.learnings)),
+        "agents": _section("AGENTS.md", parts.agents_md),
+    }
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _section(title: str, body: str) -> str:
+    return f"\n## {title}\n{body.strip()}\n" if body.strip() else ""
+
+
+def _attempts(task: Task) -> str:
+    if not task.retry_count:
+        return ""
+    return _section(
+        "Earlier attempts",
+        f"{task.retry_count} attempt(s) at this task ended without an accepted claim. "
+        "Find out why before you repeat what was tried.",
+    )
+
+
+def system_prompt(claude_md: str) -> str:
+    """What is appended to the system prompt: the rules, and the project's CLAUDE.md."""
+    rules = builtin_template("build_system.md").strip()
+    return f"{rules}\n{_section('CLAUDE.md of this project', claude_md)}"
+
+
+def handoff_prompt(percent: float) -> str:
+    """The request for a summary when the context is full enough."""
+    return (
+        f"{HANDOFF_MARK} your context is {percent:.0f} % full and this session ends here. "
+        "Do no further work on the task. Call `ralph_update_memory` once with what the next session "
+        "must know: what was completed, how far the current task is, decisions made, the five most "
+        "important files, blockers, and notes. Then stop."
+    )
+
+
+def wrap_up_note(percent: float) -> str:
+    """What a working model is told when the window gets full mid-turn."""
+    return (
+        f"Your context is {percent:.0f} % full. Bring the step you are at to a safe end now: leave the "
+        "files consistent, start nothing new, claim if the task is done, else stop."
+    )
+
+
+def reminder(task_id: str, red_gate: str) -> str:
+    """What a model that stops without a claim is told, once."""
+    if red_gate:
+        return (
+            f"Task {task_id} is not complete: the last claim was refused.\n{red_gate}\n"
+            "Fix this and claim again, or call ralph_mark_task_blocked with the reason."
+        )
+    return (
+        f"Task {task_id} is neither claimed nor blocked. If it is done, call ralph_mark_task_complete; "
+        "if it cannot be done, call ralph_mark_task_blocked; else go on."
+    )

@@ -1,0 +1,1 @@
+"""Prompt templates as files; a project overrides them with PROMPT_build.md and its like."""

@@ -1,0 +1,214 @@
+"""The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
+
+import os
+import shlex
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.verification import (
+    GateResult,
+    Receipt,
+    ReceiptStatus,
+    criterion_text,
+    runnable_command,
+)
+from ralph_tui.engine.commands import run_command
+from ralph_tui.engine.ports import EventSink
+
+Review = Callable[[ToolCall], Awaitable[Verdict]]
+
+OPTIONAL_TOOLS = frozenset({"pytest", "mypy", "ruff", "pyright", "ty", "black", "tox", "nox"})
+"""Tools a project may or may not have; a backpressure command for a missing one is skipped."""
+
+
+class Check(Model):
+    """One command the gate will run."""
+
+    command: str
+    source: Literal["backpressure", "criterion"]
+
+
+def plan_checks(task: Task, backpressure: tuple[str, ...]) -> tuple[Check, ...]:
+    """Backpressure first, then the task's runnable criteria; the same command only once."""
+    checks = {command: Check(command=command, source="backpressure") for command in backpressure}
+    for criterion in task.verification_criteria:
+        command = runnable_command(criterion)
+        if command is not None and command not in checks:
+            checks[command] = Check(command=command, source="criterion")
+    return tuple(checks.values())
+
+
+def prose_criteria(task: Task) -> tuple[str, ...]:
+    """Criteria no command stands for."""
+    return tuple(criterion_text(c) for c in task.verification_criteria if not runnable_command(c))
+
+
+def missing_tool(command: str, root: Path) -> str | None:
+    """The tool of a `uv run TOOL …` command that the project does not have, or None."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    tool = words[2] if words[:2] == ["uv", "run"] and len(words) > 2 else ""
+    if tool not in OPTIONAL_TOOLS or _has_tool(tool, root):
+        return None
+    return tool
+
+
+def _has_tool(tool: str, root: Path) -> bool:
+    if any((root / ".venv" / place / tool).exists() for place in ("bin", "Scripts")):
+        return True
+    lock = root / "uv.lock"
+    if lock.is_file():
+        return f'name = "{tool}"\n' in lock.read_text(encoding="utf-8", errors="replace")
+    project = root / "pyproject.toml"
+    return project.is_file() and _declares(tool, project)
+
+
+def _declares(tool: str, project: Path) -> bool:
+    try:
+        data = tomllib.loads(project.read_text(encoding="utf-8", errors="replace"))
+    except tomllib.TOMLDecodeError:
+        return True  # the command itself will say what is wrong with the file
+    declared = [
+        *data.get("project", {}).get("dependencies", []),
+        *(d for group in data.get("dependency-groups", {}).values() for d in group),
+        *(d for e in data.get("project", {}).get("optional-dependencies", {}).values() for d in e),
+        *data.get("tool", {}).get("uv", {}).get("dev-dependencies", []),
+    ]
+    return any(isinstance(d, str) and d.strip().lower().startswith(tool) for d in declared)
+
+
+def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the gate's commands: the project's, not ralph's own virtual environment."""
+    kept = {name: value for name, value in base.items() if name not in _NOT_THE_PROJECTS}
+    return kept | dict(marks)
+
+
+_NOT_THE_PROJECTS = frozenset(
+    {"VIRTUAL_ENV", "UV_RUN_RECURSION_DEPTH", "PYTHONHOME", "ANTHROPIC_API_KEY",
+     "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
+)  # fmt: skip
+
+
+class Gate:
+    """Checks claims for one project."""
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        backpressure: tuple[str, ...],
+        timeout: float,
+        environment: Mapping[str, str],
+        review: Review,
+        emit: EventSink,
+    ) -> None:
+        """Run commands in `root`; those that come from a plan pass `review` first."""
+        self._root = root
+        self._backpressure = backpressure
+        self._timeout = timeout
+        self._environment = environment
+        self._review = review
+        self._emit = emit
+
+    def checks(self, task: Task) -> tuple[Check, ...]:
+        """What will be run for a claim on `task`."""
+        return plan_checks(task, self._backpressure)
+
+    async def run(self, task: Task, notes: str) -> GateResult:
+        """Run every check, one after the other, and tell each receipt."""
+        checks = self.checks(task)
+        commands = tuple(check.command for check in checks)
+        self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
+        receipts = []
+        for check in checks:
+            receipt = await self._receipt(check)
+            receipts.append(receipt)
+            self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
+        result = GateResult(
+            task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task)
+        )
+        self._emit(
+            ev.GateFinished(
+                task_id=task.id,
+                passed=result.passed,
+                receipts=result.receipts,
+                unchecked=result.unchecked,
+            )
+        )
+        return result
+
+    async def _receipt(self, check: Check) -> Receipt:
+        command = check.command
+        if check.source == "backpressure":
+            tool = missing_tool(command, self._root)
+            if tool is not None:
+                return Receipt(
+                    command=command,
+                    source=check.source,
+                    status=ReceiptStatus.SKIPPED,
+                    reason=f"the project does not have {tool}",
+                )
+        else:
+            call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
+            verdict = await self._review(call)
+            if verdict.decision == "deny":
+                return Receipt(
+                    command=command,
+                    source=check.source,
+                    status=ReceiptStatus.DENIED,
+                    reason=verdict.message,
+                )
+            command = verdict.command or command
+        return await self._run(check, command)
+
+    async def _run(self, check: Check, command: str) -> Receipt:
+        result = await run_command(
+            command, cwd=self._root, environment=self._environment, limit_seconds=self._timeout
+        )
+        if result.exit_code is None:
+            status, reason = ReceiptStatus.TIMED_OUT, f"no end after {self._timeout:.0f} s"
+        elif result.exit_code == 0:
+            status, reason = ReceiptStatus.PASSED, ""
+        else:
+            status, reason = ReceiptStatus.FAILED, f"exit status {result.exit_code}"
+        return Receipt(
+            command=command,
+            source=check.source,
+            status=status,
+            exit_code=result.exit_code,
+            seconds=result.seconds,
+            tail=result.tail,
+            reason=reason,
+        )
+
+
+def receipt_text(result: GateResult) -> str:
+    """The receipt as the model reads it."""
+    lines = ["ACCEPTED: every check passed." if result.passed else "NOT YET: these checks failed."]
+    for receipt in result.receipts:
+        reason = f" ({receipt.reason})" if receipt.reason else ""
+        lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
+        if not receipt.ok and receipt.tail:
+            lines.append(_quoted(receipt.tail))
+    if not result.receipts:
+        lines.append(
+            "- nothing could be run for this task; your notes are kept as its only evidence"
+        )
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-60:])
+
+
+def project_environment(marks: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment for gate commands of this process."""
+    return gate_environment({**os.environ, **extra}, marks)
