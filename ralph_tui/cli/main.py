@@ -1,5 +1,133 @@
-"""Builds the command tree."""
+"""Assembles the command tree and turns whatever happens into an exit status."""
+
+import contextlib
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from ralph_tui.cli import (
+    build_tools,
+    configuration,
+    doctor,
+    look,
+    loops,
+    starting,
+    steer,
+)
+from ralph_tui.cli.crash import write_report
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.output import discard_stdout
+from ralph_tui.cli.say import fail, note
+from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
+
+# Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="ralph",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
+
+    Without a command: open the screen on the project here; nothing runs until you say so.
+    """,
+    epilog=examples("ralph demo"),
+)
 
 
-def main() -> None:
-    """Run ralph."""
+def _version(value: bool) -> None:  # noqa: FBT001  (Typer calls it with the option's value)
+    if value:
+        from ralph_tui import __version__
+
+        typer.echo(f"ralph {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _no_command(
+    context: typer.Context,
+    *,
+    project_root: ProjectRoot = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # its callback has printed it
+    if context.invoked_subcommand is None:
+        raise typer.Exit(loops.open_here(project_root))
+    if project_root is not None:
+        raise typer.BadParameter("Put --project-root (-C) after the command.")
+
+
+for group in (loops, starting, look, steer, doctor, build_tools, configuration):
+    group.register(app)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run ralph and leave with its exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    _show_any_text()
+    status = _status(words)
+    try:
+        sys.stdout.flush()
+    except OSError:  # `ralph tasks | head`: the reader has what it wanted
+        discard_stdout()
+    sys.exit(status)
+
+
+def _status(words: list[str]) -> int:
+    """Run the command and answer with its exit status; nothing escapes as a traceback."""
+    try:
+        _refuse_windows(words)
+        result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
+        return result if isinstance(result, int) else int(ExitCode.COMPLETE)
+    except RalphError as error:
+        fail(error)
+        return int(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        note("interrupted.")
+        return int(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        discard_stdout()
+        return int(ExitCode.COMPLETE)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except Exception as error:  # noqa: BLE001  (the last line of defence; the report has it all)
+        return _unexpected(error)
+
+
+def _unexpected(error: Exception) -> int:
+    if isinstance(error, _USAGE_ERROR):
+        said = getattr(error, "format_message", error.__str__)()
+        # 2 is taken: it says that a usage limit was reached.
+        fail(
+            RalphError(
+                said, "`ralph --help` lists the commands, `ralph COMMAND --help` one of them."
+            )
+        )
+    else:
+        fail(
+            RalphError(
+                f"something went wrong that ralph did not expect ({type(error).__name__}).",
+                f"The details are in {write_report(error)}; please report it with them.",
+            )
+        )
+    return int(ExitCode.ERROR)
+
+
+def _show_any_text() -> None:
+    """Characters the terminal's encoding lacks are shown as escapes instead of ending the run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            with contextlib.suppress(OSError):
+                stream.reconfigure(errors="backslashreplace")
+
+
+def _refuse_windows(words: list[str]) -> None:
+    if sys.platform == "win32" and not {"--help", "--version"} & set(words):
+        raise SetupError(
+            "ralph does not run on Windows: it needs POSIX process groups, signals and file locks.",
+            "Use it inside WSL.",
+        )

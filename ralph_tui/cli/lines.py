@@ -1,0 +1,328 @@
+"""Events as readable lines: a fold that tells a run to somebody who reads a log.
+
+The screen's signs and figures are used here too, so a tool call looks the same in both.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.text import one_line
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.tui.glyphs import UNICODE, Glyphs
+from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+
+LIMIT = 300
+"""Most characters of one line."""
+
+_ARGUMENTS = ("command", "file_path", "path", "pattern", "url", "query", "task_id", "description")
+"""Inputs that say what a call is about, the most telling first."""
+
+_ENDINGS = {
+    ev.LoopStatus.COMPLETE: "complete",
+    ev.LoopStatus.STOPPED: "stopped",
+    ev.LoopStatus.USAGE_LIMIT: "usage limit",
+    ev.LoopStatus.ERROR: "failed",
+    ev.LoopStatus.INTERRUPTED: "interrupted",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of text, already inert; `tone` is a Rich style and may be lost without harm."""
+
+    text: str
+    tone: str = ""
+    indent: int = 0
+
+    def __str__(self) -> str:
+        return "  " * self.indent + self.text
+
+
+def line(text: str, tone: str = "", indent: int = 0) -> Line:
+    """A line from text that may come from a model, a tool or a file."""
+    return Line(one_line(text, LIMIT), tone, indent)
+
+
+class Narrator:
+    """Tells a run line by line; keeps the view and the calls that have not ended."""
+
+    def __init__(self, glyphs: Glyphs = UNICODE) -> None:
+        """Start with nothing told."""
+        self.glyphs = glyphs
+        self.view = LoopView()
+        self.calls: dict[str, ev.ToolStarted] = {}
+        self.denied: set[str] = set()
+
+    def tell(self, event: ev.Event) -> Iterator[Line]:
+        """The lines for one more event; live text is left to screens."""
+        before = self.view
+        self.view = reduce(before, event)
+        teller = _TELLERS.get(type(event))
+        if teller is not None:
+            yield from teller(self, event, before)
+
+
+def argument(values: Mapping[str, JsonValue]) -> str:
+    """What a tool call is about, on one line."""
+    for key in (*_ARGUMENTS, *values):
+        value = values.get(key)
+        if isinstance(value, str) and value.strip():
+            return one_line(value, 120)
+    return ""
+
+
+def tool_name(name: str) -> str:
+    """A tool's name without the prefix of the server it lives in."""
+    return name.rpartition("__")[2] or name
+
+
+def _loop_started(_: Narrator, e: ev.LoopStarted, __: LoopView) -> Iterator[Line]:
+    limits = " / ".join(money(value) for value in e.limits.model_dump().values())
+    yield line(
+        f"ralph: {e.project}, {e.phase} with {e.model or 'the default model'}, "
+        f"at most {plural(e.max_iterations, 'iteration')}, limits {limits} "
+        "(iteration / run / project)",
+        "bold",
+    )
+
+
+def _plan_loaded(n: Narrator, e: ev.PlanLoaded, _: LoopView) -> Iterator[Line]:
+    done = n.view.count(TaskStatus.COMPLETE)
+    news = "plan changed on disk" if e.source == "disk" else "plan"
+    yield line(f"{n.glyphs.note} {news}: {plural(len(e.tasks), 'task')}, {done} complete", "dim")
+
+
+def _task_changed(n: Narrator, e: ev.TaskChanged, before: LoopView) -> Iterator[Line]:
+    old = before.tasks.get(e.task.id)
+    why = f": {e.reason}" if e.reason else ""
+    if old is None:
+        yield line(f"{n.glyphs.note} new task {e.task.id}: {e.task.title}{why}")
+    elif old.status is not e.task.status and e.task.status is TaskStatus.BLOCKED:
+        yield line(f"{n.glyphs.blocked} task {e.task.id} is blocked{why}", "red")
+    elif old.status is not e.task.status and e.task.status is TaskStatus.COMPLETE:
+        yield line(f"{n.glyphs.ok} task {e.task.id} is complete{why}", "green")
+
+
+def _iteration_started(n: Narrator, e: ev.IterationStarted, _: LoopView) -> Iterator[Line]:
+    n.calls.clear()
+    n.denied.clear()
+    attempt = f", attempt {e.attempt}" if e.attempt > 1 else ""
+    why = f" ({e.why}{attempt})" if e.why or attempt else ""
+    yield line(
+        f"{n.glyphs.current} iteration {e.iteration}: task {e.task_id}, {e.title or 'no title'}{why}",
+        "bold",
+    )
+
+
+def _iteration_finished(n: Narrator, e: ev.IterationFinished, _: LoopView) -> Iterator[Line]:
+    good = e.outcome in (ev.IterationOutcome.COMPLETE, ev.IterationOutcome.HANDED_OFF)
+    capacity = n.view.budget.total_capacity
+    share = f" ({100 * e.context_tokens / capacity:.0f} %)" if capacity else ""
+    figures = (
+        f"{seconds(e.seconds)}, {money(e.cost_usd)} ({money(n.view.costs.total)} in total), "
+        f"context {tokens(e.context_tokens)}{share}"
+    )
+    sign = n.glyphs.ok if good else n.glyphs.failed
+    why = f": {one_line(e.reason, 150)}" if e.reason else ""
+    outcome = e.outcome.value.replace("_", " ")
+    text = f"{sign} iteration {e.iteration} {outcome}{why} {n.glyphs.between} {figures}"
+    yield line(text, "green" if good else "yellow")
+
+
+def _session_started(n: Narrator, e: ev.SessionStarted, _: LoopView) -> Iterator[Line]:
+    cli = f", Claude Code {e.cli_version}" if e.cli_version else ""
+    yield line(f"{n.glyphs.note} session with {e.model or 'the default model'}{cli}", "dim", 1)
+
+
+def _assistant_text(n: Narrator, e: ev.AssistantText, _: LoopView) -> Iterator[Line]:
+    if e.text.strip():
+        yield line(f"{n.glyphs.text} {e.text}", "", 2 if e.parent_id else 1)
+
+
+def _tool_started(n: Narrator, e: ev.ToolStarted, _: LoopView) -> Iterator[Line]:
+    n.calls[e.tool_id] = e
+    yield from ()
+
+
+def _tool_finished(n: Narrator, e: ev.ToolFinished, _: LoopView) -> Iterator[Line]:
+    call = n.calls.pop(e.tool_id, None)
+    if e.tool_id in n.denied:
+        return  # told already, with the rule
+    sign, tone = {
+        ev.ToolOutcome.OK: (n.glyphs.ok, ""),
+        ev.ToolOutcome.ERROR: (n.glyphs.failed, "yellow"),
+        ev.ToolOutcome.DENIED: (n.glyphs.denied, "red"),
+        ev.ToolOutcome.INTERRUPTED: (n.glyphs.interrupted, "yellow"),
+    }[e.outcome]
+    word = "" if e.outcome is ev.ToolOutcome.OK else f" {e.outcome.value}"
+    said = f": {one_line(e.output, 120)}" if e.outcome is ev.ToolOutcome.ERROR and e.output else ""
+    what = _call_text(call.name if call else e.name, call)
+    depth = 2 if e.parent_id else 1
+    yield line(f"{sign} {what} {n.glyphs.between} {seconds(e.seconds)}{word}{said}", tone, depth)
+
+
+def _call_text(name: str, call: ev.ToolStarted | None) -> str:
+    about = argument(call.input) if call else ""
+    return f"{tool_name(name)} {about}".strip()
+
+
+def _tool_denied(n: Narrator, e: ev.ToolDenied, _: LoopView) -> Iterator[Line]:
+    call = n.calls.get(e.tool_id)
+    n.denied.add(e.tool_id)
+    part = f" in `{one_line(e.part, 80)}`" if e.part else ""
+    advice = f" {n.glyphs.arrow} {e.instead}" if e.instead else ""
+    what = _call_text(e.name, call)
+    yield line(f"{n.glyphs.denied} {what} denied ({e.rule}){part}: {e.reason}{advice}", "red", 1)
+
+
+def _tool_rewritten(n: Narrator, e: ev.ToolRewritten, _: LoopView) -> Iterator[Line]:
+    rule = f" ({e.rule})" if e.rule else ""
+    yield line(f"{n.glyphs.retry} rewritten{rule}: {e.before} {n.glyphs.arrow} {e.after}", "", 1)
+
+
+def _gate_started(n: Narrator, e: ev.GateStarted, _: LoopView) -> Iterator[Line]:
+    checks = plural(len(e.commands), "check")
+    text = f"{n.glyphs.verifying} task {e.task_id} is claimed complete, {checks} to run"
+    yield line(text, "cyan", 1)
+
+
+def _gate_checked(n: Narrator, e: ev.GateChecked, _: LoopView) -> Iterator[Line]:
+    yield _receipt(n.glyphs, e.receipt)
+
+
+def _receipt(glyphs: Glyphs, receipt: Receipt) -> Line:
+    sign = glyphs.skipped if receipt.status is ReceiptStatus.SKIPPED else glyphs.ok
+    word = receipt.status.value.replace("_", " ")
+    code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
+    why = f": {one_line(receipt.reason, 120)}" if receipt.reason else ""
+    text = f"{sign if receipt.ok else glyphs.failed} {receipt.command} {glyphs.between} "
+    return line(
+        f"{text}{word}{code}, {seconds(receipt.seconds)}{why}", "" if receipt.ok else "yellow", 2
+    )
+
+
+def _gate_finished(n: Narrator, e: ev.GateFinished, _: LoopView) -> Iterator[Line]:
+    if e.passed:
+        yield line(f"{n.glyphs.ok} task {e.task_id} is verified", "green", 1)
+        return
+    failed = [one_line(r.command, 80) for r in e.receipts if not r.ok]
+    text = f"{n.glyphs.failed} task {e.task_id} is not complete yet, failed: {', '.join(failed)}"
+    yield line(text, "yellow", 1)
+
+
+def _learning(n: Narrator, e: ev.LearningRecorded, _: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.learned} learned ({e.category}): {e.text}", "", 1)
+
+
+def _injection_queued(n: Narrator, e: ev.InjectionQueued, _: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.guidance} guidance queued: {e.text}")
+
+
+def _injection_consumed(n: Narrator, e: ev.InjectionConsumed, _: LoopView) -> Iterator[Line]:
+    count = plural(len(e.ids), "piece")
+    yield line(f"{n.glyphs.guidance} {count} of guidance given to iteration {e.iteration}")
+
+
+def _handoff_started(n: Narrator, e: ev.HandoffStarted, _: LoopView) -> Iterator[Line]:
+    text = f"{n.glyphs.handoff} handing off at {e.percent:.0f} % of the context: {e.reason}"
+    yield line(text, "cyan", 1)
+
+
+def _handoff_finished(n: Narrator, e: ev.HandoffFinished, _: LoopView) -> Iterator[Line]:
+    by = "the model's summary" if e.summarised else "what ralph knows; the model gave no summary"
+    yield line(f"{n.glyphs.handoff} handed off in {e.path} ({by})", "cyan", 1)
+
+
+def _phase_changed(n: Narrator, e: ev.PhaseChanged, _: LoopView) -> Iterator[Line]:
+    why = f": {e.reason}" if e.reason else ""
+    yield line(f"{n.glyphs.arrow} phase {e.phase}{why}", "bold")
+
+
+def _breaker_changed(n: Narrator, e: ev.BreakerChanged, before: LoopView) -> Iterator[Line]:
+    if e.breaker.state is before.breaker.state:
+        return
+    counts = ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in e.breaker.signals())
+    why = f": {e.reason}" if e.reason else ""
+    yield line(f"{n.glyphs.warning} circuit breaker {e.breaker.state}{why} ({counts})", "yellow")
+
+
+def _limit_reached(n: Narrator, e: ev.LimitReached, _: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.stop} {e.message}", "yellow")
+
+
+def _api_retry(n: Narrator, _: ev.ApiRetry, __: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.retry} {n.view.detail}", "yellow", 1)
+
+
+def _agent_failed(n: Narrator, e: ev.AgentFailed, _: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.failed} {e.message} {e.hint}", "red", 1)
+
+
+def _notice(n: Narrator, e: ev.Notice, _: LoopView) -> Iterator[Line]:
+    if e.level == "info":
+        yield line(f"{n.glyphs.note} {e.text}")
+    else:
+        yield line(f"{n.glyphs.warning} {e.level}: {e.text}", "yellow")
+
+
+def _requested(n: Narrator, _: ev.Event, __: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.pause} {n.view.detail}")
+
+
+def _paused(n: Narrator, _: ev.LoopPaused, __: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.pause} paused; `ralph resume` goes on", "bold")
+
+
+def _resumed(n: Narrator, _: ev.LoopResumed, __: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.running} resumed", "bold")
+
+
+def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Line]:
+    tone = "bold green" if e.status is ev.LoopStatus.COMPLETE else "bold yellow"
+    yield line(
+        f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete, "
+        f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {seconds(e.seconds)}",
+    )
+    yield line(f"ralph: {_ENDINGS[e.status]}: {one_line(e.reason, 250)} {e.hint}", tone)
+
+
+_Teller = Callable[[Narrator, Any, LoopView], Iterator[Line]]
+
+_TELLERS: Mapping[type[ev.EventBase], _Teller] = {
+    ev.LoopStarted: _loop_started,
+    ev.LoopFinished: _loop_finished,
+    ev.PhaseChanged: _phase_changed,
+    ev.PlanLoaded: _plan_loaded,
+    ev.TaskChanged: _task_changed,
+    ev.IterationStarted: _iteration_started,
+    ev.IterationFinished: _iteration_finished,
+    ev.SessionStarted: _session_started,
+    ev.AssistantText: _assistant_text,
+    ev.ToolStarted: _tool_started,
+    ev.ToolFinished: _tool_finished,
+    ev.ToolDenied: _tool_denied,
+    ev.ToolRewritten: _tool_rewritten,
+    ev.GateStarted: _gate_started,
+    ev.GateChecked: _gate_checked,
+    ev.GateFinished: _gate_finished,
+    ev.LearningRecorded: _learning,
+    ev.InjectionQueued: _injection_queued,
+    ev.InjectionConsumed: _injection_consumed,
+    ev.HandoffStarted: _handoff_started,
+    ev.HandoffFinished: _handoff_finished,
+    ev.BreakerChanged: _breaker_changed,
+    ev.LimitReached: _limit_reached,
+    ev.ApiRetry: _api_retry,
+    ev.AgentFailed: _agent_failed,
+    ev.Notice: _notice,
+    ev.PauseRequested: _requested,
+    ev.StopRequested: _requested,
+    ev.LoopPaused: _paused,
+    ev.LoopResumed: _resumed,
+}

@@ -1,0 +1,120 @@
+"""Where lines and JSON go: standard output, written by a thread so that a slow pipe delays nobody."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from queue import SimpleQueue
+from typing import Protocol, TextIO
+
+from ralph_tui.cli.lines import Line, Narrator
+from ralph_tui.domain.events import Event, LoopFinished
+from ralph_tui.tui import glyphs
+
+
+class Printer(Protocol):
+    """Writes one event."""
+
+    def __call__(self, event: Event) -> None:
+        """Write it; `OSError` when nobody reads any more."""
+        ...
+
+
+def json_printer(out: TextIO) -> Printer:
+    """One JSON object per line; ASCII, so hostile text is inert and any locale can show it."""
+
+    def write(event: Event) -> None:
+        stamped = event if event.time else event.model_copy(update={"time": datetime.now(UTC)})
+        fields = stamped.model_dump(mode="json")
+        ordered = {"type": fields.pop("type"), **fields}
+        out.write(json.dumps(ordered, ensure_ascii=True, allow_nan=False) + "\n")
+        out.flush()
+
+    return write
+
+
+def line_printer(out: TextIO) -> Printer:
+    """Readable lines, coloured on a terminal unless NO_COLOR is set."""
+    narrator = Narrator(glyphs.choose(encoding=out.encoding))
+    show = line_writer(out)
+
+    def write(event: Event) -> None:
+        for line in narrator.tell(event):
+            show(line)
+        out.flush()
+
+    return write
+
+
+def line_writer(out: TextIO) -> Callable[[Line], None]:
+    """Writes lines; Rich is only asked for colour, never to read markup."""
+    if not out.isatty():
+
+        def plain(line: Line) -> None:
+            out.write(f"{line}\n")
+
+        return plain
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=out, markup=False, emoji=False, highlight=False)
+    return lambda line: console.print(Text(str(line), style=line.tone), soft_wrap=True)
+
+
+class Output:
+    """Prints the events of one run; `sink` never blocks. Made and finished on one event loop."""
+
+    def __init__(self, printer: Printer, on_closed: Callable[[], None]) -> None:
+        """Start the writing thread; `on_closed` is called on the loop when nobody reads any more."""
+        self._printer = printer
+        self._on_closed = on_closed
+        self._loop = asyncio.get_running_loop()
+        self._written = asyncio.Event()
+        self._events: SimpleQueue[Event | None] = SimpleQueue()
+        self._finished = False
+        # A daemon: a reader that never reads must not keep the process from ending.
+        threading.Thread(target=self._write, name="ralph-output", daemon=True).start()
+
+    def sink(self, event: Event) -> None:
+        """Take an event; live text is for screens, and nothing follows the last event."""
+        if event.transient or self._finished:
+            return
+        self._finished = isinstance(event, LoopFinished)
+        self._events.put(event)
+
+    async def finish(self) -> None:
+        """Wait until everything is written."""
+        self._events.put(None)
+        await self._written.wait()
+
+    def _write(self) -> None:
+        is_open = True
+        while (event := self._events.get()) is not None:
+            if not is_open:
+                continue
+            try:
+                self._printer(event)
+            except OSError:  # the reader is gone (`| head`), or its disk is full
+                is_open = False
+                discard_stdout()
+                self._tell_loop(self._on_closed)
+        self._tell_loop(self._written.set)
+
+    def _tell_loop(self, what: Callable[[], object]) -> None:
+        # A loop that is closed has been cut off; then nobody waits for us either.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(what)
+
+
+def discard_stdout() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # a stdout without a descriptor has nothing to flush
+        return

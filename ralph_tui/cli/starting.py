@@ -1,0 +1,137 @@
+"""`ralph init`: makes or adopts a uv project; what exists is never overwritten."""
+
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.preflight import uv_version
+from ralph_tui.cli.say import out
+from ralph_tui.domain.errors import SetupError, StoreError
+
+AGENTS_TEMPLATE = """\
+# Project operations guide
+
+Notes for the agents that work here. Keep this file under 60 lines: it goes into every prompt.
+
+## Build system
+
+This project uses `uv` for all Python operations.
+
+```bash
+uv sync                    # install all dependencies
+uv run pytest              # run the tests
+uv run mypy .              # check the types
+uv run ruff check .        # lint
+uv run ruff format .       # format
+uv add <package>           # add a dependency
+uv add --dev <package>     # add a development dependency
+```
+
+## Architecture
+
+## Testing conventions
+
+## Gotchas
+
+## Learned patterns
+"""
+
+_NEXT = """
+Next, write the plan into {plan}: a JSON object whose "tasks" is a list.
+A task needs an "id" and a "description"; "priority" (lower is sooner), "dependencies" (ids) and
+"verification_criteria" (commands such as "uv run pytest", or prose) are optional.
+Then:
+  ralph doctor    see whether everything is in place
+  ralph build     work the plan
+"""
+
+
+def init(
+    *,
+    project_root: ProjectRoot = None,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Also write PROMPT_build.md, to edit the prompt.")
+    ] = False,
+) -> None:
+    """Make a project ready for ralph.
+
+    Run it again at any time: what exists is kept as it is.
+    """
+    root = _directory(project_root)
+    if not (root / "pyproject.toml").exists():
+        _uv_init(root)
+    else:
+        out("kept     pyproject.toml")
+    from ralph_tui.config.document import template
+    from ralph_tui.domain.state import Phase
+    from ralph_tui.store.project import Project
+
+    project = Project(root)
+    project.create()
+    layout = project.layout
+    files = {layout.config: template(), layout.agents_md: AGENTS_TEMPLATE}
+    if prompts:
+        from ralph_tui.engine.prompting import builtin_template
+
+        files[layout.prompt(Phase.BUILDING)] = builtin_template("build.md")
+    for path, text in files.items():
+        _write_new(path, text, root)
+    if project.load().plan.tasks:
+        out("The plan has tasks already; `ralph build` works them.")
+    else:
+        for text in _NEXT.format(plan=layout.plan.relative_to(root)).splitlines():
+            typer.echo(text)
+
+
+def _directory(project_root: Path | None) -> Path:
+    root = (project_root or Path.cwd()).resolve()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SetupError(
+            f"{root} cannot be made a project: {error.strerror or error}.", "Choose another place."
+        ) from error
+    return root
+
+
+def _uv_init(root: Path) -> None:
+    uv_version()
+    done = subprocess.run(
+        ["uv", "init", "--quiet"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SetupError(
+            f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
+            "Make a pyproject.toml yourself, then run `ralph init` again.",
+        )
+    out("created  pyproject.toml (uv init)")
+
+
+def _write_new(path: Path, text: str, root: Path) -> None:
+    """Write a file unless something of that name exists, whatever it is."""
+    name = path.relative_to(root)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        out(f"kept     {name}")
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            "Make the directory writable and run `ralph init` again.",
+        ) from error
+    else:
+        out(f"created  {name}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("ralph init"))(init)

@@ -1,0 +1,102 @@
+"""Commands that steer a loop from another terminal, and the queue of a loop that is not running."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.here import find_project
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.say import out
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.state import Halt
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.controls import Controls
+
+MAX_GUIDANCE = 20_000
+"""Characters; more would crowd the task out of the prompt."""
+
+TaskId = Annotated[
+    str, typer.Argument(metavar="TASK", help="The id of a task, as in `ralph tasks`.")
+]
+
+
+def pause(project_root: ProjectRoot = None) -> None:
+    """Pause after this iteration. Asked again, at once."""
+    out(f"The loop pauses {_when(_controls(project_root).pause())}. `ralph resume` goes on.")
+
+
+def resume(project_root: ProjectRoot = None) -> None:
+    """Go on after a pause, or withdraw it."""
+    _controls(project_root).resume()
+    out("The loop goes on.")
+
+
+def stop(
+    *,
+    project_root: ProjectRoot = None,
+    now: Annotated[
+        bool, typer.Option("--now", help="Do not wait for the iteration to end.")
+    ] = False,
+) -> None:
+    """Stop after this iteration. Asked again, at once."""
+    out(f"The loop stops {_when(_controls(project_root).stop(now=now))}.")
+
+
+def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Block a task; the loop goes on with the next."""
+    task = _controls(project_root).skip(task_id)
+    out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
+
+
+def retry(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Put a blocked task back. Its retries start at zero."""
+    task = _controls(project_root).retry(task_id)
+    out(f"{task.id} is pending again: {task.title}.")
+
+
+def inject(
+    text: Annotated[
+        list[str], typer.Argument(metavar="TEXT", help="Guidance; `-` reads standard input.")
+    ],
+    project_root: ProjectRoot = None,
+) -> None:
+    """Give guidance to the next iteration.
+
+    It waits on disk when no loop is running.
+    """
+    controls = _controls(project_root)
+    guidance = (sys.stdin.read(MAX_GUIDANCE + 1) if text == ["-"] else " ".join(text)).strip()
+    if not guidance:
+        raise RalphError("The guidance is empty.", 'Write it after the command: ralph inject "…".')
+    if len(guidance) > MAX_GUIDANCE:
+        raise RalphError(
+            f"The guidance is longer than {MAX_GUIDANCE:,} characters.",
+            "Put it into a file and ask for that file to be read.",
+        )
+    controls.inject(guidance)
+    out("Queued for the next iteration.")
+
+
+def _controls(project_root: Path | None) -> "Controls":
+    from ralph_tui.engine.controls import Controls
+
+    return Controls(find_project(project_root).root)
+
+
+def _when(halt: Halt) -> str:
+    return "now" if halt is Halt.NOW else "after this iteration (ask again: at once)"
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("ralph pause"))(pause)
+    app.command(epilog=examples("ralph resume"))(resume)
+    app.command(epilog=examples("ralph stop --now"))(stop)
+    app.command(epilog=examples("ralph skip task-003"))(skip)
+    app.command(epilog=examples("ralph retry task-003"))(retry)
+    app.command(
+        epilog=examples('ralph inject "Use argparse, not click."', "ralph inject - < notes.md")
+    )(inject)
