@@ -1,10 +1,12 @@
 """The SDK options a session connects with: trimmed, pinned down, and the same in every iteration."""
 
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
 from claude_agent_sdk import ClaudeAgentOptions, McpSdkServerConfig
+from claude_agent_sdk.types import CanUseToolShadowedWarning
 
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.tools import SERVER_NAME
@@ -49,6 +51,9 @@ def session_options(
         server: The `ralph_*` tools.
         log: Takes the CLI's stderr, line by line; nothing of it reaches fd 2.
     """
+    # The guard is the PreToolUse hook; the callback is for what the CLI still asks (SDK-FACTS 11.3), as
+    # meant, and nothing may be written to fd 2 while the screen is open.
+    warnings.filterwarnings("ignore", category=CanUseToolShadowedWarning)
     sources = cast("list[Literal['user', 'project', 'local']]", list(spec.setting_sources))
     return ClaudeAgentOptions(
         tools=list(spec.tools),

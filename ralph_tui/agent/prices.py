@@ -17,9 +17,9 @@ class Price(Model):
     cache_write: float
 
 
-OPUS = Price(input=4.0, output=20.0, cache_read=0.4, cache_write=5.0)
-SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
-HAIKU = Price(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
+OPUS = Price(input=4.0, output=20.0, cache_read=0.2, cache_write=5.0)
+SONNET = Price(input=2.0, output=10.0, cache_read=0.1, cache_write=2.5)
+HAIKU = Price(input=0.1, output=0.5, cache_read=0.01, cache_write=0.125)
 
 _FAMILIES = (("haiku", HAIKU), ("sonnet", SONNET))
 

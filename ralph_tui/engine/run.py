@@ -115,6 +115,7 @@ async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinis
 def _check_before_start(project: Project, wiring: Wiring) -> None:
     require_workable(project.load().plan)
     wiring.preflight()
+    project.create()  # a hand-made .ralph lacks the directories the loop writes to
 
 
 async def _run_locked(
