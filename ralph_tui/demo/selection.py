@@ -86,22 +86,22 @@ def choose(
 ) -> Choice | None:
     """The turn for the last step, or None when no script covers it.
 
-    A prompt that matches a script not begun yet begins it, on top of the one that was running;
+    A prompt that is meant for a script not begun yet begins it, on top of the one that was running;
     when it is over, the one below goes on.
     """
-    waiting = list(scenario.scripts)
     stack: list[_Cursor] = []
+    begun: list[Script] = []
     choice = None
     for step in steps:
-        script = _beginning(waiting, step, may_begin)
-        if script:
-            waiting.remove(script)
+        script = _meant(scenario.scripts, step, may_begin)
+        if script and script not in begun:
+            begun.append(script)
             stack.append(_Cursor(script))
         choice = _next(stack, step)
     return choice
 
 
-def _beginning(
+def _meant(
     scripts: Sequence[Script], step: Step, may_begin: Callable[[Script], bool]
 ) -> Script | None:
     """The first script for the latest words; earlier ones were never answered."""

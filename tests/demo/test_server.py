@@ -1,0 +1,327 @@
+"""The Messages API over a plain HTTP client."""
+
+import asyncio
+import http.client
+import json
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.demo.scenario import Scenario
+from ralph_tui.demo.server import ModelServer
+from tests.harness.model import scenario_of, serving, serving_in_process, serving_in_thread
+
+HELLO = """
+scripts:
+  - name: hello
+    when: "^hello"
+    turns:
+      - think: A greeting.
+        say: Good day to you.
+        write: {path: a.txt, content: "long enough to be sent in more than one piece of JSON"}
+        context: 1000
+        output: 50
+      - say: Bye.
+        context: 2000
+"""
+
+Json = dict[str, JsonValue]
+
+
+def _exchange(
+    port: int, method: str, path: str, body: bytes | None, headers: dict[str, str]
+) -> tuple[int, dict[str, str], bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        return response.status, dict(response.getheaders()), response.read()
+    finally:
+        connection.close()
+
+
+async def exchange(
+    server: ModelServer,
+    body: JsonValue = None,
+    *,
+    method: str = "POST",
+    path: str = "/v1/messages",
+    headers: dict[str, str] | None = None,
+    raw: bytes | None = None,
+) -> tuple[int, dict[str, str], bytes]:
+    data = raw if raw is not None else json.dumps(body).encode() if body is not None else None
+    return await asyncio.to_thread(_exchange, server.port, method, path, data, headers or {})
+
+
+def prompt(*texts: str, **more: JsonValue) -> Json:
+    """A conversation in which user and model take turns."""
+    messages: list[JsonValue] = [
+        {"role": "assistant" if i % 2 else "user", "content": text} for i, text in enumerate(texts)
+    ]
+    tools: list[JsonValue] = [{"name": "Bash"}]
+    return {"model": "m", "max_tokens": 100, "tools": tools, "messages": messages, **more}
+
+
+async def answer(server: ModelServer, body: Json, **headers: str) -> Json:
+    status, _, data = await exchange(server, body, headers=headers)
+    assert status == 200, data
+    return cast("Json", json.loads(data))
+
+
+async def text(server: ModelServer, body: Json, **headers: str) -> str:
+    content = (await answer(server, body, **headers))["content"]
+    assert isinstance(content, list)
+    block = content[0]
+    assert isinstance(block, dict)
+    return str(block["text"])
+
+
+def events(data: bytes) -> list[Json]:
+    found = []
+    for event in data.decode().strip().split("\n\n"):
+        name, payload = event.split("\n")
+        parsed = json.loads(payload.removeprefix("data: "))
+        assert name == f"event: {parsed['type']}"
+        found.append(parsed)
+    return found
+
+
+async def test_a_whole_answer() -> None:
+    async with serving(HELLO) as server:
+        message = await answer(server, prompt("hello"))
+    content = message["content"]
+    assert isinstance(content, list)
+    assert [block["type"] for block in content if isinstance(block, dict)] == [
+        "thinking",
+        "text",
+        "tool_use",
+    ]
+    assert (message["stop_reason"], message["model"]) == ("tool_use", "m")
+    usage = message["usage"]
+    assert isinstance(usage, dict)
+    assert usage["output_tokens"] == 50
+    assert usage["cache_read_input_tokens"] == 0
+    assert usage["cache_creation_input_tokens"] == 996
+
+
+async def test_a_stream_adds_up_to_the_whole_answer() -> None:
+    async with serving(HELLO) as server:
+        whole = await answer(server, prompt("hello"), session="other")
+        status, headers, data = await exchange(server, prompt("hello", stream=True))
+    assert status == 200
+    assert headers["content-type"].startswith("text/event-stream")
+    stream = events(data)
+    assert [event["type"] for event in stream[:2]] == ["message_start", "ping"]
+    assert stream[-1]["type"] == "message_stop"
+    parts: dict[object, str] = {}
+    for event in stream:
+        if event["type"] == "content_block_delta":
+            delta = cast("dict[str, str]", event["delta"])
+            if delta["type"] != "signature_delta":
+                [piece] = [value for key, value in delta.items() if key != "type"]
+                parts[event["index"]] = parts.get(event["index"], "") + piece
+    content = cast("list[dict[str, JsonValue]]", whole["content"])
+    assert parts[0] == content[0]["thinking"]
+    assert parts[1] == content[1]["text"]
+    assert json.loads(parts[2]) == content[2]["input"]
+    [ending] = [event for event in stream if event["type"] == "message_delta"]
+    assert ending["usage"] == whole["usage"]
+    assert cast("Json", ending["delta"])["stop_reason"] == "tool_use"
+
+
+async def test_later_turns_read_most_of_their_context_from_the_cache() -> None:
+    async with serving(HELLO) as server:
+        usage = (await answer(server, prompt("hello", "Good day", "result")))["usage"]
+    assert isinstance(usage, dict)
+    assert (usage["cache_read_input_tokens"], usage["cache_creation_input_tokens"]) == (1800, 196)
+    assert usage["input_tokens"] == 4
+
+
+async def test_requests_are_kept_without_the_key() -> None:
+    async with serving(HELLO) as server:
+        await answer(server, prompt("hello"), **{"x-api-key": "secret", "x-other": "kept"})
+        request = await server.wait_for_turn(1)
+    assert (request.script, request.turn, request.attempt) == ("hello", 0, 0)
+    assert request.headers["x-other"] == "kept"
+    assert "secret" not in str(request)
+    assert request.body["model"] == "m"
+    assert request.size == len(json.dumps(prompt("hello")))
+
+
+async def test_the_log_of_requests_is_bounded() -> None:
+    async with ModelServer(scenario_of(HELLO), keep=2) as server:
+        for _ in range(5):
+            await answer(server, prompt("hello"))
+        assert [request.attempt for request in server.requests] == [3, 4]
+
+
+async def test_other_hosts_are_refused() -> None:
+    async with serving(HELLO) as server:
+        status, _, data = await exchange(server, prompt("hello"), headers={"Host": "evil.example"})
+        assert (status, b"loopback only" in data) == (421, True)
+        for host in (f"localhost:{server.port}", f"[::1]:{server.port}", "127.0.0.1"):
+            status, _, _ = await exchange(server, prompt("hello"), headers={"Host": host})
+            assert status == 200
+        assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"{", b"not JSON"),
+        (b"\xff\xfe", b"not JSON"),
+        (b"[]", b"not a JSON object"),
+        (b"{}", b"messages: a list"),
+        (b'{"messages": []}', b"messages: a list"),
+    ],
+)
+async def test_a_bad_body_is_refused_and_the_server_goes_on(raw: bytes, message: bytes) -> None:
+    async with serving(HELLO) as server:
+        status, _, data = await exchange(server, raw=raw)
+        assert status == 400
+        assert message in data
+        assert await text(server, prompt("hello", "x", "y")) == "Bye."
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"nonsense\r\n\r\n", b"400"),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n", b"411"),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: x\r\n\r\n", b"400"),
+        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 999999999999\r\n\r\n", b"413"),
+        (b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", b"431"),
+        (b"POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\nab", b""),
+    ],
+)
+async def test_what_is_not_http_is_refused(sent: bytes, status: bytes) -> None:
+    async with serving(HELLO) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(sent)
+        writer.write_eof()
+        assert (await reader.read())[9:12] == status
+        writer.close()
+
+
+async def test_small_things_are_answered() -> None:
+    async with serving(HELLO) as server:
+        status, _, data = await exchange(server, method="HEAD", path="/")
+        assert (status, data) == (200, b"")
+        status, _, data = await exchange(
+            server, prompt("x" * 400), path="/v1/messages/count_tokens"
+        )
+        assert status == 200
+        assert json.loads(data)["input_tokens"] > 100
+        status, _, data = await exchange(server, method="GET", path="/v1/models?limit=1")
+        assert (status, json.loads(data)["error"]["type"]) == (404, "not_found_error")
+
+
+async def test_side_requests_are_harmless_and_unmatched_ones_are_listed() -> None:
+    async with serving(HELLO) as server:
+        assert await text(server, prompt("quota", max_tokens=1)) == "#"
+        title = await text(server, prompt("Write a title", tools=[]))
+        assert json.loads(title)["title"]
+        assert server.unmatched == []
+        assert await text(server, prompt("what?")) == "No script covers: what?"
+        assert server.unmatched == ["No script covers: what?"]
+        assert server.model_requests == ()
+
+
+async def test_a_script_with_times_gives_way_to_the_next() -> None:
+    scenario = (
+        "scripts: [{name: a, when: go, times: 1, turns: [{say: first}, {say: more}]},"
+        " {name: b, when: go, turns: [{say: later}]}]"
+    )
+    async with serving(scenario) as server:
+        one = {"x-claude-code-session-id": "1"}
+        two = {"x-claude-code-session-id": "2"}
+        assert await text(server, prompt("go"), **one) == "first"
+        assert await text(server, prompt("go"), **two) == "later"
+        assert await text(server, prompt("go"), **one) == "first"
+        assert await text(server, prompt("go", "first", "go on"), **one) == "more"
+        assert server.requests[-1].session == "1"
+
+
+FAULTY = "scripts: [{{when: go, turns: [{{say: a long answer to the point, fault: {fault}}}]}}]"
+
+
+async def test_a_status_with_headers_is_over_after_its_times() -> None:
+    fault = (
+        "{status: 429, times: 2, retry_after: 1.5, message: Slow down., headers: {x-limit: low}}"
+    )
+    async with serving(FAULTY.format(fault=fault)) as server:
+        for _ in range(2):
+            status, headers, data = await exchange(server, prompt("go"))
+            assert (status, headers["retry-after"], headers["x-limit"]) == (429, "1.5", "low")
+            error = {"type": "rate_limit_error", "message": "Slow down."}
+            assert json.loads(data) == {"type": "error", "error": error}
+        assert await text(server, prompt("go")) == "a long answer to the point"
+        assert [request.attempt for request in server.requests] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["cut", "reset"])
+async def test_a_broken_connection(kind: str) -> None:
+    async with serving(FAULTY.format(fault=kind)) as server:
+        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
+            await exchange(server, prompt("go", stream=True))
+        assert (await exchange(server, prompt("go", stream=True)))[0] == 200
+
+
+async def test_a_malformed_stream_and_an_error_event() -> None:
+    async with serving(FAULTY.format(fault="[malformed, error_event]")) as server:
+        _, _, data = await exchange(server, prompt("go", stream=True))
+        with pytest.raises(json.JSONDecodeError):
+            events(data)
+        _, _, data = await exchange(server, prompt("go", stream=True))
+        assert events(data)[-1]["error"] == {"type": "overloaded_error", "message": "Overloaded"}
+
+
+async def test_the_server_ends_although_an_answer_hangs() -> None:
+    async with asyncio.timeout(10):
+        async with serving(FAULTY.format(fault="hang")) as server:
+            asking = asyncio.create_task(exchange(server, prompt("go")))
+            await server.wait_for_turn(1)
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+            await asking
+
+
+async def test_pace_is_divided_by_the_speed() -> None:
+    loop = asyncio.get_running_loop()
+    scenario = scenario_of("wait: 1\npace: 1\n" + FAULTY.format(fault="[]"))
+    async with ModelServer(scenario, speed=100) as server:
+        began = loop.time()
+        await exchange(server, prompt("go", stream=True))
+        assert 0.07 <= loop.time() - began < 1  # one wait and six words
+
+
+async def test_a_test_that_waits_for_a_request_that_never_comes_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ralph_tui.demo.server.PATIENCE", 0.05)
+    async with serving(HELLO) as server:
+        with pytest.raises(TimeoutError):
+            await server.wait_for_turn(1)
+
+
+def test_in_a_thread() -> None:
+    with serving_in_thread(HELLO) as server:
+        body = json.dumps(prompt("hello", "x", "y")).encode()
+        assert _exchange(server.port, "POST", "/v1/messages", body, {})[0] == 200
+        assert [request.turn for request in server.requests] == [1]
+
+
+def test_in_a_process_of_its_own(tmp_path: Path) -> None:
+    with serving_in_process(HELLO, tmp_path) as server:
+        port = int(server.url.rpartition(":")[2])
+        body = json.dumps(prompt("hello")).encode()
+        assert _exchange(port, "POST", "/v1/messages", body, {"x-api-key": "k"})[0] == 200
+        [request] = server.requests()
+        assert (request["script"], request["size"]) == ("hello", len(body))
+        assert server.environment(tmp_path)["ANTHROPIC_BASE_URL"] == server.url
+
+
+def test_a_scenario_is_a_value() -> None:
+    assert isinstance(scenario_of(HELLO), Scenario)
+    assert scenario_of(HELLO) == scenario_of(HELLO)

@@ -1,0 +1,92 @@
+"""Projects as a person would write them by hand, and what the loop wrote into them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+from pydantic import JsonValue
+
+from ralph_tui.domain.events import EVENT, Event
+from ralph_tui.domain.plan import ImplementationPlan, Task
+
+PYPROJECT = """\
+[project]
+name = "sample"
+version = "0.1.0"
+requires-python = ">=3.11"
+
+[tool.uv]
+package = false
+"""
+
+ALWAYS_GREEN = "uv run python -c 'pass'"
+"""A gate that is satisfied with anything."""
+
+HAS_FILE = "uv run python -c 'open(\"{name}\").close()'"
+"""A gate that wants a file; fill in its name with `format`."""
+
+
+def task(task_id: str, **fields: JsonValue) -> dict[str, JsonValue]:
+    """A task as it stands in a hand-written plan."""
+    return {"id": task_id, "description": f"Do {task_id}", "status": "pending", **fields}
+
+
+def make_project(
+    root: Path,
+    tasks: Sequence[Mapping[str, JsonValue]] = (),
+    backpressure: Sequence[str] = (ALWAYS_GREEN,),
+    config: Mapping[str, object] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> Path:
+    """Write a uv project with a plan and settings into `root / "project"` and return it.
+
+    `config` is laid over the settings; of nested groups, whole groups.
+    """
+    project = root / "project"
+    ralph = project / ".ralph"
+    ralph.mkdir(parents=True)
+    settings = {"backpressure": list(backpressure), **(config or {})}
+    written = {
+        "pyproject.toml": PYPROJECT,
+        ".ralph/config.yaml": yaml.safe_dump(settings),
+        ".ralph/implementation_plan.json": json.dumps({"tasks": list(tasks)}, indent=2),
+        **(files or {}),
+    }
+    for name, text in written.items():
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return project
+
+
+def plan_of(project: Path) -> ImplementationPlan:
+    """The plan as it stands on disk."""
+    text = (project / ".ralph" / "implementation_plan.json").read_text(encoding="utf-8")
+    return ImplementationPlan.model_validate_json(text)
+
+
+def task_of(project: Path, task_id: str) -> Task:
+    """One task as it stands on disk.
+
+    Raises:
+        KeyError: The plan has no such task.
+    """
+    found = plan_of(project).task(task_id)
+    if found is None:
+        raise KeyError(task_id)
+    return found
+
+
+def events_of(project: Path) -> list[Event]:
+    """The journal; a last line that is still being written is left out."""
+    path = project / ".ralph" / "events.jsonl"
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [EVENT.validate_json(line) for line in lines if line.endswith("\n")]
+
+
+def event_types(project: Path) -> list[str]:
+    """The types of the journal's events, in order."""
+    return [event.type for event in events_of(project)]
