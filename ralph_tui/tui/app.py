@@ -1,0 +1,218 @@
+"""The app: wires launch, bridge, commands and screens; decides nothing about the loop.
+
+RalphApp
+├── Bridge        runs or watches the loop, folds events
+├── Steering      what each command does
+└── Dashboard     shows the folds   (dialogs and TooSmall above it)
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import events, work
+from textual.app import SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.worker import Worker
+
+from ralph_tui.domain.events import LoopFinished, LoopStarted
+from ralph_tui.domain.text import inert, one_line
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
+from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
+from ralph_tui.tui.host import Clock, Host, utc_now
+from ralph_tui.tui.render.header import project_name
+from ralph_tui.tui.render.states import RUN
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
+from ralph_tui.tui.situation import Situation
+from ralph_tui.tui.stderr import quiet_stderr
+from ralph_tui.tui.steering import Steering
+from ralph_tui.tui.styles import SHEETS
+from ralph_tui.tui.themes import RALPH_DARK, THEMES
+
+IDLE_FLUSH_SECONDS = 0.25
+"""While only files are watched; soon enough for an edit to appear within a second."""
+
+TOAST = 160
+"""Characters of a toast: two or three lines."""
+
+
+class RalphApp(Host):
+    """The full-screen face of one project's loop."""
+
+    TITLE = "ralph"
+    CSS_PATH = SHEETS
+    COMMANDS: ClassVar = {CommandsProvider}
+    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    PAUSE_GC_ON_SCROLL = True
+
+    def __init__(self, launch: Launch, *, autostart: bool = False, clock: Clock = utc_now) -> None:
+        """Show `launch`; `autostart` begins the loop after the first paint."""
+        super().__init__(launch, clock)
+        self.bridge = Bridge(launch, clock)
+        self.steering = Steering(self, self.bridge)
+        self.dashboard = Dashboard()
+        self._autostart = autostart
+        self._flusher: Timer | None = None
+        self._clock_timer: Timer | None = None
+        self._watcher: Worker[None] | None = None
+        self._quit_at_end = False
+        self._warned = False
+        self._terminal_title = ""
+
+    # Start and end.
+
+    def on_mount(self) -> None:
+        """Themes first, so that nothing is painted in other colours."""
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = RALPH_DARK.name
+        self.set_class(not self.glyphs.unicode, "-ascii")
+        self.push_screen(self.dashboard)
+
+    def on_ready(self) -> None:
+        """After the first paint: what is slow, and the loop."""
+        self._warm_up()
+        self._clock_timer = self.set_interval(1.0, self._tick, pause=True)
+        if self._autostart:
+            self.start_loop()
+        else:
+            self._start_watching()
+
+    @work(thread=True, exit_on_error=False, group="warm-up")
+    def _warm_up(self) -> None:
+        self.launch.warm_up()
+
+    def start_loop(self) -> None:
+        """Run the loop; the watcher steps aside."""
+        self.bridge.running = True
+        self.dashboard.show_finished(None)
+        if self._watcher is not None:
+            self._watcher.cancel()
+        self._flush_every(FLUSH_SECONDS)
+        self.run_worker(self._run(), group="loop", exclusive=True, exit_on_error=False)
+
+    async def _run(self) -> None:
+        await self.bridge.run()
+        self.flush()
+        if self._quit_at_end:
+            self.exit(self.bridge.exit_code)
+        else:
+            self._start_watching()
+
+    def _start_watching(self) -> None:
+        self._flush_every(IDLE_FLUSH_SECONDS)
+        self._watcher = self.run_worker(self.bridge.watch(), group="watch", exit_on_error=False)
+
+    def exit_when_finished(self) -> None:
+        """Leave as soon as the loop has ended."""
+        self._quit_at_end = True
+        if not self.bridge.running:
+            self.exit(self.bridge.exit_code)
+
+    # Events to the screen.
+
+    def _flush_every(self, seconds: float) -> None:
+        if self._flusher is not None:
+            self._flusher.stop()
+        self._flusher = self.set_interval(seconds, self.flush)
+
+    def flush(self) -> None:
+        """Show what has happened since the last flush; cheap when nothing has."""
+        batch = self.bridge.flush()
+        if not batch:
+            return
+        self.view = self.bridge.view
+        self.dashboard.absorb(batch)
+        if any(isinstance(event, LoopStarted | LoopFinished) for event in batch):
+            self.dashboard.show_finished(self.bridge.finished)
+            self._run_clock(on=self.bridge.finished is None)
+        self._show_terminal_title()
+
+    def _run_clock(self, *, on: bool) -> None:
+        self._tick()
+        if self._clock_timer is not None:
+            if on:
+                self._clock_timer.resume()
+            else:
+                self._clock_timer.pause()
+
+    def _tick(self) -> None:
+        self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
+
+    def _show_terminal_title(self) -> None:
+        look = RUN[self.view.run_state]
+        name = project_name(self.view, self.launch.root.name)
+        title = one_line(f"{getattr(self.glyphs, look.glyph)} {name} {look.word} - ralph")
+        if title != self._terminal_title:
+            self._terminal_title = title
+            self.title = title
+            if self._driver is not None and not self.is_web:
+                self._driver.write(f"\x1b]0;{title}\x07")
+
+    # Commands.
+
+    def situation(self) -> Situation:
+        """What decides whether a command can be used now."""
+        task = self.dashboard.selected_task() if self.dashboard.is_mounted else None
+        return Situation(self.view, self.bridge.running, task)
+
+    def action_invoke(self, name: str) -> None:
+        """Do a command, or say why it cannot be done now."""
+        command = BY_NAME[name]
+        if reason := command.disabled(self.situation()):
+            self.say(reason)
+            return
+        handler = getattr(self.steering, name)
+        self.run_worker(handler(), group=f"command-{name}", exit_on_error=False)
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A toast; never the only copy of anything that matters."""
+        shown = one_line(inert(text), TOAST)
+        if error:
+            self.notify(shown, title="problem", severity="error", markup=False)
+        else:
+            self.notify(shown, markup=False)
+
+    async def action_quit(self) -> None:
+        """Textual's own way out asks, too."""
+        self.action_invoke("quit")
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C without a selection: the first press warns, the second quits."""
+        if self._warned:
+            self.action_invoke("quit")
+            return
+        self._warned = True
+        self.set_timer(2.0, self._forget_warning)
+        self.say("Press ctrl+c again to quit.")
+
+    def _forget_warning(self) -> None:
+        self._warned = False
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Textual's commands that are not ours already."""
+        for command in super().get_system_commands(screen):
+            if command.title in ("Theme", "Maximize", "Minimize"):
+                yield command
+
+    # Size.
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Cover the screen when there is no room, and uncover it when there is."""
+        small = is_too_small(event.size.width, event.size.height)
+        covered = isinstance(self.screen, TooSmall)
+        if small and not covered:
+            self.push_screen(TooSmall())
+        elif covered and not small:
+            self.pop_screen()
+
+
+def run_app(launch: Launch, *, autostart: bool) -> int:
+    """Open the screen and return the loop's exit status, 0 when nothing ran."""
+    app = RalphApp(launch, autostart=autostart)
+    with quiet_stderr():
+        code = app.run()
+    return code if code is not None else app.return_code or 0

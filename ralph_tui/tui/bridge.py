@@ -1,0 +1,97 @@
+"""Between the loop and the screen: a queue, and the folds that are drained into it.
+
+    launch.run / launch.watch -> sink -> deque -> flush (20 Hz) -> view, stopwatch, outcome, batch
+
+The loop runs on the app's own event loop. Its sink only appends; whatever is slow happens in the
+flush, so the number of repaints does not depend on the number of events.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime
+
+from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.events import Event, LoopFinished, LoopStarted, LoopStatus, Notice, PlanLoaded
+from ralph_tui.domain.text import one_line
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.stopwatch import Stopwatch
+
+FLUSH_SECONDS = 1 / 20
+MAX_BATCH = 20_000
+"""Events per flush; more than that and keys would have to wait."""
+
+
+class Bridge:
+    """Runs one launch and keeps the folds of what it says."""
+
+    def __init__(self, launch: Launch, clock: Callable[[], datetime]) -> None:
+        """Nothing runs yet."""
+        self._launch = launch
+        self._clock = clock
+        self._queue: deque[Event] = deque()
+        self.view = LoopView()
+        self.stopwatch = Stopwatch()
+        self.finished: LoopFinished | None = None
+        """The end of the last run; None while one runs and before the first."""
+        self.running = False
+
+    @property
+    def exit_code(self) -> int:
+        """What the process should return when the person leaves now."""
+        if self.running:
+            return ExitCode.INTERRUPTED
+        return self.finished.exit_code if self.finished else ExitCode.COMPLETE
+
+    def sink(self, event: Event) -> None:
+        """Take an event; the next flush shows it."""
+        self._queue.append(event)
+
+    def flush(self) -> list[Event]:
+        """Fold what has come since the last flush, and return it."""
+        size = min(len(self._queue), MAX_BATCH)
+        batch = [self._queue.popleft() for _ in range(size)]
+        for event in batch:
+            self.view = reduce(self.view, event)
+            self.stopwatch = self.stopwatch.after(event, self._clock())
+            if isinstance(event, LoopFinished):
+                self.finished = event
+            elif isinstance(event, LoopStarted):
+                self.finished = None
+        return batch
+
+    async def run(self) -> None:
+        """Run the loop to its end; a failure to start and a crash become events like any other."""
+        self.running, self.finished = True, None
+        try:
+            await self._launch.run(self.sink)
+        except RalphError as error:
+            self.sink(_failed(error.message, error.hint, error.exit_code))
+        except Exception as error:  # noqa: BLE001 - the screen must outlive any bug in the loop
+            text = f"The loop crashed: {type(error).__name__}: {one_line(str(error))}"
+            hint = "This is a bug in ralph; what was done so far is safe in .ralph/."
+            self.sink(_failed(text, hint, ExitCode.ERROR))
+        finally:
+            self.running = False
+
+    async def watch(self) -> None:
+        """Follow the files while no loop runs; trouble is said, not raised."""
+        try:
+            await self._launch.watch(self._sink_news)
+        except RalphError as error:
+            self.sink(Notice(level="error", text=str(error)))
+        except Exception as error:  # noqa: BLE001 - losing the watcher must not lose the screen
+            text = f"Watching .ralph/ failed: {type(error).__name__}: {one_line(str(error))}"
+            self.sink(Notice(level="error", text=text))
+
+    def _sink_news(self, event: Event) -> None:
+        """After a run the watcher says again what is known; only news is worth a line."""
+        known = isinstance(event, PlanLoaded) and (
+            bool(self.view.tasks) and {t.id: t for t in event.tasks} == self.view.tasks
+        )
+        if not known:
+            self.sink(event)
+
+
+def _failed(reason: str, hint: str, exit_code: int) -> LoopFinished:
+    return LoopFinished(status=LoopStatus.ERROR, reason=reason, hint=hint, exit_code=int(exit_code))

@@ -1,0 +1,243 @@
+"""Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding, BindingType
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.situation import Situation
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.host import Host
+
+Reason = Callable[[Situation], str]
+"""Why a command cannot be used now; empty when it can."""
+
+
+def always(_: Situation) -> str:
+    """Never disabled."""
+    return ""
+
+
+def _no_loop(now: Situation) -> str:
+    return "" if now.running else "No loop is running here; press b to start one."
+
+
+def _not_running(now: Situation) -> str:
+    return "The loop is already running." if now.running else ""
+
+
+def _cannot_pause(now: Situation) -> str:
+    if now.state is RunState.STOPPING:
+        return "The loop is stopping already."
+    return _no_loop(now)
+
+
+def _cannot_resume(now: Situation) -> str:
+    waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
+    return _no_loop(now) or ("" if waiting else "Nothing is paused.")
+
+
+def _cannot_skip(now: Situation) -> str:
+    if now.task is None:
+        return "Select a task on the board first; none is being worked."
+    if now.task.status is TaskStatus.COMPLETE:
+        return f"Task {now.task.id} is complete already."
+    return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
+
+
+def _cannot_retry(now: Situation) -> str:
+    if now.task is None:
+        return "Select a blocked task on the board first."
+    return "" if _is_blocked(now) else f"Task {now.task.id} is not blocked."
+
+
+def _is_blocked(now: Situation) -> bool:
+    return now.task is not None and now.task.status is TaskStatus.BLOCKED
+
+
+def _pause_label(now: Situation) -> str:
+    if now.state is RunState.PAUSED:
+        return "resume"
+    return "pause now" if now.state is RunState.PAUSING else "pause"
+
+
+def _stop_label(now: Situation) -> str:
+    return "stop now" if now.state is RunState.STOPPING else "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing a person can do.
+
+    Attributes:
+        name: Names the handler in `steering.py` and the binding, so that keys can be remapped.
+        keys: As Textual names them; the first is the one that is shown.
+        title: For the palette and the help, as "Verb thing".
+        help: One sentence.
+        area: Groups commands in palette, help and README.
+        footer: The short label in the footer, or empty to keep it out.
+        rank: Footer order; when the line is too short, the highest ranks go first.
+        disabled: Why it cannot be used now.
+        label: A footer label that depends on the state.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    area: str
+    footer: str = ""
+    rank: int = 0
+    disabled: Reason = always
+    label: Callable[[Situation], str] | None = None
+
+    def footer_label(self, now: Situation) -> str:
+        """The footer's word for it."""
+        return self.label(now) if self.label else self.footer
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
+        "Loop", "build", 0, _not_running,
+    ),
+    Command(
+        "pause", ("p",), "Pause or resume",
+        "Pause after this iteration, and at once when pressed again; resume when paused.",
+        "Loop", "pause", 1, _cannot_pause, _pause_label,
+    ),
+    Command(
+        "resume", ("r",), "Resume, or withdraw a pause",
+        "Go on when paused; take back a pause that was asked for.", "Loop", disabled=_cannot_resume,
+    ),
+    Command(
+        "stop", ("x",), "Stop the loop", "Stop after this iteration or at once; asks which.",
+        "Loop", "stop", 5, _no_loop, _stop_label,
+    ),
+    Command(
+        "inject", ("i",), "Inject guidance", "Say something to the next iteration.",
+        "Loop", "guide", 2,
+    ),
+    Command(
+        "skip", ("s",), "Skip task", "Block the selected task, or the one being worked; asks first.",
+        "Task", "skip", 4, _cannot_skip,
+    ),
+    Command(
+        "retry", ("t",), "Try a blocked task again",
+        "Put the selected blocked task back to pending with its tries at zero.",
+        "Task", disabled=_cannot_retry,
+    ),
+    Command(
+        "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
+        "Look", "detail", 3,
+    ),
+    Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
+    Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task.", "Look"),
+    Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look"),
+    Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look"),
+    Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look"),
+    Command("next_pane", ("tab",), "Next pane", "Focus the next pane.", "Look"),
+    Command("previous_pane", ("shift+tab",), "Previous pane", "Focus the pane before.", "Look"),
+    Command(
+        "help", ("question_mark", "f1"), "Show help", "Every key and what it does.",
+        "App", "help", 6,
+    ),
+    Command("palette", ("ctrl+p",), "Open the command palette", "Find any command by name.", "App"),
+    Command(
+        "screenshot", ("f12",), "Save a screenshot", "Save the screen as an SVG picture.", "App"
+    ),
+    Command(
+        "quit", ("q", "ctrl+q"), "Quit", "Leave; asks first while the loop runs.", "App", "quit", 7
+    ),
+)  # fmt: skip
+
+BY_NAME = {command.name: command for command in COMMANDS}
+
+MOVES = (
+    ("↑ ↓  j k", "Move in tasks, activity and details"),
+    ("g G  Home End", "First and last; at the end the stream follows again"),
+    ("ctrl+u ctrl+d", "Half a page up and down"),
+    ("esc", "Close the top layer; never quits"),
+    ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
+)
+"""Keys that lists and dialogs have of their own, for help and README."""
+
+_SHOWN = {"question_mark": "?", "enter": "enter", "shift+tab": "shift+tab"}
+
+
+def key_label(key: str) -> str:
+    """A key as people write it."""
+    return _SHOWN.get(key, key.upper() if key.startswith("f") and key[1:].isdigit() else key)
+
+
+def bindings() -> list[BindingType]:
+    """The app's bindings; the footer is drawn by `KeyBar`, so Textual need not show them."""
+    return [
+        Binding(
+            ",".join(c.keys), f"invoke('{c.name}')", c.title, show=False, id=c.name, tooltip=c.help
+        )
+        for c in COMMANDS
+    ]
+
+
+def key_table() -> str:
+    """The README's table of keys, as Markdown."""
+    rows = [
+        (" ".join(f"`{key_label(key)}`" for key in c.keys), f"{c.title}. {c.help}")
+        for c in COMMANDS
+    ]
+    rows += [(" ".join(f"`{key}`" for key in keys.split()), f"{text}.") for keys, text in MOVES]
+    return "\n".join(
+        [
+            "| Key | What it does |",
+            "| --- | --- |",
+            *(f"| {keys} | {text} |" for keys, text in rows),
+        ]
+    )
+
+
+class CommandsProvider(Provider):
+    """Ralph's commands in the palette, with their keys and why one cannot be used now."""
+
+    @property
+    def _host(self) -> "Host":
+        from ralph_tui.tui.host import Host
+
+        app = self.app
+        assert isinstance(app, Host)
+        return app
+
+    def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
+        now = self._host.situation()
+        entries: list[tuple[str, str, Callable[[], None]]] = []
+        for command in COMMANDS:
+            if command.name == "palette":
+                continue
+            reason = command.disabled(now)
+            text = f"Not now: {reason}" if reason else command.help
+            name = f"{command.area}: {command.title}  [{key_label(command.keys[0])}]"
+            entries.append((name, text, partial(self._host.action_invoke, command.name)))
+        return entries
+
+    async def discover(self) -> Hits:
+        """Every command, before anything was typed."""
+        for name, text, run in self._entries():
+            yield DiscoveryHit(_escaped(name), run, text=name, help=_escaped(text))
+
+    async def search(self, query: str) -> Hits:
+        """Commands whose name matches."""
+        matcher = self.matcher(query)
+        for name, text, run in self._entries():
+            if (score := matcher.match(name)) > 0:
+                yield Hit(score, matcher.highlight(name), run, text=name, help=_escaped(text))
+
+
+def _escaped(text: str) -> str:
+    """Text that means itself where the palette parses markup (task ids appear in reasons)."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,99 @@
+"""The signs of the screen, in Unicode and in ASCII; nothing else names a sign."""
+
+import locale
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """One set of signs; every one is a single cell wide, spinner frames included."""
+
+    ok: str = "✓"
+    failed: str = "✗"
+    denied: str = "⊘"
+    interrupted: str = "■"
+    skipped: str = "-"
+    idle: str = "○"
+    running: str = "●"
+    verifying: str = "◆"
+    handoff: str = "⇢"
+    retry: str = "↻"
+    pause: str = "‖"
+    stop: str = "■"
+    current: str = "▶"
+    ready: str = "○"
+    waiting: str = "◌"
+    blocked: str = "⊘"
+    text: str = "•"
+    note: str = "·"
+    learned: str = "✎"
+    guidance: str = "↳"
+    warning: str = "▲"
+    branch: str = "└"
+    arrow: str = "→"
+    between: str = "·"
+    chevron: str = "▸"
+    line: str = "─"
+    ellipsis: str = "…"
+    full: str = "█"
+    track: str = "░"
+    zone: str = "▒"
+    mark: str = "┊"
+    tick: str = "▴"
+    dot: str = "●"
+    no_dot: str = "○"
+    spinner: tuple[str, ...] = ("◐", "◓", "◑", "◒")
+    unicode: bool = True
+
+
+UNICODE = Glyphs()
+
+ASCII = Glyphs(
+    ok="+",
+    failed="x",
+    denied="!",
+    interrupted="#",
+    skipped="-",
+    idle="o",
+    running="*",
+    verifying="?",
+    handoff=">",
+    retry="~",
+    pause="=",
+    stop="#",
+    current=">",
+    ready="o",
+    waiting=".",
+    blocked="!",
+    text="*",
+    note=".",
+    learned="+",
+    guidance=">",
+    warning="!",
+    branch="`",
+    arrow=">",
+    between="-",
+    chevron=">",
+    line="-",
+    ellipsis="~",
+    full="#",
+    track=".",
+    zone=":",
+    mark="|",
+    tick="^",
+    dot="*",
+    no_dot=".",
+    spinner=("|", "/", "-", "\\"),
+    unicode=False,
+)
+
+
+def choose(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> Glyphs:
+    """ASCII when RALPH_ASCII asks for it or the locale cannot show more."""
+    asked = environ.get("RALPH_ASCII", "").strip().lower()
+    if asked not in ("", "0", "false", "no"):
+        return ASCII
+    name = (encoding or locale.getpreferredencoding(do_setlocale=False)).lower().replace("-", "")
+    return UNICODE if name in ("utf8", "utf16", "utf32", "cp65001") else ASCII

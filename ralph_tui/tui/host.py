@@ -1,0 +1,45 @@
+"""What the parts of the screen may ask of the app, so that none of them imports it."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from textual.app import App
+from textual.reactive import var
+
+from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.glyphs import Glyphs, choose
+from ralph_tui.tui.situation import Situation
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    """The wall clock; tests bring their own."""
+    return datetime.now(UTC)
+
+
+class Host(App[int]):
+    """The app as widgets and screens see it."""
+
+    view: var[LoopView] = var(LoopView, init=False)
+    """The loop at a glance; replaced as a whole, at most twenty times a second."""
+
+    def __init__(self, launch: Launch, clock: Clock = utc_now) -> None:
+        """Show the project of `launch`."""
+        self.launch = launch
+        self.clock = clock
+        self.glyphs: Glyphs = choose()
+        super().__init__()
+
+    def situation(self) -> Situation:
+        """What decides whether a command can be used now."""
+        raise NotImplementedError
+
+    def action_invoke(self, name: str) -> None:
+        """Do the command with this name, or say why it cannot be done."""
+        raise NotImplementedError
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A toast; hostile text is safe in it."""
+        raise NotImplementedError

@@ -1,0 +1,100 @@
+"""The task board as rows: grouped by status, dependencies in words. Pure functions."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.spans import Line, Span, Tone, row
+
+
+class Group(StrEnum):
+    """Where a task stands; the values are the words on the screen, in the order shown."""
+
+    WORKING = "in progress"
+    READY = "ready"
+    WAITING = "waiting"
+    BLOCKED = "blocked"
+    DONE = "done"
+
+
+_LOOK = {
+    Group.WORKING: ("current", Tone.ACCENT),
+    Group.READY: ("ready", Tone.INFO),
+    Group.WAITING: ("waiting", Tone.MUTED),
+    Group.BLOCKED: ("blocked", Tone.BAD),
+    Group.DONE: ("ok", Tone.OK),
+}
+
+
+class BoardRow(NamedTuple):
+    """A row: a group's heading (no task), a task, or what a task waits for."""
+
+    group: Group
+    task: Task | None = None
+    extra: str = ""
+    size: int = 0
+
+
+def group_of(task: Task, done: frozenset[str]) -> Group:
+    """The group of one task, given the ids that are complete."""
+    if task.status is TaskStatus.IN_PROGRESS:
+        return Group.WORKING
+    if task.status is TaskStatus.COMPLETE:
+        return Group.DONE
+    if task.status is TaskStatus.BLOCKED:
+        return Group.BLOCKED
+    return Group.READY if all(dep in done for dep in task.dependencies) else Group.WAITING
+
+
+def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
+    """Ids of the complete tasks."""
+    return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
+
+
+def board_rows(tasks: Mapping[str, Task]) -> list[BoardRow]:
+    """Every row of the board; within a group in the order in which the loop takes tasks."""
+    done = complete_ids(tasks.values())
+    groups: dict[Group, list[Task]] = {group: [] for group in Group}
+    for task in tasks.values():
+        groups[group_of(task, done)].append(task)
+    rows: list[BoardRow] = []
+    for group, members in groups.items():
+        if not members:
+            continue
+        if group in (Group.READY, Group.WAITING):
+            members.sort(key=lambda t: t.priority)
+        rows.append(BoardRow(group, size=len(members)))
+        for task in members:
+            rows.append(BoardRow(group, task))
+            if extra := _extra(group, task, done):
+                rows.append(BoardRow(group, task, extra))
+    return rows
+
+
+def _extra(group: Group, task: Task, done: frozenset[str]) -> str:
+    if group is Group.WAITING:
+        return "waits for " + ", ".join(dep for dep in task.dependencies if dep not in done)
+    if group is Group.BLOCKED:
+        return "; ".join(task.blockers)
+    if group is Group.DONE:
+        return ""
+    return f"failed {task.retry_count} of 3 tries" if task.retry_count else ""
+
+
+def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
+    """One row in so many cells."""
+    name, tone = _LOOK[item.group]
+    if item.task is None:
+        return [Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
+    if item.extra:
+        tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
+        return row([Span(f"    {item.extra}", tone)], [], width)
+    quiet = item.group in (Group.DONE, Group.WAITING)
+    left = [
+        Span(f"  {getattr(glyphs, name)} ", tone),
+        Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
+        Span(item.task.title, Tone.MUTED if quiet else Tone.TEXT),
+    ]
+    return row(left, [], width)

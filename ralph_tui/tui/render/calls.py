@@ -1,0 +1,122 @@
+"""A tool call as the screen keeps it, and what a renderer makes of it."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.events import ToolDenied, ToolOutcome, ToolRewritten
+from ralph_tui.domain.text import head
+
+MAX_FIELD = 100_000
+"""Characters kept of one text of a call's input."""
+
+Input = dict[str, JsonValue]
+
+
+class CallState(StrEnum):
+    """Where a call is; the values are the words on the screen."""
+
+    RUNNING = "running"
+    OK = "ok"
+    FAILED = "failed"
+    DENIED = "denied"
+    STOPPED = "stopped"
+
+
+STATE_OF = {
+    ToolOutcome.OK: CallState.OK,
+    ToolOutcome.ERROR: CallState.FAILED,
+    ToolOutcome.DENIED: CallState.DENIED,
+    ToolOutcome.INTERRUPTED: CallState.STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call from start to end."""
+
+    tool_id: str
+    name: str
+    input: Input
+    state: CallState = CallState.RUNNING
+    seconds: float = 0.0
+    output: str = ""
+    denial: ToolDenied | None = None
+    rewrite: ToolRewritten | None = None
+    trimmed: bool = False
+    """The input and output were let go to keep memory bounded; the journal still has them."""
+
+    def trim(self, argument: str) -> "Call":
+        """A copy that keeps only what its one line shows."""
+        return replace(self, input={"argument": argument}, output="", trimmed=True)
+
+
+class SectionKind(StrEnum):
+    """How a section of a detail is coloured."""
+
+    TEXT = "text"
+    COMMAND = "command"
+    DIFF = "diff"
+    ERROR = "error"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled block of a detail screen."""
+
+    title: str
+    body: str
+    kind: SectionKind = SectionKind.TEXT
+
+
+class Renderer(Protocol):
+    """How one tool is shown; every method is pure and total over any input."""
+
+    @property
+    def verb(self) -> str:
+        """The word in the first column, such as `bash`."""
+        ...
+
+    def argument(self, call: Call) -> str:
+        """What the call is about, in one line."""
+        ...
+
+    def note(self, call: Call) -> str:
+        """What came of it, in a few words; empty when there is nothing to say."""
+        ...
+
+    def sections(self, call: Call) -> tuple[Section, ...]:
+        """The input, readable."""
+        ...
+
+
+def text_of(data: Input, *names: str) -> str:
+    """The first of the named inputs that is a text with something in it."""
+    for name in names:
+        value = data.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+    return ""
+
+
+def bounded(data: Input) -> Input:
+    """The input with very long texts cut, so that one call cannot fill the memory."""
+    return {
+        name: head(value, MAX_FIELD) if isinstance(value, str) and len(value) > MAX_FIELD else value
+        for name, value in data.items()
+    }
+
+
+def last_line(text: str) -> str:
+    """The last line that says something."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+def count_lines(text: str) -> int:
+    """Lines in a text; an empty one has none."""
+    return len(text.splitlines())

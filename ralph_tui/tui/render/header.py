@@ -1,0 +1,120 @@
+"""The header's two lines; fields are dropped whole, by priority. Pure functions."""
+
+from dataclasses import dataclass
+
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.view import ENDED, LoopView, RunState
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.spans import Line, Span, Tone, flat, row, width_of
+from ralph_tui.tui.render.states import BUSY, RUN
+
+_GAP = Span("   ")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the header shows."""
+
+    view: LoopView
+    label: str
+    root_name: str
+    elapsed: float
+    frame: int | None
+    """The spinner's frame, or None when it does not turn."""
+
+
+def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
+    """State and place above; the work of this moment below."""
+    return [_first(facts, width, glyphs), _second(facts.view, width, glyphs)]
+
+
+def project_name(view: LoopView, root_name: str) -> str:
+    """The project's name, known before the first event."""
+    return flat(view.project or root_name)
+
+
+def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
+    view = facts.view
+    name = project_name(view, facts.root_name)
+    label = f" {glyphs.between} {flat(facts.label)}" if facts.label else ""
+    state = _state(facts, glyphs)
+    iteration = f"iteration {view.iteration}"
+    iteration += f"/{view.max_iterations}" if view.max_iterations else ""
+    elapsed = clock(facts.elapsed)
+    rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
+    stepper, short = _stepper(view.phase, glyphs), _short_phase(view.phase)
+    lefts: list[list[Span]] = [
+        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *stepper],
+        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *short],
+        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED)],
+        [*state, _GAP, Span(name, Tone.TITLE)],
+        state,
+    ]
+    for left, right in [(left, right) for right in rights for left in lefts]:
+        if width_of(left) + width_of(right) + 2 <= width:
+            return row(left, right, width, glyphs.ellipsis)
+    return row(state, [], width, glyphs.ellipsis)
+
+
+def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
+    look = RUN[facts.view.run_state]
+    glyph = getattr(glyphs, look.glyph)
+    if facts.frame is not None and facts.view.run_state in BUSY:
+        glyph = glyphs.spinner[facts.frame % len(glyphs.spinner)]
+    return [Span(f"{glyph} {look.word.ljust(8)}", look.tone)]
+
+
+def _stepper(phase: Phase, glyphs: Glyphs) -> list[Span]:
+    spans: list[Span] = []
+    phases = list(Phase)
+    for place, step in enumerate(phases):
+        if spans:
+            spans.append(Span(f" {glyphs.chevron} ", Tone.FAINT))
+        if step is phase:
+            spans.append(Span(f"{glyphs.current} {step.value}", Tone.ACCENT))
+        else:
+            done = place < phases.index(phase)
+            spans.append(Span(step.value, Tone.MUTED if done else Tone.FAINT))
+    return spans
+
+
+def _short_phase(phase: Phase) -> list[Span]:
+    phases = list(Phase)
+    return [
+        Span(phase.value, Tone.ACCENT),
+        Span(f" {phases.index(phase) + 1}/{len(phases)}", Tone.MUTED),
+    ]
+
+
+def _second(view: LoopView, width: int, glyphs: Glyphs) -> Line:
+    rights: list[str] = []
+    if view.injections:
+        rights.append(f"{len(view.injections)} guidance waiting")
+    if view.denials:
+        rights.append(plural(view.denials, "denial"))
+    if view.tasks:
+        done = view.count(TaskStatus.COMPLETE)
+        rights.append(f"{done:,} of {plural(len(view.tasks), 'task')} done")
+    right = [Span(f" {glyphs.between} ".join(rights), Tone.MUTED)] if rights else []
+    return row(_now(view, glyphs), right, width, glyphs.ellipsis)
+
+
+def _now(view: LoopView, glyphs: Glyphs) -> list[Span]:
+    """What happens right now, or why nothing does."""
+    task = view.current_task
+    if view.detail and (view.run_state is not RunState.RUNNING or task is None):
+        return [Span(view.detail, RUN[view.run_state].tone)]
+    if view.task_id and view.run_state not in ENDED:
+        title = task.title if task else ""
+        attempt = f" {glyphs.between} try {view.attempt}" if view.attempt > 1 else ""
+        return [
+            Span(f"{glyphs.current} {view.task_id}  ", Tone.ACCENT),
+            Span(title),
+            Span(attempt, Tone.WARN),
+            Span(f"  {glyphs.between} {view.why}" if view.why else "", Tone.MUTED),
+        ]
+    if view.run_state is RunState.IDLE:
+        return [Span("No loop is running here; nothing is spent until you start one.", Tone.MUTED)]
+    return [Span("choosing the next task", Tone.MUTED)]

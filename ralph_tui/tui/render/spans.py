@@ -1,0 +1,131 @@
+"""Lines as toned spans: cut, padded and made safe by cell width. Pure functions.
+
+A span's text may come from a model, a tool or a file. `to_segments` and `to_content` are the only
+ways from spans to the terminal, and both make the text inert.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual.content import Content
+from textual.style import Style
+
+from ralph_tui.domain.text import inert
+
+
+class Tone(StrEnum):
+    """What a piece of text means; the style sheet says how that looks."""
+
+    TEXT = "text"
+    MUTED = "muted"
+    FAINT = "faint"
+    TITLE = "title"
+    ACCENT = "accent"
+    OK = "ok"
+    WARN = "warn"
+    BAD = "bad"
+    INFO = "info"
+
+
+class Span(NamedTuple):
+    """Text with one tone."""
+
+    text: str
+    tone: Tone = Tone.TEXT
+
+
+Line = Sequence[Span]
+
+
+def plain(line: Line) -> str:
+    """The text of a line without tones."""
+    return "".join(span.text for span in line)
+
+
+def flat(text: str) -> str:
+    """Inert text that cannot leave its line."""
+    return inert(text).replace("\n", " ").replace("\t", "    ")
+
+
+def width_of(line: Line) -> int:
+    """Cells a line takes."""
+    return sum(cell_len(span.text) for span in line)
+
+
+def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
+    """At most `width` cells of a line, with a sign where it was cut."""
+    if width_of(line) <= width:
+        return list(line)
+    if width <= 0:
+        return []
+    room = width - 1
+    kept: list[Span] = []
+    for span in line:
+        size = cell_len(span.text)
+        if size > room:
+            kept.append(Span(set_cell_size(span.text, room).rstrip() + ellipsis, span.tone))
+            return kept
+        kept.append(span)
+        room -= size
+    return kept
+
+
+def row(left: Line, right: Line, width: int, ellipsis: str = "…") -> list[Span]:
+    """`left` and `right` at the two ends; the right side yields last, the left side is cut."""
+    left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]
+    right_width = width_of(right)
+    if right_width > width // 2:
+        right = crop(right, width // 2, ellipsis)
+        right_width = width_of(right)
+    gap = 1 if right else 0
+    left = crop(left, width - right_width - gap, ellipsis)
+    fill = max(0, width - width_of(left) - right_width)
+    return [*left, Span(" " * fill), *right]
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Inert text folded to `width` cells at spaces; words that are too long are chopped."""
+    width = max(1, width)
+    lines: list[str] = []
+    for paragraph in inert(text).expandtabs(4).split("\n"):
+        lines.extend(_wrap_paragraph(paragraph.rstrip(), width))
+    return lines
+
+
+def _wrap_paragraph(text: str, width: int) -> list[str]:
+    if cell_len(text) <= width:
+        return [text]
+    indent = text[: len(text) - len(text.lstrip())][: width // 2]
+    lines: list[str] = []
+    current, used = indent, cell_len(indent)
+    for word in text.split():
+        size = cell_len(word)
+        gap = 1 if current.strip() else 0
+        if used + gap + size <= width:
+            current, used = current + " " * gap + word, used + gap + size
+            continue
+        if current.strip():
+            lines.append(current)
+        *whole, rest = chop_cells(word, width - cell_len(indent)) if size > width else [word]
+        lines.extend(indent + piece for piece in whole)
+        current = indent + rest
+        used = cell_len(current)
+    return [*lines, current] if current.strip() else lines or [""]
+
+
+def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
+    """A line for the Line API."""
+    return [Segment(flat(text), style_of(tone)) for text, tone in line if text]
+
+
+def to_content(lines: Iterable[Line], style_of: Callable[[Tone], Style]) -> Content:
+    """Lines for a widget's `render`; never parsed as markup."""
+    rows = [
+        Content.assemble(*((flat(text), style_of(tone)) for text, tone in line if text))
+        for line in lines
+    ]
+    return Content("\n").join(rows)

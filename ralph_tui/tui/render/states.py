@@ -1,0 +1,55 @@
+"""How a state of the loop looks: glyph, word and tone, decided here for every part of the screen."""
+
+from typing import NamedTuple
+
+from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.budget import Zone
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.render.spans import Tone
+
+
+class Look(NamedTuple):
+    """A field of `Glyphs`, a word, a tone."""
+
+    glyph: str
+    word: str
+    tone: Tone
+
+
+RUN: dict[RunState, Look] = {
+    RunState.IDLE: Look("idle", "idle", Tone.MUTED),
+    RunState.RUNNING: Look("running", "running", Tone.OK),
+    RunState.VERIFYING: Look("verifying", "verifying", Tone.INFO),
+    RunState.HANDING_OFF: Look("handoff", "handing off", Tone.INFO),
+    RunState.RETRYING: Look("retry", "retrying", Tone.WARN),
+    RunState.PAUSING: Look("pause", "pausing", Tone.WARN),
+    RunState.PAUSED: Look("pause", "paused", Tone.WARN),
+    RunState.STOPPING: Look("stop", "stopping", Tone.WARN),
+    RunState.COMPLETE: Look("ok", "complete", Tone.OK),
+    RunState.STOPPED: Look("stop", "stopped", Tone.WARN),
+    RunState.FAILED: Look("failed", "failed", Tone.BAD),
+}
+
+BUSY = frozenset(
+    {
+        RunState.RUNNING,
+        RunState.VERIFYING,
+        RunState.HANDING_OFF,
+        RunState.PAUSING,
+        RunState.STOPPING,
+    }
+)
+"""States in which the spinner turns."""
+
+ZONE: dict[Zone, Look] = {
+    Zone.UNDER: Look("no_dot", "room to work", Tone.OK),
+    Zone.SMART: Look("dot", "smart zone", Tone.INFO),
+    Zone.DANGER: Look("warning", "hand-off due", Tone.WARN),
+    Zone.OVER: Look("failed", "over the margin", Tone.BAD),
+}
+
+BREAKER: dict[BreakerState, Look] = {
+    BreakerState.CLOSED: Look("ok", "closed", Tone.OK),
+    BreakerState.HALF_OPEN: Look("warning", "half-open", Tone.WARN),
+    BreakerState.OPEN: Look("failed", "open", Tone.BAD),
+}

@@ -1,0 +1,65 @@
+"""A question with a few answers, each with its key."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from ralph_tui.tui.commands import key_label
+from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.screens.dialog import Dialog
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer: its key, its words, and what the dialog returns."""
+
+    key: str
+    label: str
+    value: str
+    danger: bool = False
+
+
+class Confirm(Dialog[str]):
+    """Returns the chosen value, or None for Escape, which is always the harmless answer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k,left", "app.focus_previous", show=False),
+        Binding("down,j,right", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, title: str, question: str, choices: Sequence[Choice]) -> None:
+        """Ask; title and question may hold hostile text."""
+        super().__init__()
+        self._title = flat(title)
+        self._question = flat(question)
+        self._choices = tuple(choices)
+
+    def compose(self) -> ComposeResult:
+        """Question and answers."""
+        with Vertical(classes="dialog -small") as frame:
+            frame.border_title = Content(self._title)
+            yield Static(Content(self._question), classes="question")
+            for choice in self._choices:
+                label = Content(f"{key_label(choice.key)}   {flat(choice.label)}")
+                yield Button(
+                    label, id=choice.value, classes="choice -danger" if choice.danger else "choice"
+                )
+
+    def on_key(self, event: events.Key) -> None:
+        """A choice's own key answers at once."""
+        for choice in self._choices:
+            if event.key == choice.key:
+                event.stop()
+                self.dismiss(choice.value)
+                return
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Enter or a click on an answer."""
+        self.dismiss(event.button.id)

@@ -1,0 +1,159 @@
+"""The one screen people leave open: board, stream and status.
+
+Header         state, project, phase, iteration; the current task and why
+Outcome        when a run has ended
+PaneTabs       below 100 columns, with StatusStrip
+Board | Stream | Side (context, cost, breaker, gate)
+KeyBar         from commands.py
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.reactive import var
+from textual.screen import Screen
+from textual.widget import Widget
+
+from ralph_tui.domain.events import Event, LoopFinished
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.host import Host
+from ralph_tui.tui.situation import Situation
+from ralph_tui.tui.timeline.entries import Entry
+from ralph_tui.tui.widgets.board import Board
+from ralph_tui.tui.widgets.breaker import BreakerPanel
+from ralph_tui.tui.widgets.cost import CostPanel
+from ralph_tui.tui.widgets.gate import GatePanel
+from ralph_tui.tui.widgets.gauge import ContextGauge
+from ralph_tui.tui.widgets.header import Header
+from ralph_tui.tui.widgets.keybar import KeyBar
+from ralph_tui.tui.widgets.outcome import Outcome
+from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
+from ralph_tui.tui.widgets.stream import Stream
+from ralph_tui.tui.widgets.strip import StatusStrip
+
+
+class Dashboard(Screen[None]):
+    """Hands each widget its slice of the view; knows which pane is in use."""
+
+    AUTO_FOCUS = "#activity"
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
+        (0, "-narrow"),
+        (100, "-wide"),
+        (140, "-widest"),
+    ]
+
+    app = getters.app(Host)
+    header = getters.query_one(Header)
+    outcome = getters.query_one(Outcome)
+    pane_tabs = getters.query_one(PaneTabs)
+    strip = getters.query_one(StatusStrip)
+    board = getters.query_one("#tasks", Board)
+    stream = getters.query_one("#activity", Stream)
+    side = getters.query_one("#status", VerticalScroll)
+    gauge = getters.query_one(ContextGauge)
+    cost = getters.query_one(CostPanel)
+    breaker = getters.query_one(BreakerPanel)
+    gate = getters.query_one(GatePanel)
+    keybar = getters.query_one(KeyBar)
+
+    pane: var[str] = var("activity", init=False)
+    """The pane that is in sight when there is room for one."""
+
+    def compose(self) -> ComposeResult:
+        """The parts from top to bottom."""
+        yield Header()
+        yield Outcome()
+        yield PaneTabs()
+        yield StatusStrip()
+        with Container(id="body"):
+            yield Board(id="tasks")
+            yield Stream(id="activity")
+            with VerticalScroll(id="status"):
+                yield ContextGauge()
+                yield CostPanel()
+                yield BreakerPanel()
+                yield GatePanel()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Show what is known already, and every later view."""
+        self.add_class("-pane-activity")
+        self.watch(self.app, "view", self.show, init=True)
+
+    def show(self, view: LoopView) -> None:
+        """Give each widget its slice; a widget repaints only when its slice changed."""
+        with self.app.batch_update():
+            self.header.view = view
+            self.strip.view = view
+            if self.board.tasks is not view.tasks:
+                self.board.tasks = view.tasks
+            self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
+            self.cost.limits, self.cost.costs = view.limits, view.costs
+            self.breaker.breaker = view.breaker
+            self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
+            self.gate.receipts = view.receipts
+        self.refresh_keys()
+
+    def absorb(self, batch: Sequence[Event]) -> None:
+        """Hand the stream what happened."""
+        self.stream.absorb(batch)
+
+    def show_finished(self, finished: LoopFinished | None) -> None:
+        """The outcome of the last run, or none while one is under way."""
+        self.outcome.finished = finished
+
+    def show_elapsed(self, seconds: float) -> None:
+        """The header's clock."""
+        self.header.elapsed = seconds
+
+    def refresh_keys(self) -> None:
+        """What can be done now may have changed."""
+        now: Situation = self.app.situation()
+        self.keybar.situation = now
+
+    # What is selected.
+
+    def selected_task(self) -> Task | None:
+        """The board's task when the board is in use, else the one being worked."""
+        chosen = self.board.selected if self.board.has_focus else None
+        return chosen or self.app.view.current_task
+
+    def selection(self) -> Task | Entry | None:
+        """What Enter means."""
+        return self.board.selected if self.board.has_focus else self.stream.selected
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.app.action_invoke("detail")
+
+    # Panes.
+
+    def pane_widget(self, name: str) -> Widget:
+        """The widget of a pane."""
+        return {"tasks": self.board, "activity": self.stream, "status": self.side}[name]
+
+    def go_to(self, name: str) -> None:
+        """Bring a pane into sight and give it the focus."""
+        self.pane = name
+        self.pane_widget(name).focus()
+
+    def step_pane(self, step: int) -> None:
+        """The next or previous pane."""
+        self.go_to(PANES[(PANES.index(self.pane) + step) % len(PANES)])
+
+    def watch_pane(self, pane: str) -> None:
+        """When narrow, only this pane is displayed."""
+        self.pane_tabs.active = pane
+        for name in PANES:
+            self.set_class(name == pane, f"-pane-{name}")
+
+    def on_descendant_focus(self) -> None:
+        """A click into a pane chooses it, too."""
+        for name in PANES:
+            if self.pane_widget(name).has_focus:
+                self.pane = name
+        self.refresh_keys()

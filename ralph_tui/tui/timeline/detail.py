@@ -1,0 +1,96 @@
+"""What the detail screen says about one entry."""
+
+from dataclasses import dataclass
+
+from ralph_tui.domain.text import head
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render import renderer_for
+from ralph_tui.tui.render.calls import Call, CallState, Section, SectionKind
+from ralph_tui.tui.render.figures import seconds
+from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
+
+MAX_BODY = 50_000
+"""Characters of one section on the screen; copying takes the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A title, a line of facts, and sections."""
+
+    title: str
+    facts: str
+    sections: tuple[Section, ...]
+
+    @property
+    def text(self) -> str:
+        """Everything, for the clipboard."""
+        return "\n\n".join(f"{s.title}\n{s.body}" for s in self.sections)
+
+
+def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
+    """The whole of an entry, bounded."""
+    detail = _detail(entry, glyphs)
+    sections = tuple(
+        Section(s.title, head(s.body, MAX_BODY), s.kind) for s in detail.sections if s.body.strip()
+    )
+    return Detail(detail.title, detail.facts, sections)
+
+
+def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
+    if isinstance(entry, CallEntry):
+        return _call(entry.call, glyphs)
+    if isinstance(entry, TextEntry):
+        return Detail("The agent said", "", (Section("Text", entry.text),))
+    if isinstance(entry, HeadingEntry):
+        return Detail("Iteration", entry.right, (Section("Task", entry.title),))
+    if isinstance(entry, CheckEntry):
+        receipt = entry.receipt
+        word = receipt.status.value.replace("_", " ")
+        code = f"exit {receipt.exit_code}" if receipt.exit_code is not None else ""
+        facts = [word, code, seconds(receipt.seconds), receipt.source]
+        kind = SectionKind.TEXT if receipt.ok else SectionKind.ERROR
+        return Detail(
+            "Gate check",
+            f" {glyphs.between} ".join(f for f in facts if f),
+            (
+                Section("Command", receipt.command, SectionKind.COMMAND),
+                Section("Why", receipt.reason, SectionKind.NOTE),
+                Section("Output (its end)", receipt.tail or "It printed nothing.", kind),
+            ),
+        )
+    more = (Section("More", entry.more),) if entry.more else ()
+    return Detail(entry.label.capitalize(), entry.right, (Section("Text", entry.text), *more))
+
+
+def _call(call: Call, glyphs: Glyphs) -> Detail:
+    renderer = renderer_for(call)
+    note = renderer.note(call)
+    took = "" if call.state is CallState.RUNNING else seconds(call.seconds)
+    facts = f" {glyphs.between} ".join(f for f in (call.state.value, took, note) if f)
+    sections: list[Section] = []
+    if call.denial:
+        sections.append(Section("Why it was denied", denial_text(call), SectionKind.ERROR))
+    if call.trimmed:
+        journal = "This call is no longer kept in memory; .ralph/events.jsonl has the whole of it."
+        sections.append(Section("Let go", journal, SectionKind.NOTE))
+    sections += renderer.sections(call)
+    if not call.trimmed:
+        sections.append(_output(call))
+    return Detail(f"{renderer.verb}  {call.name}", facts, tuple(sections))
+
+
+def _output(call: Call) -> Section:
+    if call.state is CallState.RUNNING:
+        return Section("Output", "Still running.", SectionKind.NOTE)
+    kind = SectionKind.ERROR if call.state is CallState.FAILED else SectionKind.TEXT
+    return Section("Output", call.output or "It printed nothing.", kind)
+
+
+def denial_text(call: Call) -> str:
+    """The rule, the part that broke it, and what to do instead."""
+    if call.denial is None:
+        return ""
+    e = call.denial
+    lines = [f"Rule: {e.rule}", f"Part: {e.part}" if e.part else "", e.reason]
+    lines.append(f"Instead: {e.instead}" if e.instead else "")
+    return "\n".join(text for text in lines if text)

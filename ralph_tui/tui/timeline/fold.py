@@ -1,0 +1,175 @@
+"""Events folded into a bounded list of entries."""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.text import head, one_line
+from ralph_tui.tui.render import renderer_for
+from ralph_tui.tui.render.calls import STATE_OF, Call, CallState, bounded
+from ralph_tui.tui.render.spans import Tone
+from ralph_tui.tui.timeline.entries import (
+    CallEntry,
+    CheckEntry,
+    Entry,
+    HeadingEntry,
+    NoteEntry,
+    TextEntry,
+)
+from ralph_tui.tui.timeline.notes import note_of
+
+MAX_ENTRIES = 10_000
+MAX_DETAIL_CHARS = 8_000_000
+MAX_TEXT = 20_000
+MAX_LIVE = 4_000
+MAX_OPEN_CALLS = 1_000
+MAX_DEPTH = 6
+
+
+class Timeline:
+    """The newest entries of a run, and the text that is being written.
+
+    An entry keeps its number for life; `entries[0]` has the number `first`.
+    """
+
+    def __init__(
+        self, max_entries: int = MAX_ENTRIES, max_detail_chars: int = MAX_DETAIL_CHARS
+    ) -> None:
+        """Keep at most this many entries (a tenth more between two trims) and detail."""
+        self.entries: list[Entry] = []
+        self.first = 0
+        self.changed: set[int] = set()
+        """Numbers of entries replaced since the reader last cleared this."""
+        self._max_entries = max_entries
+        self._max_detail = max_detail_chars
+        self._detail_chars = 0
+        self._details: deque[tuple[int, int]] = deque()
+        self._open: dict[str, CallEntry] = {}
+        self._live: dict[str | None, str] = {}
+        self._handlers: dict[type[ev.EventBase], Callable[[Any], None]] = {
+            ev.TextDelta: self._text_delta,
+            ev.AssistantText: self._assistant_text,
+            ev.IterationStarted: self._iteration_started,
+            ev.GateChecked: self._gate_checked,
+            ev.ToolStarted: self._tool_started,
+            ev.ToolRewritten: self._tool_rewritten,
+            ev.ToolDenied: self._tool_denied,
+            ev.ToolFinished: self._tool_finished,
+        }
+
+    @property
+    def live_text(self) -> str:
+        """The end of what is being written now; one writer at a time, the latest."""
+        return next(reversed(self._live.values()), "")
+
+    @property
+    def end(self) -> int:
+        """The number the next entry will get."""
+        return self.first + len(self.entries)
+
+    def entry(self, number: int) -> Entry | None:
+        """The entry with this number, or None when it is gone."""
+        index = number - self.first
+        return self.entries[index] if 0 <= index < len(self.entries) else None
+
+    def feed(self, event: ev.Event) -> None:
+        """Fold one more event; total over the event union."""
+        handler = self._handlers.get(type(event))
+        if handler:
+            handler(event)
+        elif note := note_of(event):
+            self._add(
+                NoteEntry(
+                    self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more
+                )
+            )
+        if isinstance(event, ev.IterationFinished | ev.LoopFinished | ev.LoopStarted):
+            self._live.clear()
+            self._open.clear()
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        if len(self.entries) > self._max_entries + self._max_entries // 10:
+            surplus = len(self.entries) - self._max_entries
+            del self.entries[:surplus]
+            self.first += surplus
+
+    def _replace(self, entry: CallEntry) -> None:
+        index = entry.number - self.first
+        if 0 <= index < len(self.entries):
+            self.entries[index] = entry
+            self.changed.add(entry.number)
+
+    def _text_delta(self, e: ev.TextDelta) -> None:
+        known = self._live.pop(e.parent_id, "")
+        self._live[e.parent_id] = (known + e.text)[-MAX_LIVE:]
+        while len(self._live) > MAX_DEPTH:
+            del self._live[next(iter(self._live))]
+
+    def _assistant_text(self, e: ev.AssistantText) -> None:
+        self._live.pop(e.parent_id, None)
+        if e.text.strip():
+            self._add(TextEntry(self.end, self._depth(e.parent_id), head(e.text.strip(), MAX_TEXT)))
+
+    def _iteration_started(self, e: ev.IterationStarted) -> None:
+        title = f"iteration {e.iteration}  {e.task_id}  {e.title}".rstrip()
+        self._add(HeadingEntry(self.end, title, f"try {e.attempt}" if e.attempt > 1 else ""))
+        if e.why:
+            self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
+
+    def _gate_checked(self, e: ev.GateChecked) -> None:
+        self._add(CheckEntry(self.end, e.receipt))
+
+    def _tool_started(self, e: ev.ToolStarted) -> None:
+        self._begin(Call(e.tool_id, e.name, bounded(e.input)), e.parent_id)
+
+    def _begin(self, call: Call, parent_id: str | None = None) -> CallEntry:
+        entry = CallEntry(self.end, self._depth(parent_id), call)
+        self._open[call.tool_id] = entry
+        if len(self._open) > MAX_OPEN_CALLS:
+            del self._open[next(iter(self._open))]
+        self._add(entry)
+        return entry
+
+    def _update(self, tool_id: str, name: str, **changes: Any) -> CallEntry:
+        """Change an open call; one we did not see begin appears now."""
+        known = self._open.get(tool_id) or self._begin(Call(tool_id, name, {}))
+        entry = replace(known, call=replace(known.call, **changes))
+        self._open[tool_id] = entry
+        self._replace(entry)
+        return entry
+
+    def _tool_rewritten(self, e: ev.ToolRewritten) -> None:
+        self._update(e.tool_id, "Bash", rewrite=e)
+
+    def _tool_denied(self, e: ev.ToolDenied) -> None:
+        self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
+
+    def _tool_finished(self, e: ev.ToolFinished) -> None:
+        known = self._open.get(e.tool_id)
+        denied = known is not None and known.call.state is CallState.DENIED
+        state = CallState.DENIED if denied else STATE_OF[e.outcome]
+        entry = self._update(e.tool_id, e.name, state=state, seconds=e.seconds, output=e.output)
+        self._open.pop(e.tool_id, None)
+        self._count_detail(entry)
+
+    def _count_detail(self, entry: CallEntry) -> None:
+        """Let the oldest inputs and outputs go when there are too many."""
+        size = len(entry.call.output) + sum(len(str(v)) for v in entry.call.input.values())
+        self._details.append((entry.number, size))
+        self._detail_chars += size
+        while self._detail_chars > self._max_detail and len(self._details) > 1:
+            number, freed = self._details.popleft()
+            self._detail_chars -= freed
+            old = self.entry(number)
+            if isinstance(old, CallEntry):
+                argument = one_line(renderer_for(old.call).argument(old.call))
+                self._replace(replace(old, call=old.call.trim(argument)))
+
+    def _depth(self, parent_id: str | None) -> int:
+        if parent_id is None:
+            return 0
+        parent = self._open.get(parent_id)
+        return min(MAX_DEPTH, parent.depth + 1) if parent else 1

@@ -1,0 +1,155 @@
+"""Entries as lines: one for everything but the model's text, which wraps."""
+
+from functools import lru_cache
+
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render import renderer_for
+from ralph_tui.tui.render.calls import CallState
+from ralph_tui.tui.render.figures import seconds
+from ralph_tui.tui.render.spans import Line, Span, Tone, row, wrap
+from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
+
+INDENT = 2
+LABEL = 6
+"""Cells of the first word's column."""
+
+MAX_TEXT_LINES = 60
+
+_CALL_TONE = {
+    CallState.RUNNING: Tone.INFO,
+    CallState.OK: Tone.OK,
+    CallState.FAILED: Tone.BAD,
+    CallState.DENIED: Tone.WARN,
+    CallState.STOPPED: Tone.WARN,
+}
+
+_RECEIPT = {
+    ReceiptStatus.PASSED: ("ok", Tone.OK),
+    ReceiptStatus.FAILED: ("failed", Tone.BAD),
+    ReceiptStatus.TIMED_OUT: ("failed", Tone.BAD),
+    ReceiptStatus.DENIED: ("denied", Tone.WARN),
+    ReceiptStatus.SKIPPED: ("skipped", Tone.MUTED),
+}
+
+
+def height(entry: Entry, width: int) -> int:
+    """Lines an entry takes at this width."""
+    return len(text_lines(entry, width)) if isinstance(entry, TextEntry) else 1
+
+
+def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
+    """One line of an entry."""
+    if isinstance(entry, TextEntry):
+        return text_line(text_lines(entry, width), index, entry.depth, glyphs)
+    if isinstance(entry, CallEntry):
+        return _call(entry, width, glyphs)
+    if isinstance(entry, HeadingEntry):
+        return _heading(entry, width, glyphs)
+    if isinstance(entry, CheckEntry):
+        return _check(entry, width, glyphs)
+    glyph = getattr(glyphs, entry.glyph)
+    label_tone = Tone.MUTED if entry.tone is Tone.MUTED else entry.tone
+    left = [
+        Span(f"{glyph} ", entry.tone),
+        Span(f"{entry.label.ljust(LABEL)} ", label_tone),
+        Span(entry.text, Tone.MUTED if entry.tone in (Tone.MUTED, Tone.INFO) else Tone.TEXT),
+    ]
+    return row(left, [Span(entry.right, Tone.MUTED)] if entry.right else [], width)
+
+
+@lru_cache(maxsize=512)
+def text_lines(entry: TextEntry, width: int) -> tuple[str, ...]:
+    """The wrapped text of an entry, cut where it would fill screens."""
+    lines = wrap(entry.text, width - INDENT * (entry.depth + 1))
+    if len(lines) <= MAX_TEXT_LINES:
+        return tuple(lines)
+    more = len(lines) - MAX_TEXT_LINES + 1
+    return (*lines[: MAX_TEXT_LINES - 1], f"… {more} more lines; Enter shows them")
+
+
+def text_line(lines: tuple[str, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
+    """One line of the model's text, with its bullet on the first."""
+    bullet = f"{glyphs.text} " if index == 0 else "  "
+    text = lines[index] if index < len(lines) else ""
+    return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), Span(text)]
+
+
+def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
+    call = entry.call
+    renderer = renderer_for(call)
+    tone = _CALL_TONE[call.state]
+    note, note_tone = renderer.note(call), Tone.MUTED
+    if call.denial:
+        note, note_tone = f"rule {call.denial.rule}", Tone.WARN
+    elif call.state is CallState.FAILED:
+        note_tone = Tone.BAD
+    elif call.rewrite:
+        note = f"{glyphs.retry} rewritten  {note}".rstrip()
+    took = seconds(call.seconds).rjust(6) if call.state is not CallState.RUNNING else " " * 6
+    left = [
+        Span(" " * INDENT * entry.depth),
+        Span(f"{getattr(glyphs, _GLYPH[call.state])} ", tone),
+        Span(f"{renderer.verb.ljust(LABEL)} ", Tone.INFO),
+        Span(_first_line(renderer.argument(call))),
+    ]
+    word_tone = Tone.MUTED if call.state is CallState.OK else tone
+    right = [Span(f"{note}  ", note_tone)] if note and width >= 60 else []
+    right += [Span(call.state.value.ljust(7), word_tone), Span(took, Tone.MUTED)]
+    return row(left, right, width)
+
+
+_GLYPH = {
+    CallState.RUNNING: "running",
+    CallState.OK: "ok",
+    CallState.FAILED: "failed",
+    CallState.DENIED: "denied",
+    CallState.STOPPED: "interrupted",
+}
+
+
+def _first_line(text: str) -> str:
+    """The first line, with a sign when there are more; cut, because a line cannot show it all."""
+    first, _, rest = text[:2_000].strip().partition("\n")
+    return f"{first} …" if rest.strip() else first
+
+
+def _heading(entry: HeadingEntry, width: int, glyphs: Glyphs) -> Line:
+    right = [Span(f" {entry.right} ", Tone.WARN)] if entry.right else []
+    left = [Span(f"{glyphs.line * 2} ", Tone.FAINT), Span(entry.title, Tone.TITLE)]
+    fitted = row(left, right, width)
+    return [
+        Span(f" {glyphs.line * (len(text) - 1)}", Tone.FAINT)
+        if not text.strip() and len(text) > 1
+        else Span(text, tone)
+        for text, tone in fitted
+    ]
+
+
+def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
+    receipt = entry.receipt
+    name, tone = _RECEIPT[receipt.status]
+    left = [
+        Span(" " * INDENT),
+        Span(f"{getattr(glyphs, name)} ", tone),
+        Span("check  ", Tone.MUTED),
+        Span(receipt.command),
+    ]
+    word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else tone
+    note = receipt_note(receipt)
+    right = [Span(f"{note}  ", word_tone)] if note else []
+    word = receipt.status.value.replace("_", " ")
+    right += [Span(word.ljust(7), word_tone), Span(seconds(receipt.seconds).rjust(6), Tone.MUTED)]
+    return row(left, right, width)
+
+
+def receipt_look(receipt: Receipt) -> tuple[str, Tone]:
+    """The glyph's name and the tone of a receipt."""
+    return _RECEIPT[receipt.status]
+
+
+def receipt_note(receipt: Receipt) -> str:
+    """The reason of a check that did not run, or how a failed one exited."""
+    if receipt.reason:
+        return receipt.reason
+    return f"exit {receipt.exit_code}" if receipt.exit_code else ""

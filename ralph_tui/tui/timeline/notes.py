@@ -1,0 +1,182 @@
+"""Events that become one note in the stream, as a table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.spans import Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The content of a `NoteEntry`, before it has a number."""
+
+    glyph: str
+    label: str
+    text: str
+    tone: Tone = Tone.MUTED
+    right: str = ""
+    more: str = ""
+
+
+_END = {
+    ev.LoopStatus.COMPLETE: ("ok", Tone.OK),
+    ev.LoopStatus.STOPPED: ("stop", Tone.WARN),
+    ev.LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
+    ev.LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
+    ev.LoopStatus.ERROR: ("failed", Tone.BAD),
+}
+
+_OUTCOME = {
+    ev.IterationOutcome.COMPLETE: ("ok", Tone.OK),
+    ev.IterationOutcome.INCOMPLETE: ("warning", Tone.WARN),
+    ev.IterationOutcome.BLOCKED: ("blocked", Tone.BAD),
+    ev.IterationOutcome.HANDED_OFF: ("handoff", Tone.INFO),
+    ev.IterationOutcome.FAILED: ("failed", Tone.BAD),
+    ev.IterationOutcome.INTERRUPTED: ("interrupted", Tone.WARN),
+    ev.IterationOutcome.SKIPPED: ("skipped", Tone.MUTED),
+}
+
+_LEVEL = {
+    "info": ("note", Tone.MUTED),
+    "warning": ("warning", Tone.WARN),
+    "error": ("failed", Tone.BAD),
+}
+
+
+def _loop_started(e: ev.LoopStarted) -> Note:
+    bounds = f"at most {plural(e.max_iterations, 'iteration')}" if e.max_iterations else ""
+    parts = [f"phase {e.phase}", e.model, bounds]
+    return Note("current", "loop started", ", ".join(p for p in parts if p), Tone.INFO)
+
+
+def _loop_finished(e: ev.LoopFinished) -> Note:
+    glyph, tone = _END[e.status]
+    right = f"{money(e.cost_usd)}  {seconds(e.seconds)}"
+    return Note(glyph, f"loop {e.status.replace('_', ' ')}", e.reason, tone, right, e.hint)
+
+
+def _plan_loaded(e: ev.PlanLoaded) -> Note:
+    size = plural(len(e.tasks), "task")
+    if e.source == "disk":
+        return Note("note", "plan", f"changed on disk: {size}", Tone.INFO)
+    return Note("note", "plan", size)
+
+
+def _task_changed(e: ev.TaskChanged) -> Note | None:
+    blocked = e.task.status is TaskStatus.BLOCKED
+    if not (e.reason or blocked):
+        return None
+    word = e.task.status.replace("_", " ")
+    why = e.reason or "; ".join(e.task.blockers)
+    glyph, tone = ("blocked", Tone.BAD) if blocked else ("note", Tone.MUTED)
+    return Note(glyph, "task", f"{e.task.id} is {word}" + (f": {why}" if why else ""), tone)
+
+
+def _iteration_finished(e: ev.IterationFinished) -> Note:
+    glyph, tone = _OUTCOME[e.outcome]
+    files = f"{plural(len(e.files_changed), 'file')} changed" if e.files_changed else ""
+    text = ": ".join(p for p in (e.outcome.replace("_", " "), e.reason) if p)
+    right = "  ".join(p for p in (files, money(e.cost_usd), seconds(e.seconds)) if p)
+    more = f"{tokens(e.tokens)} tokens used\n" + "\n".join(e.files_changed)
+    return Note(glyph, f"iteration {e.iteration}", text, tone, right, more.strip())
+
+
+def _session_started(e: ev.SessionStarted) -> Note:
+    parts = [e.model, plural(len(e.tools), "tool"), f"CLI {e.cli_version}" if e.cli_version else ""]
+    text = f"fresh context, {', '.join(p for p in parts if p)}"
+    return Note("note", "session", text, more="\n".join(e.tools))
+
+
+def _gate_started(e: ev.GateStarted) -> Note:
+    text = f"{e.task_id} is claimed complete; running {plural(len(e.commands), 'check')}"
+    return Note("verifying", "gate", text, Tone.INFO, more="\n".join((e.notes, *e.commands)))
+
+
+def _gate_finished(e: ev.GateFinished) -> Note:
+    failed = sum(1 for receipt in e.receipts if not receipt.ok)
+    more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
+    if e.passed:
+        return Note("ok", "gate", f"accepted: {e.task_id} passed every check", Tone.OK, more=more)
+    total = plural(len(e.receipts), "check")
+    text = f"not yet: {failed} of {total} failed, the agent was told"
+    return Note("failed", "gate", text, Tone.BAD, more=more)
+
+
+def _handoff_finished(e: ev.HandoffFinished) -> Note:
+    how = "" if e.summarised else " from what Python knows; the model could not sum up"
+    return Note("handoff", "hand-off", f"{e.path} written{how}", Tone.INFO)
+
+
+def _breaker_changed(e: ev.BreakerChanged) -> Note | None:
+    if e.breaker.state is BreakerState.CLOSED and not e.reason:
+        return None
+    tone = Tone.BAD if e.breaker.state is BreakerState.OPEN else Tone.WARN
+    word = e.breaker.state.replace("_", "-")
+    tone = Tone.MUTED if e.breaker.state is BreakerState.CLOSED else tone
+    glyph = "note" if tone is Tone.MUTED else "warning"
+    return Note(glyph, "breaker", f"{word}: {e.reason}" if e.reason else word, tone)
+
+
+def _api_retry(e: ev.ApiRetry) -> Note:
+    status = f" ({e.status})" if e.status else ""
+    what = e.error or "the model did not answer"
+    text = f"{what}{status}; asking again in {e.delay_seconds:.0f} s"
+    return Note("retry", "waiting", text, Tone.WARN, f"{e.attempt}/{e.max_attempts}")
+
+
+def _agent_failed(e: ev.AgentFailed) -> Note:
+    label = e.failure.replace("_", " ")
+    return Note("failed", label, f"{e.message} {e.hint}".strip(), Tone.BAD)
+
+
+def _notice(e: ev.Notice) -> Note:
+    glyph, tone = _LEVEL[e.level]
+    return Note(glyph, "notice" if e.level == "info" else e.level, e.text, tone)
+
+
+def _pause_requested(e: ev.PauseRequested) -> Note:
+    return Note("pause", "pause", "now" if e.now else "after this iteration", Tone.WARN)
+
+
+def _stop_requested(e: ev.StopRequested) -> Note:
+    return Note("stop", "stop", "now" if e.now else "after this iteration", Tone.WARN)
+
+
+_TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
+    ev.LoopStarted: _loop_started,
+    ev.LoopFinished: _loop_finished,
+    ev.PhaseChanged: lambda e: Note("current", "phase", f"{e.phase}: {e.reason}", Tone.INFO),
+    ev.PlanLoaded: _plan_loaded,
+    ev.TaskChanged: _task_changed,
+    ev.IterationFinished: _iteration_finished,
+    ev.SessionStarted: _session_started,
+    ev.GateStarted: _gate_started,
+    ev.GateFinished: _gate_finished,
+    ev.LearningRecorded: lambda e: Note("learned", "learned", f"{e.category}: {e.text}", Tone.INFO),
+    ev.InjectionQueued: lambda e: Note("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
+    ev.InjectionConsumed: lambda e: Note(
+        "guidance", "guidance", f"given to iteration {e.iteration}", Tone.INFO
+    ),
+    ev.HandoffStarted: lambda e: Note("handoff", "hand-off", e.reason, Tone.INFO),
+    ev.HandoffFinished: _handoff_finished,
+    ev.BreakerChanged: _breaker_changed,
+    ev.LimitReached: lambda e: Note("warning", "limit", e.message, Tone.WARN),
+    ev.ApiRetry: _api_retry,
+    ev.AgentFailed: _agent_failed,
+    ev.PauseRequested: _pause_requested,
+    ev.LoopPaused: lambda _: Note("pause", "paused", "press p to go on", Tone.WARN),
+    ev.LoopResumed: lambda _: Note("current", "resumed", "the loop goes on", Tone.INFO),
+    ev.StopRequested: _stop_requested,
+    ev.Notice: _notice,
+}
+
+
+def note_of(event: ev.Event) -> Note | None:
+    """The note an event becomes, or None when it is shown another way or not at all."""
+    make = _TABLE.get(type(event))
+    return make(event) if make else None

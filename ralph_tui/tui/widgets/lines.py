@@ -1,0 +1,21 @@
+"""Toned lines that wrap, for dialogs."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from ralph_tui.tui.render.spans import Line
+from ralph_tui.tui.widgets.toned import Toned
+
+
+class Lines(Toned):
+    """A fixed block of lines."""
+
+    def __init__(self, lines: Sequence[Line], *, classes: str | None = None) -> None:
+        """Show these lines."""
+        super().__init__(classes=classes)
+        self._lines = lines
+
+    def render(self) -> Content:
+        """The lines; long ones wrap."""
+        return self.content(self._lines)

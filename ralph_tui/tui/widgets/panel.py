@@ -1,0 +1,41 @@
+"""A small framed block of lines: what the gauges have in common."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+from ralph_tui.tui.render.spans import Line
+from ralph_tui.tui.render.states import Look
+from ralph_tui.tui.widgets.toned import Toned
+
+
+class Panel(Toned):
+    """Draws `lines(width)`; a subclass holds its slice of the view in reactives."""
+
+    TITLE = ""
+
+    def on_mount(self) -> None:
+        """Name the panel."""
+        self.border_title = self.TITLE
+        self.caption()
+
+    def on_resize(self) -> None:
+        """Bars are as wide as the panel."""
+        self.refresh()
+
+    def render(self) -> Content:
+        """The lines at the present width."""
+        return self.content(self.lines(max(16, self.content_size.width or 36)))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """What the panel shows; always the same number of lines for the same slice."""
+        raise NotImplementedError
+
+    def caption(self) -> None:
+        """Set the word in the lower border, if there is one."""
+
+    def show_look(self, look: Look) -> None:
+        """A state as glyph and word in the lower border, coloured through a class."""
+        self.border_subtitle = Content(f"{getattr(self.app.glyphs, look.glyph)} {look.word}")
+        for tone in ("ok", "info", "warn", "bad", "muted"):
+            self.set_class(look.tone == tone, f"-{tone}")

@@ -1,0 +1,225 @@
+"""Rows drawn line by line: what the board and the stream have in common.
+
+Only visible rows are rendered, whatever their number; strips are cached until the row, the width or
+the theme changes.
+"""
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from ralph_tui.tui.render.spans import Line, flat, plain, to_segments
+from ralph_tui.tui.widgets.toned import Toned
+
+Key = Hashable
+Row = tuple[Key | None, int]
+"""Which item a row belongs to (None for a row that cannot be selected), and which of its lines."""
+
+
+class RowsView(Toned, ScrollView, can_focus=True):
+    """A scrolling list of rows with a cursor on items, text selection and vim keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", show=False),
+        Binding("down,j", "cursor(1)", "Down", show=False),
+        Binding("home,g", "edge(-1)", "First", show=False),
+        Binding("end,G,shift+g", "edge(1)", "Last", show=False),
+        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
+
+    class Opened(Message):
+        """An item was opened by a double click."""
+
+        def __init__(self, view: "RowsView", key: Key) -> None:
+            """Say which item of which list."""
+            super().__init__()
+            self.view = view
+            self.key = key
+
+        @property
+        def control(self) -> "RowsView":
+            """The list."""
+            return self.view
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self.cursor: Key | None = None
+        self._strips: LRUCache[tuple[Row, int], Strip] = LRUCache(1024)
+        self.show_horizontal_scrollbar = False
+
+    # What a list must say of itself.
+
+    def row_count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def row_at(self, y: int) -> Row:
+        """The row at an index below the count."""
+        raise NotImplementedError
+
+    def row_of(self, key: Key) -> int | None:
+        """The first row of an item."""
+        raise NotImplementedError
+
+    def row_line(self, y: int, width: int) -> Line:
+        """What a row shows."""
+        raise NotImplementedError
+
+    # Drawing.
+
+    @property
+    def row_width(self) -> int:
+        """Cells a row has; the scrollbar's place is kept free so that nothing jumps."""
+        return max(1, self.scrollable_content_region.width)
+
+    def resize_rows(self) -> None:
+        """Tell the scrollbars how many rows there are."""
+        self.virtual_size = Size(self.row_width, self.row_count())
+
+    def forget_rows(self) -> None:
+        """Draw every row anew."""
+        self._strips.clear()
+        self.refresh()
+
+    def forget_row(self, row: Row) -> None:
+        """Draw this row anew when it is next seen."""
+        self._strips.discard((row, self.row_width))
+
+    def notify_style_update(self) -> None:
+        """The theme changed."""
+        self._strips.clear()
+        super().notify_style_update()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the visible part."""
+        index = y + self.scroll_offset.y
+        width = self.size.width
+        base = self.rich_style
+        if index >= self.row_count():
+            return Strip.blank(width, base)
+        row = self.row_at(index)
+        strip = self._strip(row, index)
+        if self.text_selection is not None:
+            strip = self._with_selection(strip, index, self.text_selection)
+        if row[0] is not None and row[0] == self.cursor and self.has_focus:
+            cursor = self.get_component_rich_style("rows--cursor", partial=True)
+            strip = strip.extend_cell_length(width).apply_style(cursor)
+        return strip.extend_cell_length(width).apply_style(base).apply_offsets(0, index)
+
+    def _strip(self, row: Row, index: int) -> Strip:
+        width = self.row_width
+        known = self._strips.get((row, width))
+        if known is not None:
+            return known
+        segments = to_segments(self.row_line(index, width), self.tone_style)
+        strip = Strip(segments).crop(0, width)
+        if row[0] is not None:  # rows without an item, such as text being written, change freely
+            self._strips[(row, width)] = strip
+        return strip
+
+    def _with_selection(self, strip: Strip, index: int, selection: Selection) -> Strip:
+        span = selection.get_span(index)
+        if span is None:
+            return strip
+        text = strip.text
+        start = cell_len(text[: span[0]])
+        end = strip.cell_length if span[1] == -1 else cell_len(text[: span[1]])
+        style = self.screen.get_component_rich_style("screen--selection")
+        marked = strip.crop(start, end).apply_style(style)
+        return Strip.join([strip.crop(0, start), marked, strip.crop(end)])
+
+    # Selecting text with the mouse.
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The text under a mouse selection."""
+        width = self.row_width
+        rows = (self.row_line(y, width) for y in range(self.row_count()))
+        return selection.extract("\n".join(flat(plain(row)) for row in rows)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Show what is selected."""
+        del selection  # `render_line` asks for it, line by line
+        self.refresh()
+
+    # The cursor.
+
+    def move_cursor(self, key: Key | None) -> None:
+        """Put the cursor on an item and bring it into sight."""
+        self.cursor = key
+        self.refresh()
+        y = self.row_of(key) if key is not None else None
+        if y is not None:
+            region = Region(0, y, 1, 1)
+            self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
+
+    def action_cursor(self, step: int) -> None:
+        """Move to the next item in this direction."""
+        y = self.row_of(self.cursor) if self.cursor is not None else None
+        if y is None:
+            y = self.scroll_offset.y - 1 if step > 0 else self._last_visible() + 1
+        key = self._next_key(y, step)
+        if key is not None:
+            self.move_cursor(key)
+
+    def action_edge(self, direction: int) -> None:
+        """Move to the first or last item."""
+        key = self._next_key(-1, 1) if direction < 0 else self._next_key(self.row_count(), -1)
+        if key is not None:
+            self.move_cursor(key)
+        self.scroll_to(y=0 if direction < 0 else self.max_scroll_y, animate=False, immediate=True)
+
+    def action_page(self, pages: float) -> None:
+        """Move by pages, and to the first or last item at the ends."""
+        step = 1 if pages > 0 else -1
+        y = self.row_of(self.cursor) if self.cursor is not None else None
+        target = (self.scroll_offset.y if y is None else y) + int(pages * self.size.height)
+        target = min(max(target, 0), self.row_count() - 1)
+        key = self._next_key(target - step, step)
+        if key is None:
+            key = self._next_key(target + step, -step)
+        if key is not None:
+            self.move_cursor(key)
+
+    def _next_key(self, y: int, step: int) -> Key | None:
+        """The first item other than the cursor's after row `y`."""
+        y += step
+        while 0 <= y < self.row_count():
+            key, part = self.row_at(y)
+            if key is not None and key != self.cursor and (part == 0 or step < 0):
+                return key
+            y += step
+        return None
+
+    def _last_visible(self) -> int:
+        return min(self.row_count(), self.scroll_offset.y + self.size.height) - 1
+
+    def on_click(self, event: events.Click) -> None:
+        """Select with one click, open with two."""
+        offset = event.get_content_offset(self)
+        index = offset.y + self.scroll_offset.y if offset else -1
+        if not 0 <= index < self.row_count():
+            return
+        key = self.row_at(index)[0]
+        if key is None:
+            return
+        self.move_cursor(key)
+        if event.chain == 2:
+            self.post_message(self.Opened(self, key))
+
+    def on_focus(self) -> None:
+        """Put the cursor somewhere in sight."""
+        if self.cursor is None and self.row_count():
+            self.action_cursor(1)

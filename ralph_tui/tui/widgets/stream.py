@@ -1,0 +1,200 @@
+"""The live stream: one line per tool call, the model's text, and what the loop did about it."""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from ralph_tui.domain.events import Event
+from ralph_tui.tui.render.spans import Line, Span, Tone, plain, wrap
+from ralph_tui.tui.timeline import lines
+from ralph_tui.tui.timeline.entries import Entry
+from ralph_tui.tui.timeline.fold import Timeline
+from ralph_tui.tui.widgets.rows import Key, Row, RowsView
+
+
+class Stream(RowsView):
+    """Entries as rows; follows the end until the person scrolls away, and never pulls them back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "follow", "Follow", show=False)]
+
+    def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.timeline = timeline or Timeline()
+        self.following = True
+        self.unseen = 0
+        """Entries that came while the person looked elsewhere."""
+        self._rows: list[tuple[int, int]] = []
+        self._laid_out = 0
+        """The number of the first entry without rows."""
+        self._live: list[str] = []
+        self._width = 0
+
+    def on_mount(self) -> None:
+        """Name the pane."""
+        self.border_title = "activity"
+        self._show_follow()
+
+    # Rows.
+
+    def row_count(self) -> int:
+        """Rows of entries, and of the text being written."""
+        return len(self._rows) + len(self._live)
+
+    def row_at(self, y: int) -> Row:
+        """The row's entry; text being written has none."""
+        return self._rows[y] if y < len(self._rows) else (None, y - len(self._rows))
+
+    def row_of(self, key: Key) -> int | None:
+        """Numbers ascend, so a search by halves finds the row."""
+        if not isinstance(key, int):
+            return None
+        y = bisect_left(self._rows, (key, 0))
+        return y if y < len(self._rows) and self._rows[y][0] == key else None
+
+    def row_line(self, y: int, width: int) -> Line:
+        """One line of an entry or of the live text."""
+        glyphs = self.app.glyphs
+        if y >= len(self._rows):
+            text = self._live[y - len(self._rows)]
+            bullet = f"{glyphs.text} " if y == len(self._rows) else "  "
+            return [Span(bullet, Tone.ACCENT), Span(text)]
+        number, part = self._rows[y]
+        entry = self.timeline.entry(number)
+        return lines.line(entry, part, width, glyphs) if entry else []
+
+    # Events.
+
+    def absorb(self, batch: Iterable[Event]) -> None:
+        """Fold events and show the result; called at most twenty times a second."""
+        before = self.timeline.end
+        for event in batch:
+            self.timeline.feed(event)
+        if not self.following:
+            self.unseen += self.timeline.end - before
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        if not self.is_attached or not self.size.width:
+            return  # hidden behind another tab: the next resize lays out
+        width = self.row_width
+        if width != self._width:
+            self._width = width
+            self._rows, self._laid_out = [], 0
+            self._strips.clear()
+        self._drop_old()
+        self._append_new(width)
+        self._redraw_changed()
+        live = self.timeline.live_text.strip()
+        self._live = wrap(live, width - 2) if live else []
+        self.resize_rows()
+        if self.following:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self._show_follow()
+        self.refresh()
+
+    def _drop_old(self) -> None:
+        """Rows of entries that are gone go too; what is in sight stays where it is."""
+        surplus = bisect_left(self._rows, (self.timeline.first, 0))
+        if surplus:
+            del self._rows[:surplus]
+            if not self.following:
+                self.set_scroll(None, max(0, self.scroll_offset.y - surplus))
+        self._laid_out = max(self._laid_out, self.timeline.first)
+
+    def _append_new(self, width: int) -> None:
+        for number in range(self._laid_out, self.timeline.end):
+            entry = self.timeline.entry(number)
+            if entry is not None:
+                self._rows.extend((number, i) for i in range(lines.height(entry, width)))
+        self._laid_out = self.timeline.end
+
+    def _redraw_changed(self) -> None:
+        for number in self.timeline.changed:
+            self.forget_row((number, 0))
+        self.timeline.changed.clear()
+
+    def on_resize(self) -> None:
+        """Wrap anew when the width changed."""
+        self._lay_out()
+
+    # Following.
+
+    def action_follow(self) -> None:
+        """Go to the end and stay there."""
+        self._follow(on=not self.following)
+
+    def _follow(self, *, on: bool) -> None:
+        self.following = on
+        if on:
+            self.unseen = 0
+            self.cursor = self._rows[-1][0] if self._rows else None
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self._show_follow()
+        self.refresh()
+
+    def _show_follow(self) -> None:
+        if self.following:
+            text = "following"
+        else:
+            news = f"{self.unseen:,} new below, " if self.unseen else ""
+            text = f"{news}f follows"
+        self.border_subtitle = Content(text)
+        self.set_class(not self.following, "-held")
+
+    def move_cursor(self, key: Key | None) -> None:
+        """Looking at an entry ends following, unless it is the last."""
+        last = self._rows[-1][0] if self._rows else None
+        super().move_cursor(key)
+        self._follow(on=key == last and self.is_vertical_scroll_end)
+
+    def action_edge(self, direction: int) -> None:
+        """The end is where following begins."""
+        super().action_edge(direction)
+        self._follow(on=direction > 0)
+
+    def on_focus(self) -> None:
+        """While following, the cursor is on the last entry."""
+        if self.following:
+            self.cursor = self._rows[-1][0] if self._rows else None
+        elif self.cursor is None:
+            super().on_focus()
+
+    def on_mouse_scroll_up(self) -> None:
+        """The wheel lets go of the end."""
+        if self.max_scroll_y > 0:
+            self._follow(on=False)
+
+    def on_mouse_scroll_down(self) -> None:
+        """The wheel takes hold of the end again when it reaches it."""
+        self.call_after_refresh(self._follow_at_end)
+
+    def _follow_at_end(self) -> None:
+        if not self.following and self.is_vertical_scroll_end:
+            self._follow(on=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Dragging the scrollbar counts as scrolling."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.is_vertical_scrollbar_grabbed:
+            self._follow(on=self.is_vertical_scroll_end)
+
+    # What others ask.
+
+    @property
+    def selected(self) -> Entry | None:
+        """The entry under the cursor; while following, the last one."""
+        if self.following and self._rows:
+            return self.timeline.entry(self._rows[-1][0])
+        return self.timeline.entry(self.cursor) if isinstance(self.cursor, int) else None
+
+    def selected_text(self) -> str:
+        """The selected entry as the stream shows it."""
+        entry = self.selected
+        if entry is None:
+            return ""
+        count = lines.height(entry, self.row_width)
+        shown = (lines.line(entry, i, self.row_width, self.app.glyphs) for i in range(count))
+        return "\n".join(plain(line).rstrip() for line in shown)

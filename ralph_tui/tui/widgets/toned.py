@@ -1,0 +1,32 @@
+"""Tones to styles, through component classes, so that colours live in the style sheets only."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.style import Style as RichStyle
+from textual import getters
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+from ralph_tui.tui.host import Host
+from ralph_tui.tui.render.spans import Line, Tone, to_content
+
+
+class Toned(Widget):
+    """A widget that draws toned spans."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in Tone}
+
+    app = getters.app(Host)
+
+    def tone_style(self, tone: Tone) -> RichStyle:
+        """The style of a tone for the Line API, without a background of its own."""
+        return self.get_component_rich_style(f"tone--{tone}", partial=True)
+
+    def content(self, lines: Iterable[Line]) -> Content:
+        """Lines as content; their text is never markup."""
+        return to_content(lines, self._visual)
+
+    def _visual(self, tone: Tone) -> Style:
+        return self.get_visual_style(f"tone--{tone}", partial=True)

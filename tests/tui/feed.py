@@ -1,0 +1,528 @@
+"""A scripted launch: realistic events, fixed times, and controls that remember what was asked."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.plan import CommandCriterion, Task, TaskStatus
+from ralph_tui.domain.state import Halt, Injection, Phase
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.ports import EventSink
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+NOW = START + timedelta(seconds=84)
+CAPACITY = 200_000
+
+
+def clock() -> datetime:
+    """The one moment in which every test takes place."""
+    return NOW
+
+
+TASKS = (
+    Task(
+        id="demo-01",
+        description="Create the slugs package with a first test",
+        priority=1,
+        status=TaskStatus.COMPLETE,
+        verification_criteria=("uv run pytest",),
+        completion_notes="Package and a smoke test.",
+    ),
+    Task(
+        id="demo-02",
+        description="Turn titles into slugs: lower case, dashes, no punctuation\nUnicode letters"
+        " are folded to ASCII.",
+        priority=2,
+        status=TaskStatus.PENDING,
+        dependencies=("demo-01",),
+        verification_criteria=(
+            "uv run pytest",
+            CommandCriterion(command="uv run mypy .", description="types check"),
+            "An empty title raises ValueError with a clear message",
+        ),
+        estimated_tokens=30_000,
+    ),
+    Task(
+        id="demo-03",
+        description="Keep slugs unique by numbering repeats",
+        priority=3,
+        dependencies=("demo-02",),
+        verification_criteria=("tests",),
+    ),
+    Task(
+        id="demo-04",
+        description="Read titles from standard input",
+        priority=4,
+        dependencies=("demo-01",),
+    ),
+    Task(
+        id="demo-05",
+        description="Document the command line in the README",
+        priority=5,
+        dependencies=("demo-03", "demo-04"),
+    ),
+    Task(
+        id="demo-06",
+        description="Publish to the package index",
+        priority=6,
+        status=TaskStatus.BLOCKED,
+        blockers=("needs an account that only a person can make",),
+        retry_count=3,
+    ),
+)
+
+
+def task(number: int, status: TaskStatus) -> Task:
+    """One of the tasks with another status."""
+    return TASKS[number - 1].model_copy(update={"status": status})
+
+
+def plan(*, done: int = 1) -> ev.PlanLoaded:
+    """The plan as it is on disk at the start."""
+    tasks = (
+        t.model_copy(update={"status": TaskStatus.COMPLETE})
+        if n <= done and t.status is TaskStatus.PENDING
+        else t
+        for n, t in enumerate(TASKS, 1)
+    )
+    return ev.PlanLoaded(tasks=tuple(tasks))
+
+
+def usage(context: int, iteration: float, session: float, total: float) -> ev.UsageReported:
+    """Usage after a response."""
+    return ev.UsageReported(
+        context_tokens=context,
+        context_capacity=CAPACITY,
+        usage=TokenUsage(input_tokens=1200, cache_read_tokens=context - 1600, output_tokens=400),
+        costs=CostMeter(iteration=iteration, session=session, total=total),
+    )
+
+
+def started() -> ev.LoopStarted:
+    """The first event of a run."""
+    return ev.LoopStarted(
+        run_id="run-1",
+        project="slug-demo",
+        phase=Phase.BUILDING,
+        time=START,
+        max_iterations=50,
+        iteration=2,
+        context_capacity=CAPACITY,
+        costs=CostMeter(total=1.31),
+        model="claude-sonnet",
+    )
+
+
+def tool(  # noqa: PLR0917 - a line of a script reads best in one line
+    tool_id: str,
+    name: str,
+    output: str = "",
+    seconds: float = 0.1,
+    outcome: ev.ToolOutcome = ev.ToolOutcome.OK,
+    parent: str | None = None,
+    **data: str | int,
+) -> list[ev.Event]:
+    """A call and its end."""
+    return [
+        ev.ToolStarted(tool_id=tool_id, name=name, input=dict(data), parent_id=parent),
+        ev.ToolFinished(
+            tool_id=tool_id,
+            name=name,
+            outcome=outcome,
+            seconds=seconds,
+            output=output,
+            parent_id=parent,
+        ),
+    ]
+
+
+PYTEST_FAILED = """Exit code 1
+F...                                                                     [100%]
+=================================== FAILURES ===================================
+    def test_punctuation() -> None:
+>       assert slugify("Hello, World!") == "hello-world"
+E       AssertionError: assert 'hello,-world!' == 'hello-world'
+=========================== short test summary info ============================
+FAILED tests/test_slugs.py::test_punctuation - AssertionError
+1 failed, 3 passed in 0.05s"""
+
+RECEIPTS_FAILED = (
+    Receipt(
+        command="uv run pytest",
+        source="backpressure",
+        status=ReceiptStatus.PASSED,
+        exit_code=0,
+        seconds=1.4,
+        tail="4 passed in 0.04s",
+    ),
+    Receipt(
+        command="uv run mypy .",
+        source="backpressure",
+        status=ReceiptStatus.FAILED,
+        exit_code=1,
+        seconds=2.2,
+        tail='src/slugs.py:9: error: Incompatible return value type (got "str | None", '
+        'expected "str")  [return-value]\nFound 1 error in 1 file',
+    ),
+    Receipt(
+        command="uv run ruff check .",
+        source="backpressure",
+        status=ReceiptStatus.SKIPPED,
+        reason="ruff is not a dependency of this project",
+    ),
+)
+
+RECEIPTS_PASSED = (
+    RECEIPTS_FAILED[0],
+    RECEIPTS_FAILED[1].model_copy(
+        update={"status": ReceiptStatus.PASSED, "exit_code": 0, "tail": "Success"}
+    ),
+    RECEIPTS_FAILED[2],
+)
+
+
+def _work() -> list[ev.Event]:
+    return [
+        ev.IterationStarted(
+            iteration=3,
+            task_id="demo-02",
+            title=TASKS[1].title,
+            why="priority 2, lowest priority number of 2 ready",
+            attempt=1,
+        ),
+        ev.TaskChanged(task=task(2, TaskStatus.IN_PROGRESS)),
+        ev.SessionStarted(
+            session_id="s-1", model="claude-sonnet", tools=("Bash", "Read"), cli_version="2.1.300"
+        ),
+        ev.AssistantText(
+            text="I'll read what is there before I change anything, then write the tests first."
+        ),
+        usage(38_000, 0.04, 0.04, 1.35),
+        *tool("t1", "Read", "import re\n" * 42, 0.1, file_path="src/slugs.py"),
+        *tool("t2", "Grep", "a\nb\nc", 0.0, pattern="slugify", path="src"),
+        ev.ToolStarted(
+            tool_id="t3",
+            name="Agent",
+            input={
+                "description": "Explore the tests",
+                "subagent_type": "Explore",
+                "prompt": "Which cases are tested?",
+            },
+        ),
+        *tool("t4", "Glob", "tests/test_slugs.py", parent="t3", pattern="tests/**/*.py"),
+        *tool("t5", "Read", "def test\n" * 18, parent="t3", file_path="tests/test_slugs.py"),
+        ev.ToolFinished(
+            tool_id="t3",
+            name="Agent",
+            outcome=ev.ToolOutcome.OK,
+            seconds=6.4,
+            output="Only the happy path is tested.",
+        ),
+        *tool(
+            "t6",
+            "Edit",
+            "done",
+            file_path="src/slugs.py",
+            old_string='def slugify(title):\n    return title.lower().replace(" ", "-")\n',
+            new_string='def slugify(title: str) -> str:\n    words = re.findall(r"[a-z0-9]+", '
+            'title.lower())\n    return "-".join(words)\n',
+        ),
+        usage(61_500, 0.11, 0.11, 1.42),
+        ev.ToolStarted(tool_id="t7", name="Bash", input={"command": "pytest -q"}),
+        ev.ToolRewritten(
+            tool_id="t7", before="pytest -q", after="uv run pytest -q", rule="python.uv-run"
+        ),
+        ev.ToolFinished(
+            tool_id="t7",
+            name="Bash",
+            outcome=ev.ToolOutcome.ERROR,
+            seconds=2.3,
+            output=PYTEST_FAILED,
+        ),
+        ev.ToolStarted(tool_id="t8", name="Bash", input={"command": "git stash && git pull"}),
+        ev.ToolDenied(
+            tool_id="t8",
+            name="Bash",
+            rule="git.write",
+            part="git stash",
+            reason="This would change the repository's state",
+            instead="Leave version control to the person; edit files only.",
+        ),
+        ev.ToolFinished(tool_id="t8", name="Bash", outcome=ev.ToolOutcome.DENIED),
+        ev.AssistantText(
+            text="The comma survives because only spaces are replaced. I'll collect the words"
+            " with a regular expression instead, which drops every other character and also"
+            " joins runs of spaces, and keep the error for an empty title."
+        ),
+        ev.LearningRecorded(
+            category="pattern", text="titles may hold any Unicode; fold before matching"
+        ),
+        usage(88_200, 0.19, 0.19, 1.50),
+    ]
+
+
+def _gate(receipts: Sequence[Receipt], *, passed: bool) -> list[ev.Event]:
+    return [
+        *tool("c1", "mcp__ralph__ralph_mark_task_complete", seconds=3.6, task_id="demo-02"),
+        ev.GateStarted(
+            task_id="demo-02",
+            notes="slugify handles punctuation",
+            commands=tuple(r.command for r in receipts),
+        ),
+        *(ev.GateChecked(task_id="demo-02", receipt=r) for r in receipts),
+        ev.GateFinished(
+            task_id="demo-02",
+            passed=passed,
+            receipts=tuple(receipts),
+            unchecked=("An empty title raises ValueError with a clear message",),
+        ),
+    ]
+
+
+def running() -> list[ev.Event]:
+    """In the middle of an iteration, with text being written."""
+    return [
+        started(),
+        plan(),
+        *_work(),
+        ev.ToolStarted(
+            tool_id="t9", name="Bash", input={"command": "uv run pytest -q tests/test_slugs.py"}
+        ),
+        ev.TextDelta(text="Running the tests again now that the words"),
+        ev.TextDelta(text=" are collected by a pattern"),
+    ]
+
+
+def failed_gate() -> list[ev.Event]:
+    """A claim was refused."""
+    return [started(), plan(), *_work(), *_gate(RECEIPTS_FAILED, passed=False)]
+
+
+def paused() -> list[ev.Event]:
+    """The iteration ended with a hand-off, and the loop waits."""
+    return [
+        started(),
+        plan(),
+        *_work(),
+        usage(124_000, 0.31, 0.31, 1.62),
+        ev.PauseRequested(),
+        ev.HandoffStarted(reason="62 % of the context is used; the limit is 60 %", percent=62.0),
+        ev.HandoffFinished(path="MEMORY.md"),
+        ev.IterationFinished(
+            iteration=3,
+            task_id="demo-02",
+            outcome=ev.IterationOutcome.HANDED_OFF,
+            reason="the next session goes on with demo-02",
+            cost_usd=0.31,
+            tokens=124_000,
+            seconds=61.0,
+            handoff=True,
+            files_changed=("src/slugs.py", "tests/test_slugs.py"),
+        ),
+        ev.TaskChanged(task=task(2, TaskStatus.PENDING)),
+        ev.InjectionQueued(id="i1", text="Keep the public name `slugify`."),
+        ev.LoopPaused(),
+    ]
+
+
+def _finish(finished: ev.LoopFinished) -> list[ev.Event]:
+    return [
+        started(),
+        plan(),
+        *_work(),
+        *_gate(RECEIPTS_PASSED, passed=True),
+        ev.IterationFinished(
+            iteration=3,
+            task_id="demo-02",
+            outcome=ev.IterationOutcome.COMPLETE,
+            cost_usd=0.24,
+            tokens=91_000,
+            seconds=58.2,
+            files_changed=("src/slugs.py", "tests/test_slugs.py"),
+        ),
+        finished,
+    ]
+
+
+def complete() -> list[ev.Event]:
+    """Everything done."""
+    return [
+        *_finish(
+            ev.LoopFinished(
+                status=ev.LoopStatus.COMPLETE,
+                reason="Every task is complete.",
+                exit_code=0,
+                iterations=4,
+                tasks_complete=5,
+                tasks_total=5,
+                cost_usd=0.87,
+                seconds=143,
+            )
+        )[:1],
+        ev.PlanLoaded(
+            tasks=tuple(
+                t.model_copy(update={"status": TaskStatus.COMPLETE, "blockers": ()})
+                for t in TASKS[:5]
+            )
+        ),
+        *_work()[3:],
+        *_gate(RECEIPTS_PASSED, passed=True),
+        ev.LoopFinished(
+            status=ev.LoopStatus.COMPLETE,
+            reason="Every task is complete.",
+            exit_code=0,
+            hint="Read the changes with git diff.",
+            iterations=4,
+            tasks_complete=5,
+            tasks_total=5,
+            cost_usd=0.87,
+            seconds=143,
+        ),
+    ]
+
+
+def stopped() -> list[ev.Event]:
+    """The breaker opened."""
+    breaker = CircuitBreaker(
+        state=BreakerState.OPEN,
+        failure_count=3,
+        failure_evidence=("pytest failed", "pytest failed", "pytest failed"),
+        stagnation_count=3,
+        total_cost=1.7,
+    )
+    return [
+        *failed_gate(),
+        ev.IterationFinished(
+            iteration=3,
+            task_id="demo-02",
+            outcome=ev.IterationOutcome.FAILED,
+            reason="the gate refused the claim 3 times",
+            cost_usd=0.39,
+            tokens=120_000,
+            seconds=75.0,
+        ),
+        ev.BreakerChanged(breaker=breaker, reason="3 iterations in a row failed"),
+        ev.TaskChanged(
+            task=task(2, TaskStatus.BLOCKED).model_copy(
+                update={"blockers": ("mypy fails on src/slugs.py",), "retry_count": 3}
+            ),
+            reason="third failed try",
+        ),
+        ev.LoopFinished(
+            status=ev.LoopStatus.STOPPED,
+            reason="The circuit breaker opened: 3 iterations in a row failed.",
+            hint="Look at the last gate, then press t on demo-02 to try it again.",
+            exit_code=1,
+            iterations=1,
+            tasks_complete=1,
+            tasks_total=6,
+            cost_usd=0.39,
+            seconds=84,
+        ),
+    ]
+
+
+class FakeControls(Controls):
+    """Remembers requests; answers as the real ones do; `error` is raised when set."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.asked: list[str] = []
+        self.error: Exception | None = None
+
+    def _note(self, what: str) -> None:
+        if self.error:
+            raise self.error
+        self.asked.append(what)
+
+    def pause(self) -> Halt:
+        """Note it."""
+        self._note("pause")
+        return Halt.AFTER_ITERATION
+
+    def resume(self) -> None:
+        """Note it."""
+        self._note("resume")
+
+    def stop(self, *, now: bool = False) -> Halt:
+        """Note it, and how soon."""
+        self._note("stop now" if now else "stop")
+        return Halt.NOW if now else Halt.AFTER_ITERATION
+
+    def skip(self, task_id: str) -> Task:
+        """Note it."""
+        self._note(f"skip {task_id}")
+        return Task(id=task_id, status=TaskStatus.BLOCKED)
+
+    def retry(self, task_id: str) -> Task:
+        """Note it."""
+        self._note(f"retry {task_id}")
+        return Task(id=task_id)
+
+    def inject(self, guidance: str) -> Injection:
+        """Note it."""
+        self._note(f"inject {guidance}")
+        return Injection(timestamp=NOW, guidance=guidance, id="i1")
+
+
+class Script:
+    """A loop whose events a test hands out one batch at a time."""
+
+    def __init__(self, root: Path, events: Iterable[ev.Event] = ()) -> None:
+        self.controls = FakeControls(root)
+        self.first = list(events)
+        self.news: asyncio.Queue[ev.Event | BaseException] = asyncio.Queue()
+        self.disk: asyncio.Queue[ev.Event | BaseException] = asyncio.Queue()
+        self.runs = 0
+        self.watches = 0
+        self.warmed = False
+        self.cancelled = False
+
+    @property
+    def launch(self) -> Launch:
+        """What the app gets."""
+        return Launch(
+            root=self.controls.root,
+            controls=self.controls,
+            run=self._run,
+            watch=self._watch,
+            warm_up=self._warm_up,
+            label="demo",
+        )
+
+    async def _run(self, sink: EventSink) -> ev.LoopFinished:
+        self.runs += 1
+        try:
+            for event in self.first:
+                sink(event)
+                if isinstance(event, ev.LoopFinished):
+                    return event
+            while True:
+                item = await self.news.get()
+                if isinstance(item, BaseException):
+                    raise item
+                sink(item)
+                if isinstance(item, ev.LoopFinished):
+                    return item
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+    async def _watch(self, sink: EventSink) -> None:
+        self.watches += 1
+        sink(plan())
+        while True:
+            item = await self.disk.get()
+            if isinstance(item, BaseException):
+                raise item
+            sink(item)
+
+    def _warm_up(self) -> None:
+        self.warmed = True
