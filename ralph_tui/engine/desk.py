@@ -196,6 +196,7 @@ class Desk:
             blockers=(),
         )
         if self.status is not TaskStatus.COMPLETE:
+            self._settled_by_model = False
             return self._taken_away()
         remaining = sum(
             1 for t in self._ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE

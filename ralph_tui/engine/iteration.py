@@ -80,6 +80,7 @@ class Iteration:
         self._tasks: set[asyncio.Task[None]] = set()
         self._session_id = ""
         self._handed_off = False
+        self._reported: ev.UsageReported | None = None
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
         """Work on the task; the caller closes the session.
@@ -134,7 +135,11 @@ class Iteration:
 
     async def _count(self, usage: TurnUsage) -> None:
         """Money is written down as it is spent, so that a kill -9 forgets none of it."""
-        self._shop.emit(self._meter.count(usage))
+        report = self._meter.count(usage)
+        if report == self._reported:  # a turn's end repeats the last response's figures
+            return
+        self._reported = report
+        self._shop.emit(report)
         costs = self._meter.costs
         await self._shop.ledger.record_costs(costs)
         level = self._meter.exceeded

@@ -15,6 +15,7 @@ HANDOFF_MARK = "HAND-OFF:"
 _EACH = re.compile(
     r"\{\{#each task\.verification_criteria\}\}\n?(?P<body>.*?)\{\{/each\}\}", re.DOTALL
 )
+_NOTED_TASK = re.compile(r"^Task ID: (\S+)$", re.MULTILINE)
 _NAME = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
 
 
@@ -87,7 +88,7 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
         "checks": _bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
         "attempts": _attempts(task),
         "guidance": _section("Guidance from the person (follow it)", _bullets(parts.guidance)),
-        "memory": _section("Memory of earlier sessions", parts.memory),
+        "memory": _section("Memory of earlier sessions", _memory(parts)),
         "learnings": _section("Learnings so far", _bullets(parts.learnings)),
         "agents": _section("AGENTS.md", parts.agents_md),
     }
@@ -99,6 +100,14 @@ def _bullets(lines: Sequence[str]) -> str:
 
 def _section(title: str, body: str) -> str:
     return f"\n## {title}\n{body.strip()}\n" if body.strip() else ""
+
+
+def _memory(parts: PromptParts) -> str:
+    """Notes left during another task must not be taken for orders."""
+    match = _NOTED_TASK.search(parts.memory)
+    if match is None or match[1] == parts.task.id:
+        return parts.memory
+    return f"(Left while working on {match[1]}, which is not your task now.)\n\n{parts.memory}"
 
 
 def _attempts(task: Task) -> str:

@@ -41,12 +41,13 @@ def make_project(
 ) -> Path:
     """Write a uv project with a plan and settings into `root / "project"` and return it.
 
-    `config` is laid over the settings; of nested groups, whole groups.
+    `config` is laid over the settings, group by group.
     """
     project = root / "project"
     ralph = project / ".ralph"
     ralph.mkdir(parents=True)
-    settings = {"backpressure": list(backpressure), **(config or {})}
+    gate = {"phases": {"building": {"backpressure": list(backpressure)}}}
+    settings = _merged(gate, config or {})
     written = {
         "pyproject.toml": PYPROJECT,
         ".ralph/config.yaml": yaml.safe_dump(settings),
@@ -58,6 +59,15 @@ def make_project(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return project
+
+
+def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = _merged(below, value) if both else value
+    return merged
 
 
 def plan_of(project: Path) -> ImplementationPlan:

@@ -1,0 +1,72 @@
+"""Runs the real loop on the real CLI in this process, against a scenario."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from ralph_tui.agent.session import ClaudeAgent
+from ralph_tui.config.load import load_settings
+from ralph_tui.demo.project import demo_environment
+from ralph_tui.demo.server import ModelServer
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import Event, LoopFinished
+from ralph_tui.engine.run import Wiring, run_building
+from tests.harness.model import ServerProcess, cli_environment
+from tests.harness.waiting import until
+
+E = TypeVar("E", bound=ev.EventBase)
+
+QUICK: Mapping[str, object] = {"agent.max_api_retries": 2}
+"""Settings that keep failing scenarios short."""
+
+
+@dataclass
+class Run:
+    """A run of the loop with what it told."""
+
+    project: Path
+    events: list[Event] = field(default_factory=list)
+    finished: LoopFinished | None = None
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one type so far."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def until_told(self, kind: type[E], matching: Callable[[E], bool] = lambda _: True) -> E:
+        """Wait for an event."""
+        await until(lambda: any(matching(e) for e in self.of(kind)), what=kind.__name__)
+        return next(e for e in self.of(kind) if matching(e))
+
+    @property
+    def end(self) -> LoopFinished:
+        """The outcome."""
+        assert self.finished is not None
+        return self.finished
+
+
+Meanwhile = Callable[[Run], Coroutine[None, None, None]]
+
+
+async def play(
+    project: Path,
+    server: ModelServer | ServerProcess,
+    *,
+    overrides: Mapping[str, object] | None = None,
+    meanwhile: Meanwhile | None = None,
+) -> Run:
+    """Run the loop to its end; `meanwhile` acts beside it as a person would."""
+    environment = cli_environment(server, project.parent)
+    settings = load_settings(project, overrides={**QUICK, **(overrides or {})}, environ={})
+    wiring = Wiring(
+        make_agent=lambda: ClaudeAgent(environment, log=project / ".ralph" / "cli.log"),
+        settings=settings,
+        environment=demo_environment(),
+    )
+    run = Run(project)
+    acting = asyncio.create_task(meanwhile(run)) if meanwhile else None
+    run.finished = await run_building(project, wiring, run.events.append)
+    if acting is not None:
+        await acting
+    return run

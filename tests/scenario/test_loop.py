@@ -1,0 +1,196 @@
+"""The loop on the real CLI: how tasks end, and what the next session gets to know."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.plan import TaskStatus
+from tests.harness.model import serving
+from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of
+from tests.harness.scenarios import (
+    claims_too_early,
+    claims_when_reminded,
+    finishes,
+    gives_up,
+    hands_over,
+    runs,
+    scenario,
+    stops_without_claim,
+)
+from tests.scenario.running import play
+
+pytestmark = pytest.mark.real_cli
+
+
+async def test_a_plan_is_finished(tmp_path: Path) -> None:
+    tasks = [task("b", dependencies=["a"], priority=1), task("a", priority=2)]
+    project = make_project(tmp_path, tasks, [HAS_FILE.format(name="a.txt")])
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+        assert server.unmatched == []
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
+    assert run.end.reason == "all 2 tasks are complete"
+    assert [e.task_id for e in run.of(ev.IterationStarted)] == ["a", "b"]
+    assert "only task that is ready" in run.of(ev.IterationStarted)[0].why
+    for name in ("a", "b"):
+        done = task_of(project, name)
+        assert done.status is TaskStatus.COMPLETE
+        assert done.completion_notes
+        assert done.completed_at is not None
+        assert (done.actual_tokens_used or 0) > 0
+    assert run.end.cost_usd > 0
+
+
+async def test_the_journal_tells_the_whole_run(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    journal = events_of(project)
+    assert [e.seq for e in journal] == list(range(1, len(journal) + 1))
+    assert all(e.time is not None for e in journal)
+    assert isinstance(journal[0], ev.LoopStarted)
+    assert isinstance(journal[-1], ev.LoopFinished)
+    assert [e for e in run.events if not e.transient] == journal
+    assert run.of(ev.TextDelta), "live text is told but not kept"
+    archive = (project / ".ralph/session_history/sessions.jsonl").read_text().splitlines()
+    record = json.loads(archive[0])
+    assert record["handoff_reason"] == "task_complete"
+    assert record["tasks_completed"] == 1
+    memory = (project / ".ralph/memory/iterations/iter-001.md").read_text()
+    assert "Outcome: complete" in memory
+
+
+async def test_an_accepted_claim_ends_the_session_without_another_request(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(finishes("a"))) as server:
+        await play(project, server)
+        answered = [r for r in server.requests if r.script == "finishes a"]
+    assert [r.turn for r in answered] == [0, 1]
+
+
+async def test_a_refused_claim_is_fixed_in_the_same_session(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], [HAS_FILE.format(name="a.txt")])
+    async with serving(scenario(claims_too_early("a"))) as server:
+        run = await play(project, server)
+    gates = run.of(ev.GateFinished)
+    assert [g.passed for g in gates] == [False, True]
+    assert gates[0].receipts[0].exit_code == 1
+    assert "FileNotFoundError" in gates[0].receipts[0].tail
+    assert len(run.of(ev.IterationStarted)) == 1
+    assert run.end.exit_code == 0
+
+
+async def test_a_model_that_forgets_to_claim_is_reminded(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(claims_when_reminded("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0
+    assert len(run.of(ev.IterationStarted)) == 1
+
+
+async def test_three_attempts_without_a_claim_block_the_task(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])])
+    async with serving(scenario(stops_without_claim("a"))) as server:
+        run = await play(project, server, overrides={"circuit_breaker.max_consecutive_failures": 0})
+    finished = run.of(ev.IterationFinished)
+    assert [e.outcome for e in finished] == [IterationOutcome.INCOMPLETE] * 3
+    assert [e.attempt for e in run.of(ev.IterationStarted)] == [1, 2, 3]
+    blocked = task_of(project, "a")
+    assert (blocked.status, blocked.retry_count) == (TaskStatus.BLOCKED, 3)
+    assert "stopped without a claim" in blocked.blockers[-1]
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert run.end.reason == "no task can be worked: 1 task blocked (a), 1 waiting on them (b)"
+
+
+async def test_three_failures_in_a_row_open_the_breaker(tmp_path: Path) -> None:
+    tasks = [task("a"), task("b"), task("c"), task("d")]
+    project = make_project(tmp_path, tasks)
+    scripts = [stops_without_claim(t) for t in "abcd"]
+    async with serving(scenario(*scripts)) as server:
+        run = await play(project, server)
+    assert len(run.of(ev.IterationFinished)) == 3
+    assert run.end.reason.startswith("the circuit breaker is open: failures 3/3")
+    assert run.end.exit_code == 1
+
+
+async def test_a_task_the_model_gives_up_is_blocked_and_the_rest_goes_on(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    async with serving(scenario(gives_up("a"), finishes("b"))) as server:
+        run = await play(project, server)
+    assert task_of(project, "a").blockers == ("the API key is missing",)
+    assert task_of(project, "b").status is TaskStatus.COMPLETE
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.BLOCKED, IterationOutcome.COMPLETE]
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+
+
+async def test_a_full_context_is_handed_off(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    progress = "The parser is written; the printer is not."
+    async with serving(scenario(hands_over("a", progress))) as server:
+        run = await play(project, server)
+        prompts = [json.dumps(r.body["messages"]) for r in server.requests if r.turn == 0]
+    assert run.of(ev.HandoffStarted)[0].percent >= 60
+    assert run.of(ev.HandoffFinished)[0].summarised
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.HANDED_OFF, IterationOutcome.COMPLETE]
+    assert task_of(project, "a").retry_count == 0
+    memory = (project / "MEMORY.md").read_text()
+    assert memory.startswith("# Session Memory - Iteration 1")
+    assert f"Progress: {progress}" in memory
+    assert "- [x] the first half" in memory
+    assert any(progress in prompt for prompt in prompts), "the next session reads it"
+    assert run.end.exit_code == 0
+
+
+async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(runs("a", "git commit -m x"))) as server:
+        run = await play(project, server, overrides={"phases.building.max_iterations": 1})
+    denied = run.of(ev.ToolDenied)
+    assert len(denied) == 1
+    assert denied[0].rule
+    assert denied[0].instead
+    outcomes = [e.outcome for e in run.of(ev.ToolFinished)]
+    assert ev.ToolOutcome.DENIED in outcomes
+    assert run.end.reason == "1 iterations were run, the most this run may"
+
+
+async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a", verification_criteria=["$ git push --force", "It is pretty"])]
+    )
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, overrides={"phases.building.max_iterations": 1})
+    gate = run.of(ev.GateFinished)[0]
+    assert not gate.passed
+    assert gate.unchecked == ("It is pretty",)
+    assert [r.status.value for r in gate.receipts] == ["passed", "denied"]
+
+
+async def test_requests_share_their_prefix_between_iterations(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a"), task("b")], files={"CLAUDE.md": "Prefer tabs over spaces."}
+    )
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        await play(project, server)
+        first = [r.body for r in server.requests if r.turn == 0]
+    assert len(first) == 2
+    assert first[0]["tools"] == first[1]["tools"]
+    assert first[0]["system"] == first[1]["system"]
+    assert "Prefer tabs over spaces." in json.dumps(first[0]["system"])
+
+
+async def test_the_projects_own_claude_settings_do_not_run(tmp_path: Path) -> None:
+    hook = {"type": "command", "command": "touch pwned"}
+    settings = {"hooks": {"SessionStart": [{"hooks": [hook]}], "PreToolUse": [{"hooks": [hook]}]}}
+    project = make_project(
+        tmp_path, [task("a")], files={".claude/settings.json": json.dumps(settings)}
+    )
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0
+    assert not (project / "pwned").exists()
