@@ -4,9 +4,17 @@ What lives here: the version and nothing heavy. May not: import any room.
 Callers: everyone.
 """
 
-from importlib.metadata import PackageNotFoundError, version
+__version__: str
+"""The installed version; looked up when it is asked for, because looking takes time."""
 
-try:
-    __version__ = version("ralph-tui")
-except PackageNotFoundError:  # a bare source tree that was never installed
-    __version__ = "0+unknown"
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("ralph-tui")
+    except PackageNotFoundError:  # a bare source tree that was never installed
+        return "0+unknown"

@@ -2,14 +2,16 @@
 
 import subprocess
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_tui.cli.here import start_directory
 from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.config.load import load_settings
 from ralph_tui.domain.errors import SetupError
+
+if TYPE_CHECKING:
+    from ralph_tui.config.settings import BuildSettings
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -25,7 +27,7 @@ def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
     The command is `build.test_command`; further arguments are passed on.
     """
     root = start_directory(project_root)
-    _leave(_shell(load_settings(root).build.test_command, context.args, root))
+    _leave(_shell(_settings(root).test_command, context.args, root))
 
 
 def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
@@ -34,7 +36,7 @@ def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
     The command is `build.lint_command`; further arguments are passed on.
     """
     root = start_directory(project_root)
-    _leave(_shell(load_settings(root).build.lint_command, context.args, root))
+    _leave(_shell(_settings(root).lint_command, context.args, root))
 
 
 def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
@@ -43,7 +45,7 @@ def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
     The command is `build.typecheck_command`; further arguments are passed on.
     """
     root = start_directory(project_root)
-    _leave(_shell(load_settings(root).build.typecheck_command, context.args, root))
+    _leave(_shell(_settings(root).typecheck_command, context.args, root))
 
 
 @deps.command(epilog=examples("ralph deps add --dev hypothesis"))
@@ -62,6 +64,12 @@ def remove(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = 
 def sync(project_root: ProjectRoot = None) -> None:
     """Install what the lock file says."""
     _leave(_run(["uv", "sync"], project_root))
+
+
+def _settings(root: Path) -> "BuildSettings":
+    from ralph_tui.config.load import load_settings
+
+    return load_settings(root).build
 
 
 def _run(command: list[str], project_root: Path | None) -> int:

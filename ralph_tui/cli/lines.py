@@ -4,10 +4,8 @@ The screen's signs and figures are used here too, so a tool call looks the same 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
@@ -15,13 +13,12 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
+from ralph_tui.tui.render import renderer_for
+from ralph_tui.tui.render.calls import STATE_OF, Call
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
 
-LIMIT = 300
+LIMIT = 600
 """Most characters of one line."""
-
-_ARGUMENTS = ("command", "file_path", "path", "pattern", "url", "query", "task_id", "description")
-"""Inputs that say what a call is about, the most telling first."""
 
 _ENDINGS = {
     ev.LoopStatus.COMPLETE: "complete",
@@ -56,8 +53,7 @@ class Narrator:
         """Start with nothing told."""
         self.glyphs = glyphs
         self.view = LoopView()
-        self.calls: dict[str, ev.ToolStarted] = {}
-        self.denied: set[str] = set()
+        self.calls: dict[str, Call] = {}
 
     def tell(self, event: ev.Event) -> Iterator[Line]:
         """The lines for one more event; live text is left to screens."""
@@ -66,20 +62,6 @@ class Narrator:
         teller = _TELLERS.get(type(event))
         if teller is not None:
             yield from teller(self, event, before)
-
-
-def argument(values: Mapping[str, JsonValue]) -> str:
-    """What a tool call is about, on one line."""
-    for key in (*_ARGUMENTS, *values):
-        value = values.get(key)
-        if isinstance(value, str) and value.strip():
-            return one_line(value, 120)
-    return ""
-
-
-def tool_name(name: str) -> str:
-    """A tool's name without the prefix of the server it lives in."""
-    return name.rpartition("__")[2] or name
 
 
 def _loop_started(_: Narrator, e: ev.LoopStarted, __: LoopView) -> Iterator[Line]:
@@ -111,7 +93,6 @@ def _task_changed(n: Narrator, e: ev.TaskChanged, before: LoopView) -> Iterator[
 
 def _iteration_started(n: Narrator, e: ev.IterationStarted, _: LoopView) -> Iterator[Line]:
     n.calls.clear()
-    n.denied.clear()
     attempt = f", attempt {e.attempt}" if e.attempt > 1 else ""
     why = f" ({e.why}{attempt})" if e.why or attempt else ""
     yield line(
@@ -146,44 +127,51 @@ def _assistant_text(n: Narrator, e: ev.AssistantText, _: LoopView) -> Iterator[L
 
 
 def _tool_started(n: Narrator, e: ev.ToolStarted, _: LoopView) -> Iterator[Line]:
-    n.calls[e.tool_id] = e
+    known = n.calls.get(e.tool_id)  # a denial may come before the call's own message
+    denial = known.denial if known else None
+    n.calls[e.tool_id] = Call(e.tool_id, e.name, e.input, denial=denial)
     yield from ()
 
 
 def _tool_finished(n: Narrator, e: ev.ToolFinished, _: LoopView) -> Iterator[Line]:
-    call = n.calls.pop(e.tool_id, None)
-    if e.tool_id in n.denied:
+    call = n.calls.pop(e.tool_id, None) or Call(e.tool_id, e.name, {})
+    if call.denial is not None:
         return  # told already, with the rule
+    call = replace(call, state=STATE_OF[e.outcome], output=e.output)
     sign, tone = {
         ev.ToolOutcome.OK: (n.glyphs.ok, ""),
         ev.ToolOutcome.ERROR: (n.glyphs.failed, "yellow"),
         ev.ToolOutcome.DENIED: (n.glyphs.denied, "red"),
         ev.ToolOutcome.INTERRUPTED: (n.glyphs.interrupted, "yellow"),
     }[e.outcome]
-    word = "" if e.outcome is ev.ToolOutcome.OK else f" {e.outcome.value}"
-    said = f": {one_line(e.output, 120)}" if e.outcome is ev.ToolOutcome.ERROR and e.output else ""
-    what = _call_text(call.name if call else e.name, call)
-    depth = 2 if e.parent_id else 1
-    yield line(f"{sign} {what} {n.glyphs.between} {seconds(e.seconds)}{word}{said}", tone, depth)
+    word = "" if e.outcome is ev.ToolOutcome.OK else f" {call.state.value}"
+    result = one_line(renderer_for(call).note(call), 120)
+    said = f", {result}" if result else ""
+    text = f"{sign} {_call_text(call)} {n.glyphs.between} {seconds(e.seconds)}{word}{said}"
+    yield line(text, tone, 2 if e.parent_id else 1)
 
 
-def _call_text(name: str, call: ev.ToolStarted | None) -> str:
-    about = argument(call.input) if call else ""
-    return f"{tool_name(name)} {about}".strip()
+def _call_text(call: Call) -> str:
+    """The tool's word and what the call is about, as on the screen."""
+    renderer = renderer_for(call)
+    return one_line(f"{renderer.verb} {renderer.argument(call)}", 160)
 
 
 def _tool_denied(n: Narrator, e: ev.ToolDenied, _: LoopView) -> Iterator[Line]:
-    call = n.calls.get(e.tool_id)
-    n.denied.add(e.tool_id)
+    call = replace(n.calls.get(e.tool_id) or Call(e.tool_id, e.name, {}), denial=e)
+    n.calls[e.tool_id] = call
     part = f" in `{one_line(e.part, 80)}`" if e.part else ""
-    advice = f" {n.glyphs.arrow} {e.instead}" if e.instead else ""
-    what = _call_text(e.name, call)
-    yield line(f"{n.glyphs.denied} {what} denied ({e.rule}){part}: {e.reason}{advice}", "red", 1)
+    advice = f" {n.glyphs.arrow} {one_line(e.instead, 200)}" if e.instead else ""
+    why = f"denied ({e.rule}){part}: {one_line(e.reason, 200)}"
+    yield line(f"{n.glyphs.denied} {_call_text(call)} {n.glyphs.between} {why}{advice}", "red", 1)
 
 
 def _tool_rewritten(n: Narrator, e: ev.ToolRewritten, _: LoopView) -> Iterator[Line]:
+    if (call := n.calls.get(e.tool_id)) is not None:
+        n.calls[e.tool_id] = replace(call, rewrite=e)
     rule = f" ({e.rule})" if e.rule else ""
-    yield line(f"{n.glyphs.retry} rewritten{rule}: {e.before} {n.glyphs.arrow} {e.after}", "", 1)
+    before = one_line(e.before, 120)
+    yield line(f"{n.glyphs.retry} rewritten{rule}: {before} {n.glyphs.arrow} {e.after}", "", 1)
 
 
 def _gate_started(n: Narrator, e: ev.GateStarted, _: LoopView) -> Iterator[Line]:

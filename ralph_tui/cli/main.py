@@ -16,10 +16,8 @@ from ralph_tui.cli import (
     starting,
     steer,
 )
-from ralph_tui.cli.crash import write_report
 from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.output import discard_stdout
-from ralph_tui.cli.say import fail, note
+from ralph_tui.cli.say import discard_stdout, fail, note
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 
 # Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
@@ -108,6 +106,8 @@ def _unexpected(error: Exception) -> int:
             )
         )
     else:
+        from ralph_tui.cli.crash import write_report
+
         fail(
             RalphError(
                 f"something went wrong that ralph did not expect ({type(error).__name__}).",

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
-import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,6 +10,7 @@ from queue import SimpleQueue
 from typing import Protocol, TextIO
 
 from ralph_tui.cli.lines import Line, Narrator
+from ralph_tui.cli.say import discard_stdout
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.tui import glyphs
 
@@ -108,13 +107,3 @@ class Output:
         # A loop that is closed has been cut off; then nobody waits for us either.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what)
-
-
-def discard_stdout() -> None:
-    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-    except (OSError, ValueError):  # a stdout without a descriptor has nothing to flush
-        return

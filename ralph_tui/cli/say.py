@@ -1,6 +1,7 @@
 """What the commands say: data on standard output, talk on standard error, hostile text inert."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping
 
@@ -46,3 +47,13 @@ def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
     for row in lines:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         sys.stdout.write("  ".join([*cells, row[-1]]).rstrip() + "\n")
+
+
+def discard_stdout() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # a stdout without a descriptor has nothing to flush
+        return

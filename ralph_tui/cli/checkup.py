@@ -1,0 +1,145 @@
+"""The looks `ralph doctor` takes at everything a run needs."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from ralph_tui.cli.loops import no_screen
+from ralph_tui.cli.preflight import LOGIN_HINT, login, uv_version
+from ralph_tui.config.load import config_paths, load_settings
+from ralph_tui.domain.errors import RalphError, SetupError
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.tui.render.figures import plural
+
+LOW_DISK_BYTES = 500_000_000
+SDK = "claude-agent-sdk"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one look found; `needed` things must be right for a run."""
+
+    name: str
+    ok: bool
+    text: str
+    advice: str = ""
+    needed: bool = True
+
+
+def examine(start: Path) -> Iterator[Finding]:
+    """Every finding, in the order a person would put things right."""
+    yield _try("uv", uv_version, "works")
+    yield _try("claude", cli_version, "bundled with the SDK")
+    how = login()
+    yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
+    yield _git(start)
+    reason = no_screen()
+    yield Finding(
+        "terminal",
+        reason is None,
+        reason or f"can show the screen (TERM={os.environ.get('TERM', '')})",
+        "Runs use line mode here; use a terminal for the screen.",
+        needed=False,
+    )
+    root = _project_root(start)
+    yield _try("config", lambda: _config(root or start), "")
+    yield _try("plan", lambda: _plan(root), "")
+    yield _disk(root or start)
+
+
+def cli_version() -> str:
+    """The version of the Claude Code CLI that runs use, asked of the CLI itself.
+
+    Raises:
+        SetupError: It is missing or does not run.
+    """
+    path = _bundled_cli()
+    if path is None:
+        raise SetupError(
+            "the Claude Code CLI is missing from the SDK.",
+            f"Install it again: uv sync --reinstall-package {SDK}",
+        )
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=30, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SetupError(
+            f"the Claude Code CLI ({path}) does not run: {error}.",
+            f"Install it again: uv sync --reinstall-package {SDK}",
+        ) from error
+    return done.stdout.strip()
+
+
+def _bundled_cli() -> Path | None:
+    """Where the SDK keeps the CLI; found without importing the SDK, which takes seconds."""
+    try:
+        files = distribution(SDK).files or []
+    except PackageNotFoundError:
+        return None
+    found = (file for file in files if file.parts[-2:] == ("_bundled", "claude"))
+    path = next((Path(str(file.locate())) for file in found), None)
+    return path if path is not None and path.is_file() else None
+
+
+def _try(name: str, look: Callable[[], str], suffix: str) -> Finding:
+    try:
+        text = look()
+    except RalphError as error:
+        return Finding(name, ok=False, text=error.message, advice=error.hint)
+    return Finding(name, ok=True, text=f"{text}, {suffix}" if suffix else text)
+
+
+def _git(start: Path) -> Finding:
+    advice = "Agents may look at git's history; without it they cannot. `git init` makes one."
+    if shutil.which("git") is None:
+        return Finding("git", ok=False, text="not installed", advice=advice, needed=False)
+    done = subprocess.run(
+        ["git", "rev-parse", "--show-toplevel"],
+        cwd=start,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
+    return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
+
+
+def _project_root(start: Path) -> Path | None:
+    from ralph_tui.store.project import Project
+
+    try:
+        return Project.find(start).root
+    except RalphError:
+        return None  # the finding about the plan says so
+
+
+def _config(root: Path) -> str:
+    load_settings(root)
+    used = [str(path) for path in config_paths(root) if path.exists()]
+    return ", ".join(used) if used else "defaults"
+
+
+def _plan(root: Path | None) -> str:
+    if root is None:
+        raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
+    from ralph_tui.engine.loop import require_workable
+    from ralph_tui.store.project import Project
+
+    plan = Project(root).load().plan
+    require_workable(plan)
+    return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"
+
+
+def _disk(root: Path) -> Finding:
+    free = shutil.disk_usage(root).free
+    writable = os.access(root, os.W_OK)
+    text = f"{free / 1e9:.1f} GB free" if writable else f"{root} is not writable"
+    ok = writable and free > LOW_DISK_BYTES
+    return Finding("disk", ok=ok, text=text, advice="Free some space, or make it writable.")

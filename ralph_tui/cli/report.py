@@ -1,0 +1,147 @@
+"""What the looking commands print."""
+
+import sys
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from ralph_tui.cli.say import out, out_table
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.state import Halt, SessionRecord
+from ralph_tui.store.documents import Documents
+from ralph_tui.store.lock import LoopLock, Owner
+from ralph_tui.store.project import Project
+from ralph_tui.tui.glyphs import Glyphs, choose
+from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+
+
+def owner_of(project: Project) -> Owner | None:
+    """Who runs the loop of the project now."""
+    return LoopLock(project.layout).owner()
+
+
+def _loop_words(documents: Documents, owner: Owner | None) -> str:
+    if owner is None:
+        return "not running"
+    state, word = documents.state, "running"
+    if state.stop is not Halt.NONE:
+        word = "stopping"
+    elif state.paused:
+        word = "pausing" if documents.plan.get_current_task() else "paused"
+    return f"{word} (pid {owner.pid} on {owner.host} since {owner.since:%Y-%m-%d %H:%M:%S} UTC)"
+
+
+def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
+    """Where the project stands, as names and values; what is empty is left out."""
+    state, plan, breaker = documents.state, documents.plan, documents.breaker
+    counts = plan.counts()
+    by_status = ", ".join(
+        f"{counts[s]} {s.value.replace('_', ' ')}" for s in TaskStatus if counts[s]
+    )
+    current, following = plan.get_current_task(), plan.get_next_task()
+    signals = ", ".join(
+        f"{s.name} {s.count:g}/{s.threshold:g}" for s in breaker.signals() if s.name != "cost"
+    )
+    facts = {
+        "project": str(project.root),
+        "loop": _loop_words(documents, owner),
+        "phase": state.current_phase.value,
+        "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
+        "current": f"{current.id}: {current.title}" if current else "",
+        "next": f"{following.id}: {following.title} ({why_chosen(plan, following)})"
+        if following
+        else "",
+        "iteration": str(state.iteration_count),
+        "cost": f"{money(state.session_cost_usd)} in the last run, "
+        f"{money(state.total_cost_usd)} in total",
+        "tokens": f"{tokens(state.total_tokens_used)} in total",
+        "breaker": f"{breaker.state} ({signals})",
+        "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def status_json(
+    project: Project,
+    documents: Documents,
+    owner: Owner | None,
+    sessions: tuple[SessionRecord, ...],
+) -> dict[str, JsonValue]:
+    """Where the project stands, for programs."""
+    state, plan = documents.state, documents.plan
+    current, following = plan.get_current_task(), plan.get_next_task()
+    return {
+        "project": str(project.root),
+        "running": owner.model_dump(mode="json", include={"pid", "host", "since", "run_id"})
+        if owner
+        else None,
+        "state": state.model_dump(mode="json"),
+        "tasks": {
+            "total": len(plan.tasks),
+            **{status.value: plan.counts()[status] for status in TaskStatus},
+        },
+        "current_task": current.id if current else None,
+        "next_task": following.id if following else None,
+        "problems": [problem.message for problem in plan.problems()],
+        "breaker": documents.breaker.model_dump(mode="json"),
+        "guidance": [injection.model_dump(mode="json") for injection in documents.pending],
+        **(
+            {"sessions": [session.model_dump(mode="json") for session in sessions]}
+            if sessions
+            else {}
+        ),
+    }
+
+
+def _sign(signs: Glyphs, task: Task) -> str:
+    return {
+        TaskStatus.PENDING: signs.ready,
+        TaskStatus.IN_PROGRESS: signs.current,
+        TaskStatus.COMPLETE: signs.ok,
+        TaskStatus.BLOCKED: signs.blocked,
+    }[task.status]
+
+
+def _word(task: Task) -> str:
+    return task.status.value.replace("_", " ")
+
+
+def _about(plan: ImplementationPlan, task: Task) -> str:
+    waiting = plan.waiting_on(task) if task.status is TaskStatus.PENDING else ()
+    notes = [f"waits for {', '.join(waiting)}"] if waiting else []
+    notes += [f"blocked: {reason}" for reason in task.blockers[-1:]]
+    return f"{task.title} ({'; '.join(notes)})" if notes else task.title
+
+
+def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
+    """Print the sessions, and their sum."""
+    if not sessions:
+        out("No session has ended yet.")
+        return
+    out_table(
+        ("ENDED", "ITERATION", "TASK", "COST", "TOKENS", "TIME", "DONE", "ENDED BECAUSE"),
+        (
+            (
+                f"{s.ended_at:%Y-%m-%d %H:%M}" if s.ended_at else "",
+                str(s.iteration),
+                s.task_id or "",
+                money(s.cost_usd),
+                tokens(s.tokens_used),
+                seconds(s.duration_ms / 1000),
+                str(s.tasks_completed),
+                s.handoff_reason,
+            )
+            for s in sessions
+        ),
+    )
+    total = sum(session.cost_usd for session in sessions)
+    out(f"{plural(len(sessions), 'session')}, {money(total)}")
+
+
+def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
+    """Print tasks with what they wait for."""
+    signs = choose(encoding=sys.stdout.encoding)
+    out_table(
+        ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),
+        ((_sign(signs, t), t.id, _word(t), str(t.priority), _about(plan, t)) for t in shown),
+    )

@@ -1,0 +1,139 @@
+"""What line mode says, as a person reads it."""
+
+import re
+
+import pytest
+
+from ralph_tui.cli.lines import LIMIT, Narrator
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.tui.glyphs import ASCII
+from tests.cli.recorded import COMPLETE, HOSTILE, STOPPED, whole_run
+
+GOLDEN = """\
+ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.00 / $200 (iteration / run / project)
+. plan: 2 tasks, 0 complete
+> iteration 1: task task-001, Write the parser (priority 1, the only task that is ready)
+  . session with claude-sonnet, Claude Code 2.1.330
+  * I will read first.
+  + read src/app.py - 0.1s
+  ! bash git push - denied (git-write) in `git push`: git is read-only here > Leave commits to the person.
+  ~ rewritten (uv): pytest > uv run pytest
+  x bash uv run pytest - 2.3s failed, exit 1
+  ? task task-001 is claimed complete, 2 checks to run
+    x uv run pytest - failed, exit 1, 2.5s
+  x task task-001 is not complete yet, failed: uv run pytest
+  ? task task-001 is claimed complete, 2 checks to run
+    + uv run pytest - passed, 2.5s
+    - uv run mypy . - skipped, 0.0s: mypy is not a dependency of the project
+  + task task-001 is verified
++ task task-001 is complete
+  + learned (testing): use tmp_path
+  > handing off at 62 % of the context: the context is 62 % full
+  > handed off in MEMORY.md (the model's summary)
++ iteration 1 complete: every check passed - 12.3s, $0.12 ($3.50 in total), context 41.2k (21 %)
+> guidance queued: use argparse
+> 1 piece of guidance given to iteration 2
+  ~ overloaded (529), try 1/10 in 2 s
+! task task-002 is blocked: three attempts
+! warning: state.json was set aside
+# The project's limit is used up.
+= paused; `ralph resume` goes on
+* resumed
+  x No network. Check it.
+ralph: 1 of 2 tasks complete, 2 iterations, $3.50, 75.0s
+ralph: complete: Every task is complete.
+"""
+
+
+def told(*events: ev.Event) -> list[str]:
+    narrator = Narrator(ASCII)
+    return [str(line) for event in events for line in narrator.tell(event)]
+
+
+def test_a_whole_run_reads_as_written_here() -> None:
+    assert "\n".join(told(*whole_run(), COMPLETE)) + "\n" == GOLDEN
+
+
+def test_the_last_line_says_why_and_what_to_do() -> None:
+    end = STOPPED.model_copy(update={"hint": "`ralph build` goes on."})
+    assert told(end)[-1] == "ralph: interrupted: You asked it to stop. `ralph build` goes on."
+
+
+@pytest.mark.parametrize("status", ev.LoopStatus)
+def test_every_ending_has_a_word(status: ev.LoopStatus) -> None:
+    assert told(COMPLETE.model_copy(update={"status": status}))[-1].startswith("ralph: ")
+
+
+def hostile_events() -> tuple[ev.Event, ...]:
+    task = Task(id="t[/]", description=HOSTILE, status=TaskStatus.BLOCKED, blockers=(HOSTILE,))
+    receipt = Receipt(
+        command=HOSTILE,
+        source="criterion",
+        status=ReceiptStatus.DENIED,
+        reason=HOSTILE,
+        tail=HOSTILE,
+    )
+    return (
+        ev.LoopStarted(run_id="r", project=HOSTILE, phase="building", model=HOSTILE),
+        ev.PlanLoaded(tasks=(task,)),
+        ev.TaskChanged(task=task.model_copy(update={"id": HOSTILE}), reason=HOSTILE),
+        ev.IterationStarted(iteration=1, task_id=HOSTILE, title=HOSTILE, why=HOSTILE),
+        ev.AssistantText(text=HOSTILE),
+        ev.ToolStarted(tool_id="1", name=HOSTILE, input={"x": HOSTILE}),
+        ev.ToolFinished(tool_id="1", outcome=ev.ToolOutcome.ERROR, output=HOSTILE),
+        ev.ToolStarted(tool_id="2", name="Bash", input={"command": HOSTILE}),
+        ev.ToolRewritten(tool_id="2", before=HOSTILE, after=HOSTILE, rule=HOSTILE),
+        ev.ToolDenied(
+            tool_id="2", name="Bash", rule=HOSTILE, part=HOSTILE, reason=HOSTILE, instead=HOSTILE
+        ),
+        ev.GateChecked(task_id="t", receipt=receipt),
+        ev.GateFinished(task_id=HOSTILE, passed=False, receipts=(receipt,)),
+        ev.LearningRecorded(category=HOSTILE, text=HOSTILE),
+        ev.InjectionQueued(id="1", text=HOSTILE),
+        ev.HandoffFinished(path=HOSTILE),
+        ev.IterationFinished(
+            iteration=1, task_id=HOSTILE, outcome=ev.IterationOutcome.FAILED, reason=HOSTILE
+        ),
+        ev.ApiRetry(attempt=1, max_attempts=1, delay_seconds=1, error=HOSTILE),
+        ev.AgentFailed(failure=ev.FailureClass.UNKNOWN, message=HOSTILE, hint=HOSTILE),
+        ev.Notice(text=HOSTILE),
+        COMPLETE.model_copy(update={"reason": HOSTILE, "hint": HOSTILE}),
+    )
+
+
+def test_hostile_text_is_inert_and_stays_on_its_line() -> None:
+    lines = told(*hostile_events())
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202e\u2028]", "".join(lines))
+    assert sum("[@click=app.quit]x[/]list[int]" in line for line in lines) >= 15
+
+
+def test_a_long_line_is_cut() -> None:
+    (line,) = told(ev.Notice(text="word " * 100_000))
+    assert len(line) == LIMIT
+
+
+def test_a_denial_is_told_once_whatever_comes_first() -> None:
+    denied = ev.ToolDenied(tool_id="1", name="Bash", rule="r", reason="no")
+    started = ev.ToolStarted(tool_id="1", name="Bash", input={"command": "git push"})
+    ended = ev.ToolFinished(tool_id="1", outcome=ev.ToolOutcome.DENIED)
+    assert len(told(denied, started, ended)) == 1
+    assert len(told(started, denied, ended)) == 1
+    assert len(told(started, ended)) == 1
+
+
+def test_a_sub_agents_calls_are_indented() -> None:
+    (line,) = told(ev.ToolFinished(tool_id="1", name="Read", outcome="ok", parent_id="p"))
+    assert line.startswith("    +")
+
+
+def test_a_breaker_that_opens_is_told_once() -> None:
+    from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+
+    opened = ev.BreakerChanged(
+        breaker=CircuitBreaker(state=BreakerState.OPEN, failure_count=3), reason="three failures"
+    )
+    assert told(opened, opened) == [
+        "! circuit breaker open: three failures (failures 3/3, stagnation 0/5, cost 0/200)"
+    ]
