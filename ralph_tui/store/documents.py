@@ -102,9 +102,12 @@ def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
 def json_text(value: Record, *, indent: int | None = None) -> str:
     """A model as JSON, fields in the model's order, unknown ones last."""
     try:
-        return value.model_dump_json(indent=indent)
+        # Values of a wrong type are found by reading the text back, with the field named.
+        return value.model_dump_json(indent=indent, warnings="none")
     except ValueError:  # a lone surrogate in some text; UTF-8 has no bytes for it
-        plain: Any = value.model_dump(mode="python")  # the fields are typed; their dump is not
+        plain: Any = value.model_dump(
+            mode="python", warnings="none"
+        )  # the fields are typed; their dump is not
         return json.dumps(scrub(_jsonable(plain)), ensure_ascii=False, indent=indent)
 
 

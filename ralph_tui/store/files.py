@@ -201,16 +201,22 @@ def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
             if error.errno == errno.ENXIO:  # a socket
                 raise DamagedError("not a regular file") from error
             raise
-        with os.fdopen(descriptor, "rb") as file:
-            info = os.fstat(descriptor)
-            if not stat.S_ISREG(info.st_mode):
-                raise DamagedError("not a regular file")
-            if info.st_size > limit:
-                raise StoreError(
-                    f"{path} has {info.st_size:,} bytes, more than the {limit:,} ralph reads.",
-                    "Move it away or make it smaller.",
-                )
-            return file.read()
+        try:
+            _require_readable(os.fstat(descriptor), path, limit)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(descriptor)
+
+
+def _require_readable(info: os.stat_result, path: Path, limit: int) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        raise DamagedError("not a regular file")
+    if info.st_size > limit:
+        raise StoreError(
+            f"{path} has {info.st_size:,} bytes, more than the {limit:,} ralph reads.",
+            "Move it away or make it smaller.",
+        )
 
 
 def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) -> Path:

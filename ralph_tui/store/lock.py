@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.errors import LockedError, StoreError
 from ralph_tui.domain.model import Record, Timestamp
+from ralph_tui.store import dot
 from ralph_tui.store.files import DamagedError, explained, process_exists, read_regular, write_all
 from ralph_tui.store.layout import Layout
 
@@ -54,8 +55,9 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
     """
     from filelock import SoftFileLock, Timeout
 
+    dot.require(layout)  # the library would make a directory that went away
+    lock = _file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
-        lock = _file_lock(layout.write_lock)
         try:
             lock.acquire(timeout=timeout, poll_interval=POLL_SECONDS)
         except Timeout as error:
@@ -65,14 +67,18 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
             ) from error
     try:
         if not isinstance(lock, SoftFileLock):  # a soft lock keeps its own marker in the file
-            _write_record(layout.write_lock, f"{os.getpid()}\n".encode())
+            with explained("lock", layout.write_lock):
+                _write_record(layout.write_lock, f"{os.getpid()}\n".encode())
         yield
     finally:
         lock.release()
 
 
 class LoopLock:
-    """Ownership of a project's loop, from `acquire` to `release` or the death of the process."""
+    """Ownership of a project's loop, from `acquire` to `release` or the death of the process.
+
+    Keep the object for the whole run: ownership ends when it is collected.
+    """
 
     def __init__(self, layout: Layout) -> None:
         """Address the lock of a project; nothing is taken yet."""

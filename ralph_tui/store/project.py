@@ -1,5 +1,6 @@
 """One project's `.ralph/`: load a snapshot, change it in a transaction, keep notes beside it."""
 
+import os
 import threading
 from collections.abc import Callable, Collection
 from datetime import datetime
@@ -9,9 +10,9 @@ from typing import Self, TypeVar
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
 from ralph_tui.domain.state import Injection, SessionRecord
-from ralph_tui.store import notes, snapshot
+from ralph_tui.store import dot, notes
 from ralph_tui.store.documents import Documents
-from ralph_tui.store.files import explained, utc_now, write_atomic
+from ralph_tui.store.files import explained, utc_now
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
@@ -44,8 +45,7 @@ class Project:
         """
         here = start.resolve()
         for directory in (here, *here.parents):
-            dot = Layout(directory).dot
-            if dot.exists() or dot.is_symlink():
+            if os.path.lexists(Layout(directory).dot):
                 return cls(directory)
         raise StoreError(
             f"No ralph project in {here} or above it.", "Run `ralph init` in your project first."
@@ -57,19 +57,7 @@ class Project:
         Raises:
             StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
         """
-        dot = self.layout.dot
-        if not self.root.is_dir():
-            raise StoreError(f"{self.root} is not a directory.", "Make it first.")
-        if dot.is_symlink() or dot.exists():
-            self._require_dot()
-        with explained("make", dot):
-            dot.mkdir(mode=0o700, exist_ok=True)
-            for directory in self.layout.directories:
-                # One by one: `parents=True` would make the parents readable by others.
-                for part in reversed((directory, *directory.relative_to(dot).parents)):
-                    (dot / part).mkdir(mode=0o700, exist_ok=True)
-        if not self.layout.gitignore.exists():
-            write_atomic(self.layout.gitignore, b"*\n")
+        dot.make(self.layout)
 
     def load(self) -> Documents:
         """A snapshot of all documents; missing ones have their defaults.
@@ -195,7 +183,7 @@ class Project:
 
     def _require_dot(self) -> None:
         """`.ralph` is a directory inside the project; it is never made up when it went away."""
-        snapshot.require_dot(self.layout)
+        dot.require(self.layout)
 
     def _tell(self, message: str) -> None:
         """Keep a message for `damage`; the same one is told once."""

@@ -33,13 +33,23 @@ def backup_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.bak")
 
 
-def keep_backup(path: Path, data: bytes) -> None:
-    """Remember a document as known good.
+def keep_backup(path: Path, data: bytes) -> str:
+    """Remember a document as known good; what went wrong, in words, or nothing.
 
-    Not synced to the disk: after a power cut the document itself is whole, and that is enough.
+    Not synced to the disk: after a power cut the document itself is whole, and that is enough. A
+    failure is told and not raised, because the document was written.
     """
     backup = backup_path(path)
-    stage(backup, data, durable=False).replace(backup)
+    try:
+        temp = stage(backup, data, durable=False)
+        try:
+            temp.replace(backup)
+        except OSError:
+            temp.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        return f"No good copy of {path.name} could be kept: {error.strerror or error}."
+    return ""
 
 
 def settled(path: Path) -> bytes | None:
@@ -72,9 +82,9 @@ def repair(
         raise lost_plan(path, set_aside(path, now), reason)
     value, data, source = restored
     aside = set_aside(path, now, replacement=data)
-    keep_backup(path, data)
+    unkept = keep_backup(path, data)
     told = f"{path.name} was damaged ({reason}) and was set aside as {aside.name}"
-    return value, data, f"{told}; {source}."
+    return value, data, f"{told}; {source}. {unkept}".strip()
 
 
 def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, str] | None:
@@ -111,13 +121,21 @@ def unrestored_plan(path: Path) -> Path | None:
 
 
 def _from_backup(kind: Document[R], path: Path) -> R | None:
+    """The good copy; None when there is none or it is no good itself.
+
+    Raises:
+        StoreError: It cannot be read just now, which does not mean that it is no good.
+    """
     try:
         data = read_regular(backup_path(path))
-        if data is None:
-            return None
+    except DamagedError:
+        return None
+    if data is None:
+        return None
+    try:
         decoded: Decoded[R] = decode_document(kind, data, backup_path(path))
     except (DamagedError, StoreError):
-        return None  # a backup that is no good is as good as none; the next source is asked
+        return None
     return decoded.value
 
 

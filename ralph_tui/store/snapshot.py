@@ -22,7 +22,7 @@ from ralph_tui.store.documents import (
     synced,
     version_backup,
 )
-from ralph_tui.store.files import DamagedError, explained, read_regular, set_aside, write_atomic
+from ralph_tui.store.files import DamagedError, read_regular, set_aside, write_atomic
 from ralph_tui.store.injections import Line, parse_lines, readable, render
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
@@ -218,33 +218,12 @@ class Snapshots:
                 self._keep_backup(names[write.path], write.data)
 
     def _keep_backup(self, name: str, data: bytes) -> None:
-        path = self._path(name)
-        with explained("back up", path):
-            recovery.keep_backup(path, data)
-        self._backed_up[name] = data
+        problem = recovery.keep_backup(self._path(name), data)
+        if problem:
+            self._tell(problem)
+        else:
+            self._backed_up[name] = data
 
     def _path(self, name: str) -> Path:
         path: Path = getattr(self._layout, name)
         return path
-
-
-def require_dot(layout: Layout) -> None:
-    """Check that `.ralph` is a directory inside the project.
-
-    Raises:
-        StoreError: It is missing, a file, or a symlink that leaves the project.
-    """
-    dot = layout.dot
-    if dot.is_symlink():
-        target = dot.resolve()
-        if not target.is_dir():
-            raise StoreError(f"{dot} is a symlink to nothing.", "Remove it and run `ralph init`.")
-        if not target.is_relative_to(layout.root):
-            raise StoreError(
-                f"{dot} is a symlink that leaves the project (to {target}).",
-                "Replace it with a directory: ralph writes nothing outside the project.",
-            )
-    elif not dot.exists():
-        raise StoreError(f"{layout.root} has no .ralph directory.", "Run `ralph init` there.")
-    elif not dot.is_dir():
-        raise StoreError(f"{dot} is not a directory.", "Move it away and run `ralph init`.")

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 
@@ -111,29 +112,31 @@ async def _watch(
         name = Path(path).name
         return name in names or (suffix is not None and name.endswith(suffix))
 
-    force_polling = False
-    while True:
-        changes = awatch(
-            *(path for path, _ in directories),
-            watch_filter=relevant,
-            debounce=DEBOUNCE_MS,
-            step=STEP_MS,
-            rust_timeout=poll_ms,
-            yield_on_timeout=True,
-            force_polling=force_polling or None,
-            poll_delay_ms=FORCED_POLL_MS,
-            recursive=False,
-        )
+    for force_polling in (None, True):
         try:
+            changes = awatch(
+                *(path for path, _ in directories),
+                watch_filter=relevant,
+                debounce=DEBOUNCE_MS,
+                step=STEP_MS,
+                rust_timeout=poll_ms,
+                yield_on_timeout=True,
+                force_polling=force_polling,
+                poll_delay_ms=FORCED_POLL_MS,
+                recursive=False,
+            )
             async with aclosing(changes):
                 async for _ in changes:
                     yield
         except FileNotFoundError:
             return  # a directory went away while we looked; the caller looks again
-        except OSError:
+        except (OSError, RuntimeError) as error:
+            # No notifications here, or no more of them for this user; then we look ourselves.
             if force_polling:
-                raise
-            force_polling = True  # no notifications here, or no more of them for this user
+                places = ", ".join(str(path) for path, _ in directories)
+                raise StoreError(
+                    f"Cannot watch {places}: {error}.", "Changes show after a restart."
+                ) from error
         else:
             return
 

@@ -1,0 +1,52 @@
+"""The `.ralph` directory itself: making it, and refusing what only looks like one."""
+
+import os
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store.files import explained, write_atomic
+from ralph_tui.store.layout import Layout
+
+PRIVATE = 0o700
+
+
+def make(layout: Layout) -> None:
+    """Make `.ralph` and its directories; what exists stays as it is.
+
+    Raises:
+        StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
+    """
+    dot = layout.dot
+    if not layout.root.is_dir():
+        raise StoreError(f"{layout.root} is not a directory.", "Make it first.")
+    if os.path.lexists(dot):
+        require(layout)
+    with explained("make", dot):
+        dot.mkdir(mode=PRIVATE, exist_ok=True)
+        for directory in layout.directories:
+            # One by one: `parents=True` would make the parents readable by others.
+            for part in reversed((directory, *directory.relative_to(dot).parents)):
+                (dot / part).mkdir(mode=PRIVATE, exist_ok=True)
+    if not layout.gitignore.exists():
+        write_atomic(layout.gitignore, b"*\n")
+
+
+def require(layout: Layout) -> None:
+    """Check that `.ralph` is a directory inside the project.
+
+    Raises:
+        StoreError: It is missing, a file, or a symlink that leaves the project.
+    """
+    dot = layout.dot
+    if dot.is_symlink():
+        target = dot.resolve()
+        if not target.is_dir():
+            raise StoreError(f"{dot} is a symlink to nothing.", "Remove it and run `ralph init`.")
+        if not target.is_relative_to(layout.root):
+            raise StoreError(
+                f"{dot} is a symlink that leaves the project (to {target}).",
+                "Replace it with a directory: ralph writes nothing outside the project.",
+            )
+    elif not dot.exists():
+        raise StoreError(f"{layout.root} has no .ralph directory.", "Run `ralph init` there.")
+    elif not dot.is_dir():
+        raise StoreError(f"{dot} is not a directory.", "Move it away and run `ralph init`.")

@@ -1,0 +1,70 @@
+"""What several store tests need: other processes, small changes, a clock."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.store.project import Documents, Project
+
+NOW = datetime(2026, 1, 26, 14, 30, tzinfo=UTC)
+
+PRELUDE = """
+import sys, time
+from pathlib import Path
+from ralph_tui.domain.events import Notice
+from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+project = Project(Path(sys.argv[1]))
+"""
+
+
+@contextmanager
+def process(root: Path, code: str) -> Iterator["subprocess.Popen[str]"]:
+    """Another Python process in the same project; killed at the end."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + code, str(root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def read_line(child: "subprocess.Popen[str]") -> str:
+    """The next line a child prints; empty when it died."""
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Return as soon as the condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the condition never came true"
+        time.sleep(0.005)
+
+
+def count_up(documents: Documents) -> Documents:
+    """One more iteration in the state, and the same number on the first task."""
+    number = documents.state.iteration_count + 1
+    plan = documents.plan
+    if plan.tasks:
+        plan = plan.with_task(plan.tasks[0].id, retry_count=number)
+    state = documents.state.model_copy(update={"iteration_count": number})
+    return documents.model_copy(update={"state": state, "plan": plan})
+
+
+def with_tasks(project: Project, *ids: str) -> Documents:
+    """Give the project a plan."""
+    plan = ImplementationPlan(tasks=tuple(Task(id=name, description=f"Do {name}") for name in ids))
+    return project.transact(lambda d: d.model_copy(update={"plan": plan}))

@@ -1,0 +1,306 @@
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.store import recovery
+from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.project import Documents, Project
+from tests.store.helpers import count_up, with_tasks
+
+DEEP = b'{"x": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+
+DAMAGE = {
+    "empty": (b"", "empty"),
+    "nul": (b"\0" * 40, "empty"),
+    "nul tail": (b'{"tasks": []}' + b"\0" * 9, "Extra data"),
+    "truncated": (b'{"tasks": [{"id": "a"', "line 1"),
+    "html": (b"<html>\n</html>", "line 1"),
+    "array": (b"[]", "not a JSON object"),
+    "conflict": (
+        b'{\n<<<<<<< HEAD\n"tasks": []\n=======\n>>>>>>> x\n}',
+        "merge conflict at line 2",
+    ),
+    "duplicate": (b'{"tasks": [], "tasks": []}', "'tasks' is there twice"),
+    "nan": (b'{"x": NaN}', "NaN"),
+    "infinite": (b'{"x": -Infinity}', "Infinity"),
+    "overflow": (b'{"x": 1e999}', "not a finite number"),
+    "digits": (b'{"x": ' + b"9" * 5000 + b"}", "limit"),
+    "utf-8": (b'{"x": "\xff"}', "not valid utf-8 at byte 7"),
+    "deep": (DEEP, "nested"),
+    "deeper": (b"[" * 200_000, "nested"),
+}
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files do not change under our hands here, so one short look is enough."""
+    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.001)
+
+
+@pytest.mark.parametrize(("data", "reason"), DAMAGE.values(), ids=list(DAMAGE))
+@pytest.mark.parametrize("name", ["plan", "state", "budget", "breaker"])
+def test_a_damaged_document_is_set_aside_and_restored(
+    project: Project, name: str, data: bytes, reason: str
+) -> None:
+    with_tasks(project, "a", "b")
+    good = project.transact(
+        lambda d: count_up(d).model_copy(
+            update={"budget": d.budget.using(7), "breaker": CircuitBreaker(failure_count=2)}
+        )
+    )
+    path: Path = getattr(project.layout, name)
+    path.write_bytes(data)
+    assert project.load() == good
+    (told,) = project.damage()
+    (aside,) = path.parent.glob(f"{path.name}.corrupt-*")
+    assert aside.read_bytes() == data
+    assert reason in told
+    assert aside.name in told
+    assert "last good copy" in told
+    assert Project(project.root).load() == good
+    assert project.damage() == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'\xef\xbb\xbf{"tasks": [{"id": "a"}]}',
+        b'{\r\n"tasks": [\r\n{"id": "a"}]\r\n}',
+        '{"tasks": [{"id": "a"}]}'.encode("utf-16"),
+    ],
+)
+def test_harmless_differences_load_silently(project: Project, data: bytes) -> None:
+    project.layout.plan.write_bytes(data)
+    assert [task.id for task in project.load().plan.tasks] == ["a"]
+    assert project.damage() == ()
+    assert project.layout.plan.read_bytes() == data
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "socket"])
+def test_something_else_than_a_file_is_set_aside_without_hanging(
+    project: Project, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = with_tasks(project, "a")
+    path = project.layout.plan
+    path.unlink()
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        import socket
+
+        monkeypatch.chdir(path.parent)  # a socket's path has few characters
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path.name)
+    assert project.load() == good
+    assert "not a regular file" in project.damage()[0]
+    assert path.is_file()
+
+
+def test_a_fifo_of_injections_or_of_a_text_does_not_hang(project: Project) -> None:
+    os.mkfifo(project.layout.injections)
+    os.mkfifo(project.layout.memory)
+    assert project.load().pending == ()
+    assert "set aside" in project.damage()[0]
+    assert project.read_memory() == ""
+
+
+@pytest.mark.parametrize("backup", ["missing", "damaged", "invalid"])
+def test_a_plan_that_cannot_be_restored_stays_an_error(project: Project, backup: str) -> None:
+    with_tasks(project, "a")
+    kept = recovery.backup_path(project.layout.plan)
+    if backup == "missing":
+        kept.unlink()
+    else:
+        kept.write_text("" if backup == "damaged" else '{"tasks": 5}')
+    project.layout.plan.write_text('{"tasks": [')
+    for _ in range(3):
+        with pytest.raises(StoreError) as caught:
+            Project(project.root).load()
+        assert "implementation_plan.json.corrupt-" in caught.value.message
+        assert "rename" in caught.value.hint
+    with pytest.raises(StoreError):
+        project.transact(count_up)
+    (aside,) = project.layout.dot.glob("implementation_plan.json.corrupt-*")
+    aside.unlink()
+    assert project.load().plan.tasks == ()
+
+
+def test_a_plan_is_rebuilt_from_the_journal(project: Project) -> None:
+    with_tasks(project, "a")
+    recovery.backup_path(project.layout.plan).unlink()
+    tasks = (Task(id="a"), Task(id="b"))
+    done = Task(id="a", status=TaskStatus.COMPLETE)
+    writer = JournalWriter(project.layout.events)
+    writer.write([writer.stamp(e) for e in (ev.PlanLoaded(tasks=tasks), ev.TaskChanged(task=done))])
+    writer.close()
+    project.layout.plan.write_text("")
+    assert project.load().plan.tasks == (done, Task(id="b"))
+    assert "rebuilt from the journal" in project.damage()[0]
+
+
+def test_the_costs_of_a_lost_state_come_back_from_the_journal(project: Project) -> None:
+    started = ev.LoopStarted(
+        run_id="r",
+        project="p",
+        phase=Phase.VALIDATION,
+        iteration=4,
+        costs=CostMeter(total=12.5),
+        breaker=CircuitBreaker(failure_count=1, total_cost=12.5),
+    )
+    writer = JournalWriter(project.layout.events)
+    writer.write([writer.stamp(started)])
+    writer.close()
+    project.layout.state.write_text("{")
+    project.layout.breaker.write_text("{")
+    loaded = project.load()
+    assert (loaded.state.total_cost_usd, loaded.state.iteration_count) == (12.5, 4)
+    assert loaded.state.current_phase is Phase.VALIDATION
+    assert (loaded.breaker.failure_count, loaded.breaker.total_cost) == (1, 12.5)
+
+
+def test_without_any_source_a_state_starts_afresh_and_says_so(project: Project) -> None:
+    project.layout.state.write_text("{")
+    assert project.load() == Documents()
+    assert "default values" in project.damage()[0]
+
+
+def test_a_plan_removed_after_a_repair_is_an_empty_plan(project: Project) -> None:
+    with_tasks(project, "a")
+    project.layout.plan.write_text("{")
+    project.load()
+    project.layout.plan.unlink()
+    assert project.load().plan.tasks == ()
+
+
+def test_a_hand_written_plan_is_backed_up_before_anything_changes_it(project: Project) -> None:
+    project.layout.plan.write_text('{"tasks": [{"id": "by hand"}]}')
+    project.transact(lambda d: d)
+    project.layout.plan.write_text("oops")
+    assert project.load().plan.tasks[0].id == "by hand"
+
+
+def test_a_file_still_being_written_is_waited_for(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_tasks(project, "a")
+    whole = '{"tasks": [{"id": "edited"}]}'
+    project.layout.plan.write_text(whole[:10])
+
+    def go_on(_: float) -> None:
+        project.layout.plan.write_text(whole)
+
+    monkeypatch.setattr(time, "sleep", go_on)
+    assert project.load().plan.tasks[0].id == "edited"
+    assert project.damage() == ()
+
+
+MISTAKES = {
+    "type": (
+        '{"tasks": [\n {"id": "a"},\n {"id": "b",\n  "priority": "high"}]}',
+        "line 4",
+        "'priority'",
+    ),
+    "missing": ('{"tasks": [\n {"id": "a"},\n {"description": "x"}]}', "line 3", "'id'"),
+    "status": ('{"tasks": [\n {"id": "b", "status": "done"}]}', "task 1 (b)", "'status'"),
+    "null list": ('{"tasks": [{"id": "b", "dependencies": null}]}', "task 1 (b)", "'dependencies'"),
+    "criterion": (
+        '{"tasks": [{"id": "b", "verification_criteria": [5]}]}',
+        "(b)",
+        "'verification_criteria.0'",
+    ),
+    "no list": ('{"tasks": {"a": 1}}', "line 1", "'tasks'"),
+    "version": ('{"schema_version": "two"}', "schema_version", "'two'"),
+}
+
+
+@pytest.mark.parametrize(("text", "where", "field"), MISTAKES.values(), ids=list(MISTAKES))
+def test_a_mistake_in_an_edited_plan_is_named_and_left_alone(
+    project: Project, text: str, where: str, field: str
+) -> None:
+    with_tasks(project, "a")
+    project.layout.plan.write_text(text)
+    for act in (project.load, lambda: project.transact(count_up)):
+        with pytest.raises(StoreError) as caught:
+            act()
+        assert where in caught.value.message
+        assert field in caught.value.message
+        assert str(project.layout.plan) in caught.value.message
+        assert caught.value.hint
+    assert project.layout.plan.read_text() == text
+    assert project.damage() == ()
+
+
+@pytest.mark.parametrize("cost", ["-1", "1e308", '"12.5"'])
+def test_costs_are_numbers_that_a_limit_can_hold(project: Project, cost: str) -> None:
+    project.layout.state.write_text(f'{{"total_cost_usd": {cost}}}')
+    if cost == "-1":
+        with pytest.raises(StoreError, match="total_cost_usd"):
+            project.load()
+    else:
+        assert project.load().state.total_cost_usd > 1
+
+
+def test_a_symlink_out_of_the_project_is_refused(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "plan.json"
+    outside.write_text('{"tasks": [{"id": "a"}]}')
+    project.layout.plan.symlink_to(outside)
+    for act in (project.load, lambda: project.transact(count_up)):
+        with pytest.raises(StoreError, match="symlink"):
+            act()
+    assert outside.read_text() == '{"tasks": [{"id": "a"}]}'
+
+
+def test_a_huge_file_is_an_error_with_its_size(project: Project) -> None:
+    with project.layout.plan.open("wb") as file:
+        file.truncate(200 * 1024 * 1024)
+    with pytest.raises(StoreError, match="209,715,200 bytes"):
+        project.load()
+
+
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_truncation_never_makes_an_empty_plan(project: Project, data: st.DataObject) -> None:
+    shutil.rmtree(project.layout.dot)
+    project.create()
+    with_tasks(project, "a", "b")
+    good = project.transact(count_up)
+    names = ("implementation_plan.json", "state.json")
+    for name in (*names, *(f"{name}.bak" for name in names)):
+        path = project.layout.dot / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[: data.draw(st.integers(0, len(whole)), label=name)])
+    try:
+        loaded = Project(project.root).load()
+    except StoreError as error:
+        assert "implementation_plan.json.corrupt-" in error.message  # noqa: PT017  (both ends are right)
+        return
+    assert loaded.plan == good.plan
+    assert not loaded.plan.is_finished
+
+
+def test_json_of_everything_written_is_plain(project: Project) -> None:
+    with_tasks(project, "a")
+    project.queue_injection("x")
+    for path in project.layout.dot.glob("*.json"):
+        for line in (
+            [path.read_text()] if path.name != "injections.json" else path.read_text().splitlines()
+        ):
+            assert isinstance(json.loads(line), dict)

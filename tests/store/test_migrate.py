@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store import documents, migrate, snapshot
+from ralph_tui.store.migrate import Data
+from ralph_tui.store.project import Project
+from tests.store.helpers import count_up, with_tasks
+
+
+def test_a_newer_document_is_refused_and_left_alone(project: Project) -> None:
+    text = '{"schema_version": 2, "tasks": "in a new shape"}'
+    project.layout.plan.write_text(text)
+    for act in (project.load, lambda: project.transact(count_up)):
+        with pytest.raises(StoreError) as caught:
+            act()
+        assert "newer ralph" in caught.value.message
+        assert "Upgrade" in caught.value.hint
+    assert project.layout.plan.read_text() == text
+
+
+def rename_title(data: Data) -> Data:
+    tasks = data.pop("items")
+    return data | {"tasks": tasks}
+
+
+def add_owner(data: Data) -> Data:
+    return data | {"owner": "nobody"}
+
+
+@pytest.fixture
+def version_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This ralph writes version 3 of the plan."""
+    plan = documents.Document("plan", documents.PLAN.model, 3)
+    kinds = (documents.STATE, plan, documents.BUDGET, documents.BREAKER)
+    monkeypatch.setattr(snapshot, "PLAN", plan)
+    monkeypatch.setattr(snapshot, "KINDS", kinds)
+    monkeypatch.setitem(migrate.MIGRATIONS, ("plan", 1), rename_title)
+    monkeypatch.setitem(migrate.MIGRATIONS, ("plan", 2), add_owner)
+
+
+@pytest.mark.usefixtures("version_three")
+@pytest.mark.parametrize("version", ['"schema_version": 1, ', ""])
+def test_an_older_document_is_migrated_with_a_backup(project: Project, version: str) -> None:
+    text = f'{{{version}"items": [{{"id": "a"}}]}}'
+    project.layout.plan.write_text(text)
+    assert [task.id for task in project.load().plan.tasks] == ["a"]
+    assert project.layout.plan.read_text() == text  # reading alone writes nothing
+    project.transact(lambda d: d)
+    written = json.loads(project.layout.plan.read_bytes())
+    assert (written["schema_version"], written["owner"]) == (3, "nobody")
+    assert [task["id"] for task in written["tasks"]] == ["a"]
+    backup = project.layout.dot / "implementation_plan.json.v1.bak"
+    assert backup.read_text() == text
+    assert backup.name in project.damage()[0]
+    project.transact(count_up)
+    assert backup.read_text() == text
+
+
+def test_migrating_does_not_change_what_it_is_given() -> None:
+    data: Data = {"items": [1]}
+    migrations = {("plan", 1): rename_title}
+    made = migrate.migrate(data, document="plan", current=2, path=Path("x"), migrations=migrations)
+    assert made == {"tasks": [1], "schema_version": 2}
+    assert data == {"items": [1]}
+
+
+def test_every_older_version_of_every_document_has_a_migration(project: Project) -> None:
+    with_tasks(project, "a")
+    for kind in snapshot.KINDS:
+        for version in range(migrate.FIRST_VERSION, kind.version):
+            assert (kind.name, version) in migrate.MIGRATIONS
+        example = '{"schema_version": 1}'
+        assert documents.decode_document(kind, example.encode(), Path("x")).value is not None
