@@ -1,7 +1,7 @@
 """What a scenario file says: which model turns are played, when, at what pace, with which faults.
 
-A scenario is a list of scripts. A script begins when a prompt matches its `when`, and plays its
-turns in order; a turn whose own `when` does not fit what was just said is passed over.
+A scenario is a list of scripts. A script begins when a prompt names its `task` or matches its
+`when`, and plays its turns in order; a turn whose own `when` does not fit what was just said is passed over.
 """
 
 import re
@@ -24,6 +24,8 @@ def _checked_pattern(pattern: str) -> str:
         raise ValueError(f"not a regular expression: {error}") from error
     return pattern
 
+
+_TASK_ID = re.compile(r"^Task ID: *(\S+)", re.MULTILINE)
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Pattern = Annotated[str, AfterValidator(_checked_pattern), Field(min_length=1)]
@@ -190,19 +192,35 @@ class Either(Model):
 
 
 class Script(Model):
-    """The turns played from the prompt that matches `when`; once in a conversation."""
+    """The turns played from the prompt it is meant for; once in a conversation."""
 
     name: str = ""
-    when: Patterns
-    """Found in the prompt. The first script that matches is played."""
+    task: str = ""
+    """The id in the prompt's first line that begins with `Task ID:`."""
+    when: Patterns = ()
+    """Found in the prompt. Of several scripts that are meant, the first is played."""
     times: Annotated[int, Field(ge=1)] | None = None
     """Only for the first so many conversations that match; later ones try the scripts below."""
     turns: Annotated[tuple[Turn | Either, ...], Field(min_length=1)]
 
+    @model_validator(mode="after")
+    def _is_meant_for_something(self) -> Self:
+        if not self.task and not self.when:
+            raise ValueError("needs `task` or `when`")
+        return self
+
     @property
     def label(self) -> str:
-        """The name, or the patterns it begins with."""
-        return self.name or " & ".join(self.when)
+        """The name, or what it begins with."""
+        return self.name or " & ".join((self.task, *self.when)).removeprefix(" & ")
+
+    def is_meant_by(self, prompt: str) -> bool:
+        """Whether this prompt is for this script."""
+        if self.task:
+            named = _TASK_ID.search(prompt)  # later ones are quoted from memory
+            if not named or named[1] != self.task:
+                return False
+        return found(self.when, prompt)
 
 
 class Scenario(Model):

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.scenario import Either, Scenario, Script, Turn, found
+from ralph_tui.demo.scenario import Either, Scenario, Script, Turn
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
@@ -107,7 +107,7 @@ def _meant(
     """The first script for the latest words; earlier ones were never answered."""
     for prompt in reversed(step.prompts):
         for script in scripts:
-            if found(script.when, prompt) and may_begin(script):
+            if script.is_meant_by(prompt) and may_begin(script):
                 return script
     return None
 

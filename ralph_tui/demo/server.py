@@ -202,7 +202,7 @@ class ModelServer:
         )
 
     def _note_unmatched(self, step: Step) -> str:
-        text = f"No script covers: {(step.user or step.results)[:_UNMATCHED_SHOWN]}"
+        text = f"No script covers: {(step.results or step.user)[:_UNMATCHED_SHOWN]}"
         self.unmatched.append(text)
         return text
 

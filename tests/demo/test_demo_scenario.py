@@ -1,144 +1,57 @@
-"""The demo scenario, played to the real CLI in the demo project, with a stand-in for the engine."""
+"""The demo: its project, and its scenario played by the real loop and the real CLI."""
 
-import json
 import math
 import os
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-from claude_agent_sdk import (
-    ClaudeAgentOptions,
-    ClaudeSDKClient,
-    HookMatcher,
-    McpSdkServerConfig,
-    ResultMessage,
-    create_sdk_mcp_server,
-    tool,
-)
-from claude_agent_sdk.types import HookContext, HookInput, SyncHookJSONOutput
 
 from ralph_tui.demo.loading import load_scenario, shipped_scenario
 from ralph_tui.demo.messages import message, stream_events
 from ralph_tui.demo.project import create_demo_project, demo_environment
 from ralph_tui.demo.scenario import Either, Turn, Usage
-from ralph_tui.demo.server import ModelServer
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
-from tests.harness.model import cli_environment, serving
-from tests.harness.projects import plan_of
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import events_of, plan_of
 
-GATE = ["uv", "run", "python", "-m", "unittest"]
-
-Arguments = dict[str, Any]  # what the SDK hands to a tool
+GATE = "uv run python -m unittest"
 
 
-def run(command: list[str], project: Path) -> subprocess.CompletedProcess[str]:
+def run(command: str, project: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **demo_environment()}
     return subprocess.run(
-        command, cwd=project, env=environment, capture_output=True, text=True, check=False
+        command.split(), cwd=project, env=environment, capture_output=True, text=True, check=False
     )
-
-
-@dataclass
-class Engine:
-    """Just enough of ralph for the scenario: the gate, the memory, and the guard."""
-
-    project: Path
-    receipts: list[str] = field(default_factory=list)
-    learnings: list[str] = field(default_factory=list)
-    denied: list[str] = field(default_factory=list)
-    memory: str = ""
-
-    def tools(self) -> McpSdkServerConfig:
-        @tool("ralph_mark_task_complete", "Claim", {"task_id": str, "verification_notes": str})
-        async def claim(arguments: Arguments) -> Arguments:
-            done = run(GATE, self.project)
-            verdict = "NOT YET" if done.returncode else "ACCEPTED"
-            self.receipts.append(f"{arguments['task_id']} {verdict}")
-            return _text(f"{verdict}: {done.stderr}")
-
-        @tool("ralph_append_learning", "Learning", {"learning": str, "category": str})
-        async def learn(arguments: Arguments) -> Arguments:
-            self.learnings.append(arguments["learning"])
-            return _text("recorded")
-
-        @tool("ralph_update_memory", "Memory", {"progress": str})
-        async def remember(arguments: Arguments) -> Arguments:
-            self.memory = json.dumps(arguments)
-            return _text("written")
-
-        return create_sdk_mcp_server("ralph", tools=[claim, learn, remember])
-
-    async def guard(self, call: HookInput, _: str | None, __: HookContext) -> SyncHookJSONOutput:
-        assert call["hook_event_name"] == "PreToolUse"
-        command = str(call["tool_input"].get("command", ""))
-        if "git commit" in command:
-            self.denied.append(command)
-            return _decide("deny", "the person commits")
-        return _decide("allow", "")
-
-    async def session(self, server: ModelServer, *prompts: str) -> None:
-        options = ClaudeAgentOptions(
-            tools=["Read", "Write", "Edit", "Bash"],
-            setting_sources=[],
-            cwd=self.project,
-            env={**cli_environment(server, self.project.parent), **demo_environment()},
-            mcp_servers={"ralph": self.tools()},
-            hooks={"PreToolUse": [HookMatcher(hooks=[self.guard])]},
-        )
-        async with ClaudeSDKClient(options) as client:
-            for prompt in prompts:
-                await client.query(prompt)
-                async for heard in client.receive_response():
-                    assert not isinstance(heard, ResultMessage) or not heard.is_error
-
-
-def _text(text: str) -> Arguments:
-    return {"content": [{"type": "text", "text": text}]}
-
-
-def _decide(decision: Any, reason: str) -> SyncHookJSONOutput:
-    return {
-        "hookSpecificOutput": {
-            "hookEventName": "PreToolUse",
-            "permissionDecision": decision,
-            "permissionDecisionReason": reason,
-        }
-    }
-
-
-def prompt(task_id: str, memory: str = "") -> str:
-    return f"# Ralph Building Mode - Iteration 1\n\nTask ID: {task_id}\n{memory}\n"
 
 
 @pytest.mark.real_cli
-async def test_the_demo_can_be_finished_by_playing_it(tmp_path: Path) -> None:
-    engine = Engine(create_demo_project(tmp_path / "demo"))
+async def test_the_loop_finishes_the_demo_and_shows_what_it_promises(tmp_path: Path) -> None:
+    project = create_demo_project(tmp_path / "demo")
     async with serving(shipped_scenario("demo")) as server:
-        for task_id in ("demo-01", "demo-02", "demo-03"):
-            await engine.session(server, prompt(task_id))
-        await engine.session(server, prompt("demo-04"), "HAND-OFF: the context is 63 % full")
-        await engine.session(server, prompt("demo-04", engine.memory))
-        await engine.session(server, prompt("demo-05"))
-        assert server.unmatched == []
+        ran = await run_ralph(["build", "--headless"], project, server)
+        assert (ran.status, server.unmatched) == (0, []), ran.stdout + ran.stderr
 
-    assert engine.receipts == [
-        "demo-01 ACCEPTED",
-        "demo-02 ACCEPTED",
-        "demo-03 NOT YET",
-        "demo-03 ACCEPTED",
-        "demo-04 ACCEPTED",
-        "demo-05 ACCEPTED",
+    told = events_of(project)
+    gates = [(e.task_id, e.passed) for e in told if isinstance(e, ev.GateFinished)]
+    assert gates == [
+        ("demo-01", True),
+        ("demo-02", True),
+        ("demo-03", False),
+        ("demo-03", True),
+        ("demo-04", True),
+        ("demo-05", True),
     ]
-    assert len(engine.learnings) == 1
-    assert len(engine.denied) == 1
-    report = run(
-        ["uv", "run", "python", "-m", "habits", "march.log", "--today", "2026-03-08"],
-        engine.project,
-    )
+    denied = [e for e in told if isinstance(e, ev.ToolDenied)]
+    assert ["git commit" in str(e) for e in denied] == [True]
+    assert len([e for e in told if isinstance(e, ev.LearningRecorded)]) == 1
+    assert len([e for e in told if isinstance(e, ev.HandoffFinished)]) == 1
+    assert "rank is written and tested" in (project / "MEMORY.md").read_text()
+    assert plan_of(project).is_finished
+    report = run("uv run python -m habits march.log --today 2026-03-08", project)
     assert report.stdout.splitlines() == [
         "read   ▇▇▇▇▇▇▇························  7 days",
         "walk   ▇▇·▇▇▇▇························  4 days",
@@ -170,7 +83,7 @@ def test_the_project_begins_green_and_its_plan_can_be_worked(tmp_path: Path) -> 
     assert len(plan.tasks) == 5
     assert run(GATE, project).returncode == 0
     assert "VIRTUAL_ENV" not in run(GATE, project).stderr
-    assert run(["git", "status", "--short"], project).returncode == 0
+    assert run("git status --short", project).returncode == 0
 
 
 def test_a_temporary_project_is_fresh_each_time(

@@ -108,6 +108,13 @@ WRONG = {
         """,
         "line 5, `scripts[0].turns[0].when`: needs `last_result` or `user`.",
     ),
+    "no beginning": (
+        """
+        scripts:
+          - turns: [{say: hi}]
+        """,
+        "line 3, `scripts[0]`: needs `task` or `when`.",
+    ),
     "no turns": ("scripts: [{when: hello, turns: []}]", "line 1, `scripts[0].turns`: "),
     "duplicate key": (
         """

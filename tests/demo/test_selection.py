@@ -10,7 +10,7 @@ FIX = parse_scenario(
     """
 scripts:
   - name: fix
-    when: "^Task ID: a$"
+    task: a
     turns:
       - bash: test
       - when: {last_result: FAILED}
@@ -136,6 +136,22 @@ def test_several_patterns_must_all_be_found() -> None:
     )
     assert said(scenario, user("Task with memory")) == "two"
     assert said(scenario, user("Task")) == "one"
+
+
+def test_the_task_is_the_one_the_prompt_names_first() -> None:
+    scenario = parse_scenario(
+        """
+scripts:
+  - {task: a, when: half way, turns: [{say: go on with a}]}
+  - {task: a, turns: [{say: begin a}]}
+  - {task: b, turns: [{say: begin b}]}
+"""
+    )
+    memory = "## Memory\nTask ID: a\nhalf way\n"
+    assert said(scenario, user("Task ID: a\n")) == "begin a"
+    assert said(scenario, user("Task ID: a\n" + memory)) == "go on with a"
+    assert said(scenario, user("Task ID: b\n" + memory)) == "begin b"
+    assert said(scenario, user("Task ID: ab\n")) is None
 
 
 def test_malformed_messages_are_harmless() -> None:

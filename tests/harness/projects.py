@@ -65,8 +65,10 @@ def _merged(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merged(below, value) if both else value
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            merged[key] = _merged(below, value)
+        else:
+            merged[key] = value
     return merged
 
 

@@ -14,7 +14,7 @@ def finishes(task_id: str, *, context: int = 20_000, output: int = 100) -> str:
     """Writes `TASK_ID.txt` and claims; the claim is expected to be accepted."""
     return f"""
     - name: finishes {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - say: I will write {task_id}.txt.
           write: {{path: {task_id}.txt, content: "done\\n"}}
@@ -35,7 +35,7 @@ def claims_too_early(task_id: str) -> str:
     claim = _claim(task_id)
     return f"""
     - name: claims {task_id} too early
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - say: This must be done already.
           {claim}
@@ -52,7 +52,7 @@ def stops_without_claim(task_id: str) -> str:
     """Ends its turn without a claim, and again when it is reminded."""
     return f"""
     - name: never claims {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - say: I have had a look at it.
         - when: {{user: Stop hook feedback}}
@@ -64,7 +64,7 @@ def claims_when_reminded(task_id: str) -> str:
     """Ends its turn without a claim, and makes it when it is reminded."""
     return f"""
     - name: forgets to claim {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - say: It is done.
         - when: {{user: Stop hook feedback}}
@@ -78,7 +78,7 @@ def gives_up(task_id: str, reason: str = "the API key is missing") -> str:
     """Marks the task blocked."""
     return f"""
     - name: gives up {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - ralph: {{mark_task_blocked: {{task_id: "{task_id}", reason: {reason}}}}}
         - say: I cannot go on.
@@ -89,7 +89,7 @@ def works_forever(task_id: str, *, context: int = 20_000, output: int = 100) -> 
     """Runs a command over and over, for tests that stop, pause, kill or run out of money."""
     return f"""
     - name: never finishes {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - bash: uv run python -c 'print(1)'
           repeat: 10000
@@ -102,7 +102,7 @@ def runs(task_id: str, command: str) -> str:
     """Runs one command, then stops without a claim."""
     return f"""
     - name: runs a command for {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       turns:
         - bash: {json.dumps(command)}
         - say: It has run.
@@ -115,13 +115,14 @@ def hands_over(task_id: str, progress: str, *, context: int = 125_000) -> str:
     """Fills the context, writes its memory when asked, and finishes when it reads it again."""
     return f"""
     - name: finishes {task_id} from memory
-      when: ["^Task ID: {task_id}$", {json.dumps(re.escape(progress))}]
+      task: "{task_id}"
+      when: {json.dumps(re.escape(progress))}
       turns:
         - {_claim(task_id)}
         - when: {{last_result: "ACCEPTED:"}}
           say: Finished what another session began.
     - name: fills up on {task_id}
-      when: "^Task ID: {task_id}$"
+      task: "{task_id}"
       times: 1
       turns:
         - say: Half of it is done.
