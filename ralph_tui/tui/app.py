@@ -88,7 +88,7 @@ class RalphApp(Host):
     def start_loop(self) -> None:
         """Run the loop; the watcher steps aside."""
         self.bridge.running = True
-        self.dashboard.show_finished(None)
+        self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:
             self._watcher.cancel()
         self._flush_every(FLUSH_SECONDS)
@@ -126,10 +126,14 @@ class RalphApp(Host):
             return
         self.view = self.bridge.view
         self.dashboard.absorb(batch)
+        self._show_banner()
         if any(isinstance(event, LoopStarted | LoopFinished) for event in batch):
-            self.dashboard.show_finished(self.bridge.finished)
             self._run_clock(on=self.bridge.finished is None)
         self._show_terminal_title()
+
+    def _show_banner(self) -> None:
+        under_way = self.bridge.running and self.bridge.finished is None
+        self.dashboard.show_banner(self.bridge.finished, running=under_way)
 
     def _run_clock(self, *, on: bool) -> None:
         self._tick()

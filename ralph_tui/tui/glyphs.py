@@ -40,7 +40,8 @@ class Glyphs:
     full: str = "█"
     track: str = "░"
     zone: str = "▒"
-    mark: str = "┊"
+    bar: str = "━"
+    bar_track: str = "─"
     tick: str = "▴"
     dot: str = "●"
     no_dot: str = "○"
@@ -81,7 +82,8 @@ ASCII = Glyphs(
     full="#",
     track=".",
     zone=":",
-    mark="|",
+    bar="=",
+    bar_track="-",
     tick="^",
     dot="*",
     no_dot=".",

@@ -120,7 +120,7 @@ def started() -> ev.LoopStarted:
     )
 
 
-def tool(  # noqa: PLR0917 - a line of a script reads best in one line
+def tool(
     tool_id: str,
     name: str,
     output: str = "",
@@ -517,7 +517,8 @@ class Script:
 
     async def _watch(self, sink: EventSink) -> None:
         self.watches += 1
-        sink(plan())
+        if not self.runs:
+            sink(plan())
         while True:
             item = await self.disk.get()
             if isinstance(item, BaseException):

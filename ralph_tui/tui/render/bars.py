@@ -14,7 +14,7 @@ def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
     filled = round(share * width)
     if share > 0:
         filled = max(1, filled)
-    return [Span(glyphs.full * filled, tone), Span(glyphs.track * (width - filled), Tone.FAINT)]
+    return [Span(glyphs.bar * filled, tone), Span(glyphs.bar_track * (width - filled), Tone.FAINT)]
 
 
 def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list[Span]:

@@ -1,6 +1,7 @@
 """The header's two lines; fields are dropped whole, by priority. Pure functions."""
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
@@ -19,7 +20,7 @@ class Facts:
 
     view: LoopView
     label: str
-    root_name: str
+    root: str
     elapsed: float
     frame: int | None
     """The spinner's frame, or None when it does not turn."""
@@ -27,7 +28,7 @@ class Facts:
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
     """State and place above; the work of this moment below."""
-    return [_first(facts, width, glyphs), _second(facts.view, width, glyphs)]
+    return [_first(facts, width, glyphs), _second(facts, width, glyphs)]
 
 
 def project_name(view: LoopView, root_name: str) -> str:
@@ -37,13 +38,15 @@ def project_name(view: LoopView, root_name: str) -> str:
 
 def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     view = facts.view
-    name = project_name(view, facts.root_name)
+    name = project_name(view, PurePath(facts.root).name)
     label = f" {glyphs.between} {flat(facts.label)}" if facts.label else ""
     state = _state(facts, glyphs)
     iteration = f"iteration {view.iteration}"
     iteration += f"/{view.max_iterations}" if view.max_iterations else ""
     elapsed = clock(facts.elapsed)
     rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
+    if not view.iteration and not facts.elapsed:
+        rights = [[]]
     stepper, short = _stepper(view.phase, glyphs), _short_phase(view.phase)
     lefts: list[list[Span]] = [
         [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *stepper],
@@ -88,7 +91,8 @@ def _short_phase(phase: Phase) -> list[Span]:
     ]
 
 
-def _second(view: LoopView, width: int, glyphs: Glyphs) -> Line:
+def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
+    view = facts.view
     rights: list[str] = []
     if view.injections:
         rights.append(f"{len(view.injections)} guidance waiting")
@@ -98,23 +102,32 @@ def _second(view: LoopView, width: int, glyphs: Glyphs) -> Line:
         done = view.count(TaskStatus.COMPLETE)
         rights.append(f"{done:,} of {plural(len(view.tasks), 'task')} done")
     right = [Span(f" {glyphs.between} ".join(rights), Tone.MUTED)] if rights else []
-    return row(_now(view, glyphs), right, width, glyphs.ellipsis)
+    now = _now(facts, glyphs)
+    whole = [*now, *_why(view, now)]
+    fits = width_of(whole) + width_of(right) + 2 <= width
+    return row(whole if fits else now, right, width, glyphs.ellipsis)
 
 
-def _now(view: LoopView, glyphs: Glyphs) -> list[Span]:
-    """What happens right now, or why nothing does."""
-    task = view.current_task
+def _why(view: LoopView, now: list[Span]) -> list[Span]:
+    """Why the task was chosen, where the task is what is shown."""
+    return [Span(f"   {view.why}", Tone.MUTED)] if view.why and len(now) > 1 else []
+
+
+def _now(facts: Facts, glyphs: Glyphs) -> list[Span]:
+    """What happens right now; the banner says why nothing does."""
+    view, task = facts.view, facts.view.current_task
+    if view.run_state is RunState.IDLE or view.run_state in ENDED:
+        return [Span(flat(facts.root), Tone.MUTED)]
+    if view.run_state is RunState.PAUSED:
+        return [Span("Paused between iterations. p goes on, i adds guidance.", Tone.WARN)]
     if view.detail and (view.run_state is not RunState.RUNNING or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
-    if view.task_id and view.run_state not in ENDED:
+    if view.task_id:
         title = task.title if task else ""
         attempt = f" {glyphs.between} try {view.attempt}" if view.attempt > 1 else ""
         return [
             Span(f"{glyphs.current} {view.task_id}  ", Tone.ACCENT),
             Span(title),
             Span(attempt, Tone.WARN),
-            Span(f"  {glyphs.between} {view.why}" if view.why else "", Tone.MUTED),
         ]
-    if view.run_state is RunState.IDLE:
-        return [Span("No loop is running here; nothing is spent until you start one.", Tone.MUTED)]
     return [Span("choosing the next task", Tone.MUTED)]

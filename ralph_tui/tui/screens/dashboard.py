@@ -8,7 +8,6 @@ KeyBar         from commands.py
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual import getters
 from textual.app import ComposeResult
@@ -21,8 +20,10 @@ from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.host import Host
+from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
+from ralph_tui.tui.widgets.banner import BannerFrame
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.breaker import BreakerPanel
 from ralph_tui.tui.widgets.cost import CostPanel
@@ -30,7 +31,6 @@ from ralph_tui.tui.widgets.gate import GatePanel
 from ralph_tui.tui.widgets.gauge import ContextGauge
 from ralph_tui.tui.widgets.header import Header
 from ralph_tui.tui.widgets.keybar import KeyBar
-from ralph_tui.tui.widgets.outcome import Outcome
 from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.strip import StatusStrip
@@ -48,7 +48,7 @@ class Dashboard(Screen[None]):
 
     app = getters.app(Host)
     header = getters.query_one(Header)
-    outcome = getters.query_one(Outcome)
+    banner = getters.query_one(BannerFrame)
     pane_tabs = getters.query_one(PaneTabs)
     strip = getters.query_one(StatusStrip)
     board = getters.query_one("#tasks", Board)
@@ -66,7 +66,7 @@ class Dashboard(Screen[None]):
     def compose(self) -> ComposeResult:
         """The parts from top to bottom."""
         yield Header()
-        yield Outcome()
+        yield BannerFrame()
         yield PaneTabs()
         yield StatusStrip()
         with Container(id="body"):
@@ -102,9 +102,10 @@ class Dashboard(Screen[None]):
         """Hand the stream what happened."""
         self.stream.absorb(batch)
 
-    def show_finished(self, finished: LoopFinished | None) -> None:
-        """The outcome of the last run, or none while one is under way."""
-        self.outcome.finished = finished
+    def show_banner(self, finished: LoopFinished | None, *, running: bool) -> None:
+        """How to start, or how the last run went."""
+        view, glyphs = self.app.view, self.app.glyphs
+        self.banner.banner = banner_of(view, finished, running=running, glyphs=glyphs)
 
     def show_elapsed(self, seconds: float) -> None:
         """The header's clock."""

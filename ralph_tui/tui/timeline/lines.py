@@ -11,7 +11,7 @@ from ralph_tui.tui.render.spans import Line, Span, Tone, row, wrap
 from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 
 INDENT = 2
-LABEL = 6
+LABEL = 7
 """Cells of the first word's column."""
 
 MAX_TEXT_LINES = 60
@@ -35,6 +35,8 @@ _RECEIPT = {
 
 def height(entry: Entry, width: int) -> int:
     """Lines an entry takes at this width."""
+    if isinstance(entry, HeadingEntry):
+        return 2 if entry.number else 1
     return len(text_lines(entry, width)) if isinstance(entry, TextEntry) else 1
 
 
@@ -45,7 +47,8 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     if isinstance(entry, CallEntry):
         return _call(entry, width, glyphs)
     if isinstance(entry, HeadingEntry):
-        return _heading(entry, width, glyphs)
+        above = index < height(entry, width) - 1  # an empty line sets iterations apart
+        return [] if above else _heading(entry, width, glyphs)
     if isinstance(entry, CheckEntry):
         return _check(entry, width, glyphs)
     glyph = getattr(glyphs, entry.glyph)

@@ -47,7 +47,7 @@ class Header(Toned):
         facts = Facts(
             view=self.view,
             label=self.app.launch.label,
-            root_name=self.app.launch.root.name,
+            root=str(self.app.launch.root),
             elapsed=self.elapsed,
             frame=self.frame if self._spinner else None,
         )

@@ -1,34 +1,31 @@
 """The names of the panes, for terminals that show one at a time."""
 
-from textual.content import Content
-from textual.reactive import reactive
-from textual.style import Style
+from collections.abc import Sequence
 
-from ralph_tui.tui.render.spans import Tone
-from ralph_tui.tui.widgets.toned import Toned
+from textual.reactive import reactive
+
+from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.widgets.links import LinkLine
 
 PANES = ("tasks", "activity", "status")
-"""In reading order; the numbers of their keys are their places."""
+"""In reading order; the numbers of their keys are their places, and their commands' names."""
 
 
-class PaneTabs(Toned):
+class PaneTabs(LinkLine):
     """One line: the pane in sight is marked, the others can be clicked."""
 
     active: reactive[str] = reactive("activity")
 
-    def render(self) -> Content:
-        """Number and name of each pane."""
-        glyphs = self.app.glyphs
-        items = []
-        for number, name in enumerate(PANES, 1):
-            chosen = name == self.active
-            link = Style.from_meta({"@click": f"app.invoke('{name}')"})
-            tone = Tone.TITLE if chosen else Tone.MUTED
-            mark = glyphs.current if chosen else " "
-            items.append(
-                Content.assemble(
-                    (f"{mark} ", self._visual(Tone.ACCENT)),
-                    (f"{number} {name}", self._visual(tone) + link),
-                )
-            )
-        return Content("   ").join(items)
+    def links(self, width: int) -> Sequence[tuple[str, Line]]:
+        """Number and name of each pane; three words fit any width the screen opens at."""
+        del width
+        return [(name, self._line(number, name)) for number, name in enumerate(PANES, 1)]
+
+    def _line(self, number: int, name: str) -> Line:
+        chosen = name == self.active
+        mark = self.app.glyphs.current if chosen else " "
+        return (
+            Span(f"{mark} ", Tone.ACCENT),
+            Span(f"{number} ", Tone.ACCENT if chosen else Tone.MUTED),
+            Span(name, Tone.TITLE if chosen else Tone.MUTED),
+        )

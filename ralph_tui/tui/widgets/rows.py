@@ -83,7 +83,8 @@ class RowsView(Toned, ScrollView, can_focus=True):
     @property
     def row_width(self) -> int:
         """Cells a row has; the scrollbar's place is kept free so that nothing jumps."""
-        return max(1, self.scrollable_content_region.width)
+        bar = 0 if self.show_vertical_scrollbar else self.scrollbar_size_vertical
+        return max(1, self.scrollable_content_region.width - bar)
 
     def resize_rows(self) -> None:
         """Tell the scrollbars how many rows there are."""

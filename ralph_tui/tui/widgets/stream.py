@@ -117,8 +117,13 @@ class Stream(RowsView):
         self.timeline.changed.clear()
 
     def on_resize(self) -> None:
-        """Wrap anew when the width changed."""
+        """Wrap anew when the width changed; stay at the end when the height did."""
         self._lay_out()
+        self.call_after_refresh(self._stick)
+
+    def _stick(self) -> None:
+        if self.following:
+            self.scroll_end(animate=False, immediate=True, x_axis=False)
 
     # Following.
 

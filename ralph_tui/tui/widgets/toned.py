@@ -22,7 +22,8 @@ class Toned(Widget):
 
     def tone_style(self, tone: Tone) -> RichStyle:
         """The style of a tone for the Line API, without a background of its own."""
-        return self.get_component_rich_style(f"tone--{tone}", partial=True)
+        style = self.get_component_rich_style(f"tone--{tone}")  # blended with the background
+        return RichStyle(color=style.color, bold=style.bold, dim=style.dim, italic=style.italic)
 
     def content(self, lines: Iterable[Line]) -> Content:
         """Lines as content; their text is never markup."""

@@ -1,0 +1,98 @@
+"""What the frame above the panes says: before a run, how to start; after one, how it went."""
+
+from dataclasses import dataclass
+
+from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.board import Group, complete_ids, group_of
+from ralph_tui.tui.render.figures import clock, money, plural
+from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
+from ralph_tui.tui.render.states import RUN, Look
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A title with its look, and paragraphs."""
+
+    look: Look
+    headline: str
+    advice: str
+    figures: str
+
+    def lines(self, width: int) -> list[Line]:
+        """The paragraphs at a width."""
+        return [
+            *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
+            *([Span(text)] for text in wrap(self.advice, width)),
+            *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
+        ]
+
+
+_ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
+
+
+def banner_of(
+    view: LoopView, finished: LoopFinished | None, *, running: bool, glyphs: Glyphs
+) -> Banner | None:
+    """What to say, or None while the loop runs."""
+    if running:
+        return None
+    if finished is not None:
+        return _outcome(finished, glyphs)
+    if view.run_state is not RunState.IDLE:
+        return None
+    return _ready(view, glyphs) if view.tasks else _NO_PLAN
+
+
+_NO_PLAN = Banner(
+    Look("idle", "no tasks yet", Tone.WARN),
+    "There is no plan to build.",
+    "Put tasks into .ralph/implementation_plan.json (ralph init makes one); "
+    "they appear here as soon as the file is saved.",
+    "",
+)
+
+
+def _ready(view: LoopView, glyphs: Glyphs) -> Banner:
+    done = complete_ids(view.tasks.values())
+    sizes = dict.fromkeys(Group, 0)
+    for task in view.tasks.values():
+        sizes[group_of(task, done)] += 1
+    counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
+    following = _next(view, done)
+    if following is None:
+        headline = (
+            "Every task is complete."
+            if sizes[Group.DONE] == len(view.tasks)
+            else ("No task is ready: what is left is blocked or waits for something that is.")
+        )
+        return Banner(Look("idle", "idle", Tone.WARN), headline, _STUCK, counts)
+    headline = f"Ready to build: next is {following.id}, {following.title}"
+    advice = "Press b to start. Nothing is spent before that."
+    return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
+
+
+_STUCK = "Edit the plan, or select a blocked task and press t to try it again."
+
+
+def _next(view: LoopView, done: frozenset[str]) -> Task | None:
+    ready = (t for t in view.tasks.values() if group_of(t, done) in (Group.READY, Group.WORKING))
+    return min(ready, key=lambda task: task.priority, default=None)
+
+
+def _outcome(e: LoopFinished, glyphs: Glyphs) -> Banner:
+    look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
+    again = "" if e.status is LoopStatus.COMPLETE else "b starts again, "
+    keys = f"{again}enter shows any entry below, q leaves."
+    keys = keys[0].upper() + keys[1:]
+    figures = [
+        f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
+        plural(e.iterations, "iteration"),
+        money(e.cost_usd),
+        clock(e.seconds),
+        f"exit {e.exit_code}",
+    ]
+    between = f" {glyphs.between} ".join(f for f in figures if f)
+    return Banner(look, e.reason, f"{e.hint} {keys}".strip(), between)

@@ -1,0 +1,41 @@
+"""A line of words that run commands when clicked."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.content import Content
+
+from ralph_tui.tui.render.spans import Line, Span, width_of
+from ralph_tui.tui.widgets.toned import Toned
+
+
+class LinkLine(Toned):
+    """Draws `links(width)` side by side; a click on one invokes its command."""
+
+    GAP = "  "
+
+    def links(self, width: int) -> Sequence[tuple[str, Line]]:
+        """Command names and what stands for them, as many as fit."""
+        raise NotImplementedError
+
+    def on_resize(self) -> None:
+        """How many fit depends on the width."""
+        self.refresh()
+
+    def render(self) -> Content:
+        """All links in one line."""
+        spans: list[Span] = []
+        for _, line in self.links(self.content_size.width):
+            spans += [Span(self.GAP), *line] if spans else line
+        return self.content([spans])
+
+    def on_click(self, event: events.Click) -> None:
+        """Run what is under the pointer."""
+        offset = event.get_content_offset(self)
+        start = 0
+        for name, line in self.links(self.content_size.width):
+            end = start + width_of(line)
+            if offset is not None and start <= offset.x < end:
+                self.app.action_invoke(name)
+                return
+            start = end + len(self.GAP)
