@@ -65,8 +65,21 @@ async def play(
         environment=demo_environment(),
     )
     run = Run(project)
-    acting = asyncio.create_task(meanwhile(run)) if meanwhile else None
-    run.finished = await run_building(project, wiring, run.events.append)
-    if acting is not None:
-        await acting
+    loop = asyncio.create_task(run_building(project, wiring, run.events.append))
+    acting = asyncio.create_task(meanwhile(run) if meanwhile else asyncio.sleep(0))
+    await asyncio.wait([loop, acting], return_when=asyncio.FIRST_EXCEPTION)
+    if not loop.done():  # the person failed: end the loop, then say why
+        loop.cancel()
+        await asyncio.wait([loop])
+    await acting
+    run.finished = await loop
     return run
+
+
+WAITS_FOR_GO = "while [ ! -e go ]; do sleep 0.02; done"
+"""A gate that waits until the test lets it go."""
+
+
+def let_go(project: Path) -> None:
+    """Let the gate go on."""
+    (project / "go").touch()

@@ -1,0 +1,143 @@
+"""A person and other programs act on a loop that runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.plan import TaskStatus
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
+from tests.scenario.test_trouble import once
+
+pytestmark = pytest.mark.real_cli
+
+
+async def ralph(project: Path, *args: str) -> None:
+    """Another terminal."""
+    ran = await run_ralph(args, project)
+    assert ran.status == 0, ran.stderr
+
+
+async def test_pause_now_and_resume_from_another_process(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        await ralph(project, "pause")
+        await run.until_told(ev.PauseRequested)
+        await ralph(project, "pause")
+        await run.until_told(ev.LoopPaused)
+        assert task_of(project, "a").status is TaskStatus.PENDING
+        await ralph(project, "resume")
+
+    async with serving(scenario(once(works_forever("a")), finishes("a"))) as server:
+        run = await play(project, server, meanwhile=person)
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.INTERRUPTED, IterationOutcome.COMPLETE]
+    assert [e.now for e in run.of(ev.PauseRequested)] == [False, True]
+    assert task_of(project, "a").retry_count == 0
+    assert run.end.exit_code == 0
+
+
+async def test_a_pause_waits_for_the_iteration(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")], [WAITS_FOR_GO])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.SessionStarted)
+        await ralph(project, "pause")
+        await run.until_told(ev.PauseRequested)
+        assert not run.of(ev.LoopPaused)
+        let_go(project)
+        await run.until_told(ev.LoopPaused)
+        assert task_of(project, "a").status is TaskStatus.COMPLETE
+        assert task_of(project, "b").status is TaskStatus.PENDING
+        await ralph(project, "resume")
+
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server, meanwhile=person)
+    assert run.end.exit_code == 0
+    kinds = [e.type for e in run.events]
+    assert kinds.index("loop_paused") < kinds.index("loop_resumed")
+
+
+async def test_skip_from_another_process(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        await ralph(project, "skip", "a")
+
+    async with serving(scenario(works_forever("a"), finishes("b"))) as server:
+        run = await play(project, server, meanwhile=person)
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.SKIPPED, IterationOutcome.COMPLETE]
+    assert task_of(project, "a").status is TaskStatus.BLOCKED
+    assert task_of(project, "a").retry_count == 0
+    assert "1 task blocked (a)" in run.end.reason
+
+
+async def test_guidance_reaches_the_next_iteration_once(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b"), task("c")], [WAITS_FOR_GO])
+    words = "Prefer the standard library, whatever it costs."
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.SessionStarted)
+        await ralph(project, "inject", words)
+        queued = await run.until_told(ev.InjectionQueued)
+        assert queued.text == words
+        let_go(project)
+
+    async with serving(scenario(finishes("a"), finishes("b"), finishes("c"))) as server:
+        run = await play(project, server, meanwhile=person)
+        prompts = {r.script: json.dumps(r.body["messages"]) for r in server.requests if r.turn == 0}
+    assert words in prompts["finishes b"]
+    assert words not in prompts["finishes c"]
+    assert run.of(ev.InjectionConsumed)[0].iteration == 2
+    assert run.end.exit_code == 0
+
+
+async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        await ralph(project, "stop", "--now")
+
+    async with serving(scenario(works_forever("a"))) as server:
+        run = await play(project, server, meanwhile=person)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.INTERRUPTED, 130)
+    assert run.end.reason == "stopped by the person"
+    assert task_of(project, "a").status is TaskStatus.PENDING
+
+
+async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
+    plan = project / ".ralph" / "implementation_plan.json"
+
+    async def editor(run: Run) -> None:
+        await run.until_told(ev.SessionStarted)
+        data = json.loads(plan.read_text())
+        data["tasks"].append(task("late", note="kept"))
+        plan.write_text(json.dumps(data))
+        await run.until_told(ev.TaskChanged, lambda e: e.task.id == "late")
+        let_go(project)
+
+    async with serving(scenario(finishes("a"), finishes("late"))) as server:
+        run = await play(project, server, meanwhile=editor)
+    assert run.end.reason == "all 2 tasks are complete"
+    kept = next(t for t in json.loads(plan.read_text())["tasks"] if t["id"] == "late")
+    assert kept["note"] == "kept"
+
+
+async def test_nothing_to_pause_is_said_plainly(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    ran = await run_ralph(["pause"], project)
+    assert ran.status == 3
+    assert "No loop is running" in ran.stderr
+    assert "Traceback" not in ran.stderr

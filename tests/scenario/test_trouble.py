@@ -1,0 +1,246 @@
+"""What the loop does when the model, the network, the CLI or the money gives out."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import LockedError, PlanError
+from ralph_tui.domain.events import FailureClass, IterationOutcome, LoopStatus
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.engine.processes import SESSION_MARK
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+
+def failing(task_id: str, fault: str, *, times: int | str = "forever") -> str:
+    """A session whose first request suffers a fault."""
+    return f"""
+    - name: suffers on {task_id}
+      when: "^Task ID: {task_id}$"
+      turns:
+        - say: Hello.
+          fault: {{kind: {fault}, times: {times}}}
+        - when: {{user: Stop hook feedback}}
+          say: Nothing.
+    """
+
+
+def once(script: str) -> str:
+    """The script for the first conversation that matches only."""
+    return script.replace("turns:", "times: 1\n      turns:", 1)
+
+
+async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    script = finishes("a").replace(
+        "- say:", "- fault: {kind: status, status: 529, times: 2}\n          say:", 1
+    )
+    async with serving(scenario(script)) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0
+    retries = run.of(ev.ApiRetry)
+    assert [r.status for r in retries] == [529, 529]
+    assert len(run.of(ev.IterationStarted)) == 1
+
+
+async def test_an_api_that_stays_overloaded_costs_the_task_no_retry(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(failing("a", "status, status: 529"))) as server:
+        run = await play(
+            project,
+            server,
+            overrides={"agent.max_api_retries": 0, "circuit_breaker.max_consecutive_failures": 2},
+        )
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.OVERLOADED] * 2
+    assert run.end.reason.startswith("the circuit breaker is open: failures 2/2")
+    assert (task_of(project, "a").retry_count, task_of(project, "a").status.value) == (0, "pending")
+
+
+@pytest.mark.parametrize(
+    ("fault", "failure", "status", "exit_code"),
+    [
+        ("status, status: 401", FailureClass.AUTHENTICATION, LoopStatus.ERROR, 3),
+        ("status, status: 403", FailureClass.AUTHENTICATION, LoopStatus.ERROR, 3),
+        ("status, status: 404", FailureClass.BAD_REQUEST, LoopStatus.ERROR, 3),
+        (
+            "status, status: 429, retry_after: 3600",
+            FailureClass.USAGE_LIMIT,
+            LoopStatus.USAGE_LIMIT,
+            2,
+        ),
+    ],
+)
+async def test_what_another_try_cannot_help_ends_the_loop(
+    tmp_path: Path, fault: str, failure: FailureClass, status: LoopStatus, exit_code: int
+) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    async with serving(scenario(failing("a", fault))) as server:
+        run = await play(project, server, overrides={"agent.max_api_retries": 0})
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [failure]
+    assert (run.end.status, run.end.exit_code) == (status, exit_code)
+    assert run.end.reason
+    assert run.end.hint
+    assert len(run.of(ev.IterationStarted)) == 1
+    assert task_of(project, "a").status is TaskStatus.PENDING
+
+
+async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(works_forever("a", context=100_000, output=4_000))) as server:
+        run = await play(
+            project,
+            server,
+            overrides={
+                "safety.cost_limits.per_iteration": 0.5,
+                "phases.building.max_iterations": 1,
+            },
+        )
+    limit = run.of(ev.LimitReached)[0]
+    assert limit.kind == "cost_iteration"
+    assert limit.value >= 0.5
+    finished = run.of(ev.IterationFinished)[0]
+    assert finished.outcome is IterationOutcome.FAILED
+    assert "cost" in finished.reason
+    assert finished.cost_usd < 1.0
+    assert task_of(project, "a").retry_count == 1
+
+
+async def test_a_session_that_costs_too_much_ends_the_loop(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(works_forever("a", context=100_000, output=4_000))) as server:
+        run = await play(project, server, overrides={"safety.cost_limits.per_session": 0.5})
+    assert run.end.status is LoopStatus.STOPPED
+    assert run.end.exit_code == 1
+    assert run.end.reason.startswith("the session cost $0.")
+    assert "per_session" in run.end.hint
+
+
+async def test_a_killed_cli_costs_one_iteration_and_leaves_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    detached = "nohup setsid python3 -c 'import time; time.sleep(600)' >/dev/null 2>&1 & echo ok"
+    first = once(works_forever("a")).replace("uv run python -c 'print(1)'", repr_yaml(detached), 1)
+    survivors: list[psutil.Process] = []
+
+    async def kill(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        await until(lambda: sleeping(project), what="the detached sleep")
+        survivors.extend(sleeping(project))
+        cli = next(p for p in children() if "claude" in p.name())
+        cli.kill()
+
+    async with serving(scenario(first, finishes("a"))) as server:
+        run = await play(project, server, meanwhile=kill)
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.CLI_DIED]
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.FAILED, IterationOutcome.COMPLETE]
+    assert task_of(project, "a").retry_count == 0
+    assert run.end.exit_code == 0
+    assert survivors
+    assert not any(p.is_running() and p.status() != "zombie" for p in survivors)
+    assert not marked_children()
+
+
+def repr_yaml(text: str) -> str:
+    """A YAML double-quoted scalar."""
+    import json
+
+    return json.dumps(text)
+
+
+def children() -> list[psutil.Process]:
+    """Everything below this test process."""
+    return psutil.Process().children(recursive=True)
+
+
+def sleeping(project: Path) -> list[psutil.Process]:
+    """Detached sleeps that were started in the project."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if "time.sleep(600)" in " ".join(process.cmdline()) and process.cwd() == str(project):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+def marked_children() -> list[psutil.Process]:
+    """Children of this process that still belong to a session."""
+    found = []
+    for process in children():
+        try:
+            if SESSION_MARK in process.environ():
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return found
+
+
+async def test_an_iteration_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    slow = works_forever("a").replace("print(1)", "import time; time.sleep(100)")
+    async with serving(scenario(slow)) as server:
+        run = await play(
+            project,
+            server,
+            overrides={
+                "phases.building.iteration_timeout_seconds": 3.0,
+                "phases.building.max_iterations": 1,
+            },
+        )
+    finished = run.of(ev.IterationFinished)[0]
+    assert (finished.outcome, finished.reason) == (
+        IterationOutcome.FAILED,
+        "the iteration took too long",
+    )
+    assert ev.ToolOutcome.INTERRUPTED in [e.outcome for e in run.of(ev.ToolFinished)] or run.of(
+        ev.ToolFinished
+    )
+
+
+async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+
+    async def second(run: Run) -> None:
+        await run.until_told(ev.SessionStarted)
+        async with serving(scenario(finishes("a"))) as other:
+            with pytest.raises(LockedError) as refused:
+                await play(project, other)
+            assert other.requests.maxlen is not None
+            assert not other.requests
+        assert str(psutil.Process().pid) in str(refused.value)
+
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, meanwhile=second)
+    assert run.end.exit_code == 0
+
+
+async def test_a_plan_with_a_cycle_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    tasks = [task("a", dependencies=["b"]), task("b", dependencies=["a"])]
+    project = make_project(tmp_path, tasks)
+    async with serving(scenario(finishes("a"))) as server:
+        with pytest.raises(PlanError, match="a → b → a"):
+            await play(project, server)
+        assert not server.requests
+    assert not (project / ".ralph" / "events.jsonl").exists()
+
+
+async def test_hostile_text_is_told_inert(tmp_path: Path) -> None:
+    nasty = "\x1b]52;c;cHduZWQ=\x07\x1b[31m[@click=app.quit]x[/] \u202eevil\x9b2J"
+    project = make_project(tmp_path, [task("a", description="Do a")])
+    script = finishes("a").replace("say: I will write a.txt.", f"say: {repr_yaml(nasty)}", 1)
+    async with serving(scenario(script)) as server:
+        run = await play(project, server)
+    said = "".join(e.text for e in run.of(ev.AssistantText))
+    assert "[@click=app.quit]x[/]" in said
+    for bad in ("\x1b", "\x9b", "\x07", "\u202e"):
+        assert bad not in said
+    raw = (project / ".ralph" / "events.jsonl").read_text()
+    assert "\\u001b" not in raw
