@@ -149,7 +149,7 @@ class Turn(Model):
     """Play this turn up to so many times in a row, while its `when` fits."""
     think: str = ""
     say: str = ""
-    read: str | None = None
+    read: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
     write: Annotated[tuple[WriteFile, ...], BeforeValidator(_as_tuple)] = ()
     edit: Annotated[tuple[EditFile, ...], BeforeValidator(_as_tuple)] = ()
     bash: str | RunBash | None = None
@@ -237,7 +237,7 @@ class Scenario(Model):
 
 
 def _file_calls(turn: Turn) -> list[ToolUse]:
-    calls = [ToolUse(name="Read", input={"file_path": turn.read})] if turn.read else []
+    calls = [ToolUse(name="Read", input={"file_path": path}) for path in turn.read]
     calls += [
         ToolUse(name="Write", input={"file_path": w.path, "content": w.content}) for w in turn.write
     ]
