@@ -77,6 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _status(words: list[str]) -> int:
     """Run the command and answer with its exit status; nothing escapes as a traceback."""
+    stdout = sys.stdout
     try:
         _refuse_windows(words)
         result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
@@ -87,11 +88,13 @@ def _status(words: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         note("interrupted.")
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise  # shell completion leaves like this
+        # Typer met a closed pipe and put a muffler on; `ralph tasks | head` is no failure.
+        sys.stdout = stdout
         discard_stdout()
         return int(ExitCode.COMPLETE)
-    except typer.Exit as leave:
-        return leave.exit_code
     except Exception as error:  # noqa: BLE001  (the last line of defence; the report has it all)
         return _unexpected(error)
 

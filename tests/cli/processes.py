@@ -1,9 +1,13 @@
-"""The real program in a process of its own."""
+"""The real program: in a process of its own, or in this one where a test only varies another."""
 
+import contextlib
+import io
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from ralph_tui.cli.main import main
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -29,3 +33,24 @@ def python(
         timeout=60,
         check=False,
     )
+
+
+def inside(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    """Run `ralph` in this process: the same entry, a twentieth of the time."""
+    out, err = io.StringIO(), io.StringIO()
+    status: object = 0
+    before = sys.stdin
+    sys.stdin = io.StringIO(stdin)
+    try:
+        with (
+            contextlib.chdir(cwd),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            main(list(words))
+    except SystemExit as left:
+        status = left.code
+    finally:
+        sys.stdin = before
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())

@@ -1,0 +1,423 @@
+"""The commands, through the real program."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.state import SessionRecord
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from tests.cli.processes import inside, ralph
+from tests.cli.recorded import HOSTILE
+
+COMMANDS = (
+    *("run", "build", "demo", "init", "status", "tasks", "history", "pause", "resume", "stop"),
+    *("skip", "retry", "inject", "doctor", "test", "lint", "typecheck", "deps", "config"),
+)
+
+TASKS = [
+    {"id": "task-001", "description": f"First {HOSTILE}", "status": "complete", "priority": 1},
+    {"id": "task-002", "description": "Second", "dependencies": ["task-001"], "priority": 2},
+    {"id": "task-003", "description": "Third", "dependencies": ["task-002"]},
+]
+
+
+def write_plan(root: Path, tasks: object) -> None:
+    Layout(root).plan.write_text(json.dumps({"tasks": tasks}), encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "sample"
+    root.mkdir()
+    Project(root).create()
+    write_plan(root, TASKS)
+    return root
+
+
+@pytest.fixture
+def running(project: Path) -> Iterator[Path]:
+    """The project while a loop owns it: this very process."""
+    lock = LoopLock(Layout(project))
+    lock.acquire("run-1")
+    yield project
+    lock.release()
+
+
+def said(done: "subprocess.CompletedProcess[str]") -> list[str]:
+    """What a failed command said: no data, no traceback, one sentence and a hint."""
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("ralph: ")
+    assert "Traceback" not in done.stderr
+    return lines
+
+
+def test_help_lists_every_command_and_gives_an_example(tmp_path: Path) -> None:
+    done = ralph("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
+    assert "Example: ralph demo" in done.stdout
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("deps", "config")])
+def test_every_commands_help_has_an_example(command: str, tmp_path: Path) -> None:
+    done = inside(command, "--help", cwd=tmp_path)
+    assert done.returncode == 0
+    assert f"Example: ralph {command}" in done.stdout
+
+
+def test_the_version_is_printed(tmp_path: Path) -> None:
+    done = ralph("--version", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("ralph ")
+
+
+def test_a_wrong_command_names_the_nearest(tmp_path: Path) -> None:
+    done = ralph("statsu", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "'status'" in said(done)[0]
+
+
+@pytest.mark.parametrize("words", [("build", "--max-iterations", "x"), ("skip",), ("status", "-x")])
+def test_a_wrong_use_is_no_usage_limit(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = inside(*words, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "ralph COMMAND --help" in said(done)[1]
+
+
+@pytest.mark.parametrize("words", [("status",), ("tasks",), ("inject", "x"), ("build",), ()])
+def test_without_a_project_every_command_says_so(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = inside(*words, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "No ralph project in" in done.stderr
+    assert "ralph init" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_project_root_that_is_not_there(tmp_path: Path) -> None:
+    done = inside("status", "-C", "nowhere", cwd=tmp_path)
+    assert done.returncode == 3
+    assert said(done)[0] == "ralph: nowhere is not a directory."
+
+
+def test_a_ralph_directory_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / ".ralph").write_text("a file", encoding="utf-8")
+    done = inside("status", cwd=tmp_path)
+    assert done.returncode == 3
+    assert ".ralph" in said(done)[0]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_ralph_directory_that_cannot_be_read(project: Path) -> None:
+    dot = Layout(project).dot
+    dot.chmod(0)
+    try:
+        done = ralph("status", cwd=project)
+    finally:
+        dot.chmod(0o700)
+    assert done.returncode == 3
+    assert ".ralph" in said(done)[0]
+
+
+def test_a_plan_that_is_not_json_is_told(project: Path) -> None:
+    Layout(project).plan.write_text('{"tasks": "none"}', encoding="utf-8")
+    done = inside("tasks", cwd=project)
+    assert done.returncode == 3
+    assert "implementation_plan.json" in said(done)[0]
+
+
+def test_status_is_found_from_inside_the_project(project: Path) -> None:
+    below = project / "src" / "deep"
+    below.mkdir(parents=True)
+    done = ralph("status", cwd=below)
+    assert (done.returncode, done.stderr) == (0, "")
+    facts = dict(line.split(None, 1) for line in done.stdout.splitlines())
+    assert facts["project"] == str(project)
+    assert facts["loop"] == "not running"
+    assert facts["tasks"] == "3 tasks: 2 pending, 1 complete"
+    assert facts["next"].startswith("task-002: Second (priority 2")
+
+
+def test_status_as_json(running: Path) -> None:
+    status = json.loads(ralph("status", "--json", cwd=running).stdout)
+    assert status["running"]["pid"] == os.getpid()
+    assert status["tasks"] == {
+        "total": 3,
+        "pending": 2,
+        "in_progress": 0,
+        "complete": 1,
+        "blocked": 0,
+    }
+    assert (status["current_task"], status["next_task"]) == (None, "task-002")
+
+
+def test_status_shows_a_cycle(project: Path) -> None:
+    cycle = [{"id": "a", "dependencies": ["b"]}, {"id": "b", "dependencies": ["a"]}]
+    write_plan(project, cycle)
+    assert "problem: Tasks depend on each other" in inside("status", cwd=project).stdout
+
+
+def test_status_says_what_was_damaged(project: Path) -> None:
+    Layout(project).breaker.write_text("<html>", encoding="utf-8")
+    done = ralph("status", cwd=project)
+    assert done.returncode == 0
+    assert "circuit_breaker.json" in done.stderr
+
+
+def test_sessions_are_listed(project: Path) -> None:
+    assert inside("history", cwd=project).stdout == "No session has ended yet.\n"
+    ended = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+    Project(project).archive_session(
+        SessionRecord(
+            session_id="s1",
+            iteration=7,
+            cost_usd=1.25,
+            tokens_used=52_000,
+            duration_ms=61_000,
+            task_id="task-001",
+            handoff_reason="the context was 62 % full",
+            ended_at=ended,
+        )
+    )
+    row = inside("history", cwd=project).stdout.splitlines()[1].split()
+    assert row[:7] == ["2026-01-02", "03:04", "7", "task-001", "$1.25", "52k", "61.0s"]
+    assert json.loads(inside("history", "--json", cwd=project).stdout)[0]["session_id"] == "s1"
+    assert "task-001  $1.25" in inside("status", "-v", cwd=project).stdout
+
+
+def test_tasks_are_listed_inert(project: Path) -> None:
+    lines = ralph("tasks", cwd=project).stdout.splitlines()
+    assert [line.split()[1] for line in lines[1:]] == ["task-001", "task-002", "task-003"]
+    assert "\x1b" not in "".join(lines)
+    assert "[@click=app.quit]x[/]list[int]" in lines[1]
+    assert lines[3].endswith("Third (waits for task-002)")
+    pending = ralph("tasks", "--pending", "--json", cwd=project)
+    assert [task["id"] for task in json.loads(pending.stdout)] == ["task-002", "task-003"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_early_is_no_error(project: Path, unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "ralph_tui", "tasks"],
+        cwd=project,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_task_is_skipped_and_put_back(project: Path) -> None:
+    assert "Skipped task-002: Second." in ralph("skip", "task-002", cwd=project).stdout
+    task = Project(project).load().plan.task("task-002")
+    assert task is not None
+    assert task.status.value == "blocked"
+    assert "pending again" in ralph("retry", "task-002", cwd=project).stdout
+    assert ralph("retry", "task-002", cwd=project).returncode == 3
+
+
+@pytest.mark.parametrize("verb", ["skip", "retry"])
+def test_an_unknown_task_names_the_nearest(project: Path, verb: str) -> None:
+    done = inside(verb, "task-02", cwd=project)
+    assert done.returncode == 3
+    assert said(done) == [
+        "ralph: There is no task 'task-02' in the plan.",
+        "  Did you mean task-002?",
+    ]
+
+
+def test_guidance_waits_for_the_next_iteration(project: Path) -> None:
+    assert ralph("inject", "use", "argparse", cwd=project).returncode == 0
+    assert ralph("inject", "-", cwd=project, stdin="and\nno click\n").returncode == 0
+    assert [i.guidance for i in Project(project).load().pending] == [
+        "use argparse",
+        "and\nno click",
+    ]
+    assert "2 waiting" in ralph("status", cwd=project).stdout
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 20_001])
+def test_guidance_must_say_something_bounded(project: Path, text: str) -> None:
+    done = inside("inject", "-", cwd=project, stdin=text)
+    assert done.returncode == 3
+    assert "guidance" in said(done)[0]
+    assert Project(project).load().pending == ()
+
+
+@pytest.mark.parametrize("verb", ["pause", "stop"])
+def test_there_must_be_a_loop_to_halt(project: Path, verb: str) -> None:
+    done = inside(verb, cwd=project)
+    assert done.returncode == 3
+    assert said(done)[0].endswith(f"so there is nothing to {verb}.")
+
+
+def test_a_pause_is_asked_for_repeated_and_withdrawn(running: Path) -> None:
+    assert "pauses after this iteration" in ralph("pause", cwd=running).stdout
+    assert "loop       paus" in ralph("status", cwd=running).stdout
+    assert "pauses now" in ralph("pause", cwd=running).stdout
+    assert "goes on" in ralph("resume", cwd=running).stdout
+    assert Project(running).load().state.pause.value == "none"
+
+
+def test_a_stop_is_asked_for_and_made_firm(running: Path) -> None:
+    assert "stops after this iteration" in inside("stop", cwd=running).stdout
+    assert "loop       stopping" in inside("status", cwd=running).stdout
+    assert "stops now" in inside("stop", "--now", cwd=running).stdout
+
+
+def test_a_second_loop_is_refused(running: Path) -> None:
+    environ = {**os.environ, "ANTHROPIC_API_KEY": "dummy"}
+    done = ralph("build", "--headless", cwd=running, environ=environ)
+    assert done.returncode == 3
+    assert f"pid {os.getpid()}" in said(done)[0]
+
+
+@pytest.mark.parametrize("headless", [(), ("--headless",)])
+def test_a_run_needs_a_login_before_anything_is_spent(
+    project: Path, headless: tuple[str, ...]
+) -> None:
+    done = ralph("build", *headless, cwd=project)
+    assert done.returncode == 3
+    assert "There is no API key and no Claude login." in done.stderr
+    assert "ANTHROPIC_API_KEY" in done.stderr
+    assert ("runs in line mode" in done.stderr) is (headless == ())
+    assert not Layout(project).events.exists()
+
+
+def test_a_run_needs_uv(project: Path, tmp_path: Path) -> None:
+    environ = {**os.environ, "PATH": str(tmp_path), "ANTHROPIC_API_KEY": "dummy"}
+    done = ralph("build", "--headless", cwd=project, environ=environ)
+    assert done.returncode == 3
+    assert said(done) == [
+        "ralph: uv is not installed, or not on the PATH.",
+        "  Install it: pip install uv",
+    ]
+
+
+def test_a_broken_uv_is_named(project: Path, tmp_path: Path) -> None:
+    fake = tmp_path / "uv"
+    fake.write_text("#!/bin/sh\necho cannot open shared object >&2\nexit 127\n", encoding="utf-8")
+    fake.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin", "ANTHROPIC_API_KEY": "dummy"}
+    done = ralph("run", "--headless", cwd=project, environ=environ)
+    assert done.returncode == 3
+    assert "cannot open shared object" in said(done)[0]
+
+
+def test_a_plan_with_a_cycle_is_refused_with_its_path(project: Path) -> None:
+    cycle = [{"id": "a", "dependencies": ["b"]}, {"id": "b", "dependencies": ["a"]}]
+    write_plan(project, cycle)
+    done = ralph("build", "--json", cwd=project)
+    (event,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == event["exit_code"] == 3
+    assert "a → b → a" in event["reason"]
+    assert "a → b → a" in done.stderr
+
+
+def test_a_bad_setting_stops_a_run_before_it_starts(project: Path) -> None:
+    Layout(project).config.write_text("models:\n  primry: x\n", encoding="utf-8")
+    done = ralph("build", "--headless", cwd=project)
+    assert done.returncode == 3
+    assert said(done)[0].endswith("config.yaml:2: unknown setting 'models.primry'.")
+    assert said(done)[1] == "  Did you mean 'models.primary'?"
+
+
+def test_a_bad_option_value_is_named(project: Path) -> None:
+    done = inside("build", "--headless", "--max-cost", "nan", cwd=project)
+    assert done.returncode == 3
+    assert "command line: safety.cost_limits.per_session" in said(done)[0]
+
+
+def test_without_a_terminal_the_bare_command_shows_the_status(project: Path) -> None:
+    done = ralph(cwd=project)
+    assert done.returncode == 0
+    assert "standard output is not a terminal, so here is the status" in done.stderr
+    assert "3 tasks" in done.stdout
+
+
+def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> None:
+    Layout(project).config.write_text("models:\n  primary: haiku\n", encoding="utf-8")
+    environ = {**os.environ, "RALPH_MAX_ITERATIONS": "7"}
+    shown = json.loads(ralph("config", "show", "--json", cwd=project, environ=environ).stdout)
+    assert shown["models.primary"] == {
+        "value": "haiku",
+        "source": f"{Layout(project).config}:2",
+    }
+    assert shown["phases.building.max_iterations"]["source"] == "RALPH_MAX_ITERATIONS"
+    assert shown["models.planning"] == {"value": "opus", "source": "default"}
+    lines = ralph("config", "show", cwd=project).stdout.splitlines()
+    assert any(line.split()[:2] == ["models.primary", '"haiku"'] for line in lines)
+    paths = ralph("config", "path", cwd=project).stdout.splitlines()
+    assert paths == [f"{isolated}/.ralph/config.yaml (not there)", str(Layout(project).config)]
+
+
+def test_doctor_finds_what_is_missing(project: Path) -> None:
+    done = ralph("doctor", "--json", cwd=project)
+    assert done.returncode == 3
+    findings = {finding["name"]: finding for finding in json.loads(done.stdout)}
+    wrong = {name for name, f in findings.items() if f["needed"] and not f["ok"]}
+    assert wrong == {"login"}
+    assert "Claude Code" in findings["claude"]["text"]
+    assert findings["plan"]["text"] == "3 tasks, 1 complete"
+    lines = ralph("doctor", cwd=project).stdout.splitlines()
+    assert any(line.startswith("✗ wrong login") for line in lines)
+
+
+def test_doctor_is_content_when_all_is_well(project: Path) -> None:
+    done = ralph("doctor", cwd=project, environ={**os.environ, "ANTHROPIC_API_KEY": "dummy"})
+    assert done.returncode == 0
+    assert "dummy" not in done.stdout
+
+
+def test_doctor_explains_itself_without_a_project(tmp_path: Path) -> None:
+    done = inside("doctor", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "Run `ralph init` in your project." in done.stdout
+
+
+def test_build_commands_pass_arguments_and_status_on(project: Path) -> None:
+    Layout(project).config.write_text(
+        "build:\n  test_command: \"sh -c 'echo $0 $1; exit 7'\"\n  lint_command: 'kill -9 $$;'\n",
+        encoding="utf-8",
+    )
+    done = ralph("test", "--", "-k", "two words", cwd=project)
+    assert (done.returncode, done.stdout) == (7, "-k two words\n")
+    assert ralph("lint", cwd=project).returncode == 128 + 9
+
+
+def test_dependencies_go_through_uv(project: Path, tmp_path: Path) -> None:
+    fake = tmp_path / "uv"
+    fake.write_text('#!/bin/sh\necho "uv $@"\nexit 5\n', encoding="utf-8")
+    fake.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"}
+
+    def deps(*words: str) -> tuple[int, str]:
+        done = ralph("deps", *words, cwd=project, environ=environ)
+        return done.returncode, done.stdout.strip()
+
+    assert deps("add", "--dev", "hypothesis") == (5, "uv add --dev -- hypothesis")
+    assert deps("remove", "hypothesis") == (5, "uv remove -- hypothesis")
+    assert deps("sync") == (5, "uv sync")
+
+
+def test_looking_changes_nothing(project: Path) -> None:
+    def everything() -> dict[Path, bytes]:
+        files = (path for path in project.rglob("*") if path.is_file())
+        return {path: path.read_bytes() for path in files}
+
+    before = everything()
+    for words in (("status", "-v"), ("tasks",), ("history",), ("config", "show"), ("doctor",)):
+        inside(*words, cwd=project)
+    assert everything() == before

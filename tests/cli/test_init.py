@@ -1,0 +1,97 @@
+"""`ralph init`: makes or adopts a project and never overwrites."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.cli.starting import AGENTS_TEMPLATE
+from ralph_tui.config.load import load_settings
+from ralph_tui.config.settings import Settings
+from ralph_tui.store.project import Project
+from tests.cli.processes import inside, ralph
+
+
+def test_an_empty_directory_becomes_a_uv_project(tmp_path: Path) -> None:
+    done = ralph("init", "-C", "new project/sample", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    root = tmp_path / "new project" / "sample"
+    assert (root / "pyproject.toml").is_file()
+    assert (root / "AGENTS.md").read_text(encoding="utf-8") == AGENTS_TEMPLATE
+    assert load_settings(root, environ={}) == Settings()
+    assert not (root / "PROMPT_build.md").exists()
+    assert Project.find(root).load().plan.tasks == ()
+    assert ".ralph/implementation_plan.json" in done.stdout
+
+
+def test_what_exists_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
+    (tmp_path / "AGENTS.md").write_text("mine", encoding="utf-8")
+    first = inside("init", "--prompts", cwd=tmp_path)
+    assert first.returncode == 0
+    assert "kept     AGENTS.md" in first.stdout.splitlines()
+    prompt = tmp_path / "PROMPT_build.md"
+    assert "{{" in prompt.read_text(encoding="utf-8")
+    prompt.write_text("mine too", encoding="utf-8")
+    (tmp_path / ".ralph" / "config.yaml").write_text("models: {primary: haiku}\n", encoding="utf-8")
+
+    def everything() -> dict[str, bytes]:
+        files = (path for path in tmp_path.rglob("*") if path.is_file())
+        return {str(path): path.read_bytes() for path in files}
+
+    before = everything()
+    again = inside("init", "--prompts", cwd=tmp_path)
+    assert again.returncode == 0
+    assert "created" not in again.stdout
+    assert everything() == before
+
+
+def test_the_agents_template_is_short() -> None:
+    assert len(AGENTS_TEMPLATE.splitlines()) <= 60
+
+
+def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
+    (tmp_path / "AGENTS.md").symlink_to(tmp_path / "elsewhere")
+    assert inside("init", cwd=tmp_path).returncode == 0
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_uv_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = inside("init", cwd=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr.startswith("ralph: uv is not installed")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_uv_says_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    fake = tools / "uv"
+    fake.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo uv 1 && exit 0\necho no name >&2\nexit 2\n',
+        encoding="utf-8",
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{Path(shutil.which('sh') or '').parent}")
+    done = inside("init", "-C", "x", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "`uv init` failed in" in done.stderr
+    assert "no name" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    done = inside("init", "-C", "x", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "cannot be made a project" in done.stderr
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("", encoding="utf-8")
+    done = inside("init", "-C", "x", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "cannot be made a project" in done.stderr
