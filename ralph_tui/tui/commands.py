@@ -62,9 +62,15 @@ def _is_blocked(now: Situation) -> bool:
 
 
 def _pause_label(now: Situation) -> str:
+    if not now.running:
+        return ""
     if now.state is RunState.PAUSED:
         return "resume"
     return "pause now" if now.state is RunState.PAUSING else "pause"
+
+
+def _build_label(now: Situation) -> str:
+    return "" if now.running else "build"
 
 
 def _stop_label(now: Situation) -> str:
@@ -98,14 +104,14 @@ class Command:
     label: Callable[[Situation], str] | None = None
 
     def footer_label(self, now: Situation) -> str:
-        """The footer's word for it."""
+        """The footer's word for it; empty while another command has its place."""
         return self.label(now) if self.label else self.footer
 
 
 COMMANDS: tuple[Command, ...] = (
     Command(
         "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
-        "Loop", "build", 0, _not_running,
+        "Loop", "build", 0, _not_running, _build_label,
     ),
     Command(
         "pause", ("p",), "Pause or resume",

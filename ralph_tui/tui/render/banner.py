@@ -84,9 +84,8 @@ def _next(view: LoopView, done: frozenset[str]) -> Task | None:
 
 def _outcome(e: LoopFinished, glyphs: Glyphs) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
-    again = "" if e.status is LoopStatus.COMPLETE else "b starts again, "
-    keys = f"{again}enter shows any entry below, q leaves."
-    keys = keys[0].upper() + keys[1:]
+    again = "" if e.status is LoopStatus.COMPLETE else "b to start again, "
+    keys = f"Press {again}enter to look at an entry, q to leave."
     figures = [
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
         plural(e.iterations, "iteration"),

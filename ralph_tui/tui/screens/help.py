@@ -6,11 +6,11 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from ralph_tui.tui.commands import COMMANDS, MOVES, key_label
-from ralph_tui.tui.render.spans import Line, Span, Tone, plain
+from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.screens.reader import Reader
+from ralph_tui.tui.situation import Situation
+from ralph_tui.tui.widgets.key_table import KeyRow, KeyTable
 from ralph_tui.tui.widgets.lines import Lines
-
-_KEY = 16
 
 
 class Help(Reader):
@@ -24,40 +24,38 @@ class Help(Reader):
 
     def parts(self) -> Iterable[Widget]:
         """One block per area, then moving, then the signs."""
-        for title, lines in self._blocks():
+        for title, rows in _areas(self.app.situation()):
             yield Static(title, classes="section-title", markup=False)
-            yield Lines(lines, classes="section")
-
-    def _blocks(self) -> list[tuple[str, list[Line]]]:
-        now = self.app.situation()
-        blocks: list[tuple[str, list[Line]]] = []
-        for area in dict.fromkeys(c.area for c in COMMANDS):
-            lines: list[Line] = []
-            for command in COMMANDS:
-                if command.area != area:
-                    continue
-                lines.append(_key_line(" ".join(key_label(k) for k in command.keys), command.help))
-                if reason := command.disabled(now):
-                    lines.append([Span(" " * _KEY + f"not now: {reason}", Tone.FAINT)])
-            blocks.append((area, lines))
-        blocks.append(("Moving", [_key_line(keys, text + ".") for keys, text in MOVES]))
-        blocks.append(("Signs", self._signs()))
-        return blocks
+            yield KeyTable(rows, classes="section")
+        yield Static("Signs", classes="section-title", markup=False)
+        yield Lines(self._signs(), classes="section")
 
     def _signs(self) -> list[Line]:
         g = self.app.glyphs
-        return [
-            [Span(f"{g.ok} ", Tone.OK), Span("done, passed   "), Span(f"{g.failed} ", Tone.BAD), Span("failed")],
-            [Span(f"{g.current} ", Tone.ACCENT), Span("being worked   "), Span(f"{g.denied} ", Tone.WARN), Span("denied or blocked")],
-            [Span(f"{g.waiting} ", Tone.MUTED), Span("waiting        "), Span(f"{g.handoff} ", Tone.INFO), Span("handed off to a fresh context")],
-        ]  # fmt: skip
+        meanings = (
+            (g.ok, Tone.OK, "done or passed"),
+            (g.failed, Tone.BAD, "failed"),
+            (g.current, Tone.ACCENT, "being worked"),
+            (g.waiting, Tone.MUTED, "waiting for another task"),
+            (g.denied, Tone.WARN, "denied by the guard, or blocked"),
+            (g.retry, Tone.WARN, "asked again, or rewritten by the guard"),
+            (g.handoff, Tone.INFO, "handed off to a fresh context"),
+        )
+        return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
 
     def copy_text(self) -> str:
-        """The whole help."""
+        """The keys."""
         return "\n\n".join(
-            "\n".join([title, *(plain(line) for line in lines)]) for title, lines in self._blocks()
+            "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
+            for title, rows in _areas(self.app.situation())
         )
 
 
-def _key_line(keys: str, text: str) -> Line:
-    return [Span(keys.ljust(_KEY), Tone.ACCENT), Span(text)]
+def _areas(now: Situation) -> list[tuple[str, list[KeyRow]]]:
+    areas: dict[str, list[KeyRow]] = {}
+    for command in COMMANDS:
+        keys = " ".join(key_label(key) for key in command.keys)
+        row = KeyRow(keys, command.help, command.disabled(now))
+        areas.setdefault(command.area, []).append(row)
+    areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
+    return list(areas.items())

@@ -57,7 +57,9 @@ class Board(RowsView):
         self.resize_rows()
         after = self.row_of(self.cursor) if self.cursor is not None else None
         if visible and before is not None and after is not None and after != before:
-            self.scroll_to(y=max(0, top + after - before), animate=False, immediate=True)
+            self.scroll_to(
+                y=max(0, top + after - before), animate=False, force=True, immediate=True
+            )
         done = sum(1 for task in tasks.values() if task.status is TaskStatus.COMPLETE)
         self.border_subtitle = Content(f"{done:,} of {len(tasks):,} done" if tasks else "")
         self.forget_rows()

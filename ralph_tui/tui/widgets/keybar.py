@@ -15,8 +15,6 @@ _PALETTE: Line = (Span("^p", Tone.ACCENT), Span(" more", Tone.MUTED))
 class KeyBar(LinkLine):
     """Whole labels only; the least important go first when the line is short."""
 
-    GAP = "   "
-
     situation: reactive[Situation | None] = reactive(None)
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
@@ -26,6 +24,8 @@ class KeyBar(LinkLine):
         room = width - width_of(_PALETTE)
         shown: list[tuple[str, Line]] = []
         for command in sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank):
+            if not command.footer_label(self.situation):
+                continue
             line = self._line(command, self.situation)
             room -= width_of(line) + len(self.GAP)
             if room < 0:

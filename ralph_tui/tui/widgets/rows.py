@@ -180,7 +180,9 @@ class RowsView(Toned, ScrollView, can_focus=True):
         key = self._next_key(-1, 1) if direction < 0 else self._next_key(self.row_count(), -1)
         if key is not None:
             self.move_cursor(key)
-        self.scroll_to(y=0 if direction < 0 else self.max_scroll_y, animate=False, immediate=True)
+        self.scroll_to(
+            y=0 if direction < 0 else self.max_scroll_y, animate=False, force=True, immediate=True
+        )
 
     def action_page(self, pages: float) -> None:
         """Move by pages, and to the first or last item at the ends."""

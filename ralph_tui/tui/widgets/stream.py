@@ -91,7 +91,7 @@ class Stream(RowsView):
         self._live = wrap(live, width - 2) if live else []
         self.resize_rows()
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
         self._show_follow()
         self.refresh()
 
@@ -123,7 +123,7 @@ class Stream(RowsView):
 
     def _stick(self) -> None:
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
 
     # Following.
 
@@ -136,7 +136,7 @@ class Stream(RowsView):
         if on:
             self.unseen = 0
             self.cursor = self._rows[-1][0] if self._rows else None
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self.scroll_end(animate=False, force=True, immediate=True, x_axis=False)
         self._show_follow()
         self.refresh()
 

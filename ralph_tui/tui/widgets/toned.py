@@ -30,4 +30,5 @@ class Toned(Widget):
         return to_content(lines, self._visual)
 
     def _visual(self, tone: Tone) -> Style:
-        return self.get_visual_style(f"tone--{tone}", partial=True)
+        style = self.get_visual_style(f"tone--{tone}")
+        return Style(foreground=style.foreground, bold=style.bold, dim=style.dim)
