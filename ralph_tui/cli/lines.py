@@ -188,7 +188,8 @@ def _receipt(glyphs: Glyphs, receipt: Receipt) -> Line:
     sign = glyphs.skipped if receipt.status is ReceiptStatus.SKIPPED else glyphs.ok
     word = receipt.status.value.replace("_", " ")
     code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
-    why = f": {one_line(receipt.reason, 120)}" if receipt.reason else ""
+    told = receipt.status is ReceiptStatus.FAILED and receipt.exit_code is not None
+    why = f": {one_line(receipt.reason, 120)}" if receipt.reason and not told else ""
     text = f"{sign if receipt.ok else glyphs.failed} {receipt.command} {glyphs.between} "
     return line(
         f"{text}{word}{code}, {seconds(receipt.seconds)}{why}", "" if receipt.ok else "yellow", 2
