@@ -1,14 +1,65 @@
-"""The verdict on a shell command (first cut: only plain words; the reader follows)."""
+"""The verdict on a shell command: read as bash would, every command in it judged, tools sent to uv."""
 
-import re
+from collections.abc import Sequence
 
 from ralph_tui.domain.tools import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.verdicts import unreadable
+from ralph_tui.guard.shell import read_command, second_reading
+from ralph_tui.guard.verdicts import DeniedError, UnreadableError, unreadable
+from ralph_tui.guard.walker import CommandWalker
 
-_PLAIN = re.compile(r"(?:uv|ls|cat|mkdir|echo|python3?)(?: [\w./=:-]+)*")
+MAX_LENGTH = 64 * 1024
 
 
 def judge_command(command: str, policy: Policy) -> Verdict:
-    """Whether an agent may run `command`, and as what; never raises."""
-    return ALLOW if _PLAIN.fullmatch(command) else unreadable(command)
+    """Whether an agent may run `command`, and as what; never raises, and denies what it cannot read."""
+    try:
+        return _judge(command, policy)
+    except DeniedError as denied:
+        return denied.verdict
+    except UnreadableError as error:
+        return unreadable(command, f"The command cannot be read with certainty ({error})")
+    except RecursionError:
+        return unreadable(command, "The command is nested too deeply")
+
+
+def _judge(command: str, policy: Policy) -> Verdict:
+    if "\0" in command:
+        return unreadable(command, "The command holds a NUL character")
+    try:
+        size = len(command.encode())
+    except UnicodeEncodeError:
+        return unreadable(command, "The command is not valid Unicode")
+    if size > MAX_LENGTH:
+        return unreadable(command, "The command is longer than 64 KiB")
+    walker = _walk(command, policy)
+    if not walker.tools:
+        return ALLOW
+    rewritten = _through_uv(command, sorted(walker.tools))
+    if _walk(rewritten, policy).tools:
+        return unreadable(command, "The command cannot be sent through uv run")
+    shown = ", ".join(sorted(set(walker.tools.values())))
+    return Verdict(
+        decision="rewrite",
+        rule="uv-run",
+        part=shown,
+        reason="The project's tools run in uv's environment",
+        instead=f"Say `uv run {shown}` next time.",
+        command=rewritten,
+    )
+
+
+def _walk(command: str, policy: Policy) -> CommandWalker:
+    """Judge a text by both readers; a command must be harmless to each."""
+    walker = CommandWalker(command, policy)
+    walker.script(read_command(command))
+    other = CommandWalker(command, policy, rewrites=False)
+    for simple in second_reading(command):
+        other.simple(simple)
+    return walker
+
+
+def _through_uv(command: str, places: Sequence[int]) -> str:
+    for place in reversed(places):
+        command = command[:place] + "uv run " + command[place:]
+    return command

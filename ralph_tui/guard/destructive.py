@@ -1,0 +1,210 @@
+"""What destroys more than the project's files: `find`, containers, disks, the machine."""
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NoReturn
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.syntax import Word, anything, literal
+from ralph_tui.guard.verdicts import deny
+from ralph_tui.guard.walk import Invocation
+
+Rule = Callable[[Invocation], None]
+
+_SYSTEM = re.compile(
+    r"mkfs(\..*)?|mke2fs|mkswap|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|wipefs|blkdiscard|shutdown"
+    r"|reboot|halt|poweroff|telinit|userdel|groupdel|deluser|swapoff|cryptsetup|lvremove|vgremove"
+    r"|pvremove|zpool|badblocks|hdparm|kexec|rmmod|iptables|nft|visudo|crontab"
+)
+_READING_SYSTEM = names("-l --list --version --help")
+
+
+def destroyer(program: str) -> Rule | None:
+    """The rule for a program that can destroy what is not a project file, or None."""
+    if _SYSTEM.fullmatch(program):
+        return _system
+    return _RULES.get(program)
+
+
+def _refuse(given: Invocation, reason: str) -> NoReturn:
+    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+
+
+def _system(given: Invocation) -> None:
+    if given.arguments and all(w.text in _READING_SYSTEM for w in given.arguments):
+        return
+    _refuse(given, "This changes disks, users or the machine itself")
+
+
+def _init(given: Invocation) -> None:
+    if any(word.text in ("0", "6", "s", "S", "1") for word in given.arguments):
+        _refuse(given, "This stops the machine")
+
+
+def _systemctl(given: Invocation) -> None:
+    verbs = names("poweroff reboot halt kexec suspend hibernate rescue emergency exit isolate")
+    if any(word.text in verbs for word in given.arguments):
+        _refuse(given, "This stops the machine")
+
+
+def _kill(given: Invocation) -> None:
+    if any(word.text == "-1" for word in given.arguments[1:]) or (
+        len(given.arguments) == 1 and given.arguments[0].text == "-1"
+    ):
+        _refuse(given, "This ends every process of the user")
+
+
+_DOCKER_VALUES = Spec("cHl", long=names("--context --config --host --log-level --tlscacert"))
+_DOCKER_GROUPS = names(
+    "container image volume network system builder buildx compose context stack service secret"
+    " config swarm node plugin manifest pod machine"
+)
+_DOCKER_REMOVALS = names("rm remove prune rmi")
+
+
+def _docker(given: Invocation) -> None:
+    read = parse(given.arguments, _DOCKER_VALUES, stop=True)
+    _judge_docker(read.operands, given)
+
+
+def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
+    if not words:
+        return
+    verb = words[0]
+    if not verb.known:
+        deny(
+            "unreadable-command", given.shown, "Which docker command runs is not known", "Name it."
+        )
+    if verb.text in _DOCKER_REMOVALS:
+        _refuse(given, "This removes containers, images, volumes or networks")
+    if verb.text in _DOCKER_GROUPS:
+        spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
+        rest = parse(words[1:], spec, stop=True).operands
+        if verb.text == "compose" and rest and rest[0].text == "down":
+            if any(w.text in ("-v", "--volumes", "--rmi") for w in rest) or any(
+                w.text.startswith("--rmi") for w in rest
+            ):
+                _refuse(given, "This removes volumes or images")
+        elif rest and rest[0].text in _DOCKER_REMOVALS:
+            _refuse(given, "This removes containers, images, volumes or networks")
+    elif verb.text in ("exec", "run"):
+        _judge_in_container(words[1:], given)
+
+
+def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
+    """The project is often mounted in a container: git and shells count there too."""
+    for at, word in enumerate(words):
+        if word.text.rpartition("/")[2] in ("git", "sh", "bash"):
+            given.walker.run(words[at:], given)
+            return
+
+
+def _compose(given: Invocation) -> None:
+    _judge_docker([literal("compose"), *given.arguments], given)
+
+
+# --- find -------------------------------------------------------------------------------------
+
+_NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
+_EXECUTIONS = names("-exec -execdir -ok -okdir")
+_PRINTS = names("-fprint -fprint0 -fls -fprintf")
+_STATE_FILES = (
+    "HEAD", "config", "index", "description", "packed-refs", "main", "exclude", "pre-commit",
+    "COMMIT_EDITMSG", "state.json", "tasks.json", "implementation_plan.json", "config.yaml",
+    "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json",
+)  # fmt: skip
+_GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
+
+
+def _find(given: Invocation) -> None:
+    words = list(given.arguments)
+    roots: list[Word] = []
+    while words and words[0].text in ("-H", "-L", "-P"):
+        words.pop(0)
+    while words and not words[0].text.startswith(("-", "(", "!")):
+        roots.append(words.pop(0))
+    found = found_paths(roots or [literal(".")], words)
+    for at, word in enumerate(words):
+        if word.text == "-delete":
+            for path in found:
+                given.places.check_removal(path, given.shown)
+        elif word.text in _PRINTS and at + 1 < len(words):
+            given.places.check_write(words[at + 1], given.shown)
+        elif word.text in _EXECUTIONS:
+            _executed(words[at + 1 :], found, given)
+
+
+def _executed(words: Sequence[Word], found: Sequence[Word], given: Invocation) -> None:
+    end = next((i for i, w in enumerate(words) if w.text in (";", "+")), len(words))
+    command = words[:end]
+    for path in found:
+        filled = tuple(_filled(word, path) for word in command)
+        if filled:
+            given.walker.run(filled, given)
+
+
+def _filled(word: Word, path: Word) -> Word:
+    if "{}" not in word.text:
+        return word
+    if word.text == "{}":
+        return path
+    text = word.text.replace("{}", path.text)
+    return Word(text, "".join("x" if c == "\0" else "q" for c in text), word.raw)
+
+
+def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
+    """A path for each root that stands for all that `find` may find there.
+
+    One without a name test, or whose test may match ralph's or git's own files, can be anything.
+    """
+    pattern = _pattern(tests)
+    excluded = all(any(name in w.text for w in tests) for name in (".git", ".ralph"))
+    found: list[Word] = []
+    for root in roots:
+        name = root.text.rstrip("/").rpartition("/")[2]
+        covers = name in ("", ".", "..") or "\0" in root.text
+        if pattern is None:
+            known = excluded if covers else True
+            text = root.text if known and not covers else f"{root.text}/found"
+        else:
+            known = not covers or excluded or not _may_match_guarded(pattern)
+            text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
+        if not known:
+            text = f"{root.text}/.git"
+        found.append(Word(text, "".join("x" if c == "\0" else "q" for c in text), text))
+    return found or [anything()]
+
+
+def _pattern(tests: Sequence[Word]) -> str | None:
+    """The pattern of the first name test that is not negated."""
+    for at, word in enumerate(tests[:-1]):
+        negated = at > 0 and tests[at - 1].text in ("!", "-not")
+        if word.text in _NAME_TESTS and not negated and tests[at + 1].known:
+            return tests[at + 1].text
+        if word.text in _NAME_TESTS and not negated and "q" in tests[at + 1].kinds:
+            return tests[at + 1].text
+    return None
+
+
+def _may_match_guarded(pattern: str) -> bool:
+    last = pattern.rpartition("/")[2].casefold()
+    names_of_all = (*_STATE_FILES, *_GUARDED_DIRECTORIES)
+    if any(fnmatch.fnmatchcase(name.casefold(), last) for name in names_of_all):
+        return True
+    return any(name in pattern for name in _GUARDED_DIRECTORIES)
+
+
+_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "find": _find,
+        "gfind": _find,
+        "init": _init,
+        "systemctl": _systemctl,
+        "kill": _kill,
+        "docker-compose": _compose,
+        **dict.fromkeys(names("docker podman nerdctl"), _docker),
+    }
+)

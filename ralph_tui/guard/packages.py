@@ -1,0 +1,132 @@
+"""Packages and environments come from uv; other managers are refused with the uv command to use."""
+
+import re
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import NoReturn
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.syntax import Word
+from ralph_tui.guard.verdicts import deny
+from ralph_tui.guard.walk import Invocation
+
+RULE = "uv-only"
+_PIP = re.compile(r"pip[\d.]*")
+PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?")
+_MANAGERS = names(
+    "pip virtualenv pyvenv conda mamba micromamba conda-env poetry pipenv pipx pdm"
+    " easy_install ensurepip rye pip-compile pip-sync"
+)
+_MODULES = names(
+    "pip pip._internal ensurepip venv virtualenv conda poetry pipenv pipx pdm easy_install"
+    " piptools setuptools.command.easy_install"
+)
+_MAKES_ENVIRONMENT = names("venv virtualenv pyvenv")
+_UV_RUN = Spec(
+    "wifPCp",
+    long=names(
+        "--extra --no-extra --group --no-group --only-group --no-editable-package --env-file"
+        " --with --with-editable --with-requirements --package --python-platform --index"
+        " --default-index --index-url --extra-index-url --find-links --index-strategy"
+        " --keyring-provider --upgrade-package --upgrade-group --resolution --prerelease"
+        " --fork-strategy --exclude-newer --exclude-newer-package --no-sources-package"
+        " --reinstall-package --link-mode --config-setting --config-settings-package"
+        " --no-build-isolation-package --no-build-package --no-binary-package --cache-dir"
+        " --refresh-package --python --color --allow-insecure-host --directory --project"
+        " --config-file --from --prerelease-package --constraints --overrides --build-constraints"
+    ),
+)
+_COMMANDS = MappingProxyType(
+    {
+        "install": "uv add PACKAGE, or uv sync for what the project names",
+        "add": "uv add PACKAGE",
+        "uninstall": "uv remove PACKAGE",
+        "remove": "uv remove PACKAGE",
+        "freeze": "uv lock, or uv export",
+        "list": "uv tree",
+        "show": "uv tree",
+        "lock": "uv lock",
+        "compile": "uv lock",
+        "update": "uv lock --upgrade and uv sync",
+        "upgrade": "uv lock --upgrade and uv sync",
+        "sync": "uv sync",
+        "run": "uv run COMMAND",
+        "shell": "uv run COMMAND",
+        "create": "uv sync, which makes the environment",
+        "env": "uv sync, which makes the environment",
+        "build": "uv build",
+        "publish": "uv publish, when the person asks for it",
+        "init": "uv init",
+        "new": "uv init",
+    }
+)
+
+
+def is_manager(program: str) -> bool:
+    """Whether a program installs packages or makes environments outside uv."""
+    return program in _MANAGERS or bool(_PIP.fullmatch(program))
+
+
+def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn:
+    """Refuse a package manager and name the uv command instead.
+
+    Raises:
+        DeniedError: Always.
+    """
+    verbs = (word.text for word in arguments if word.text in _COMMANDS)
+    use = _COMMANDS.get(next(verbs, ""), "uv add, uv remove, uv lock, uv sync or uv run")
+    if name.rpartition(".")[2] in _MAKES_ENVIRONMENT:
+        use = "uv sync, which makes the environment"
+    elif use.startswith("uv add") and (packages := _packages(arguments)):
+        use = f"uv add {packages}"
+    elif use.startswith("uv remove") and (packages := _packages(arguments)):
+        use = f"uv remove {packages}"
+    deny(RULE, shown, f"`{name}` works outside uv, which owns this project", f"Use {use}.")
+
+
+def _packages(arguments: Sequence[Word]) -> str:
+    """The packages named on the command line, if they are named plainly."""
+    plain = [
+        w.text for w in arguments if w.known and re.fullmatch(r"[A-Za-z][\w.\[\],<>=~-]*", w.text)
+    ]
+    return " ".join(word for word in plain if word not in _COMMANDS)[:80]
+
+
+def judge_module(module: Word, arguments: Sequence[Word], given: Invocation) -> None:
+    """Judge `python -m MODULE`.
+
+    Raises:
+        DeniedError: The module is a package manager, or unknown.
+    """
+    if not module.known:
+        deny("unreadable-command", given.shown, "Which module runs is not known", "Name it.")
+    name = module.text.casefold().removesuffix(".__main__")
+    if name in _MODULES or _PIP.fullmatch(name):
+        refuse_manager(name, arguments, given.shown)
+
+
+def judge_uv(given: Invocation) -> None:
+    """Judge `uv`: its own work is welcome, what it runs is judged as if run directly."""
+    read = parse(given.arguments, _UV_RUN, stop=True)
+    if not read.operands:
+        return
+    verb, rest = read.operands[0].text, read.operands[1:]
+    if not read.operands[0].known:
+        deny("unreadable-command", given.shown, "Which uv command runs is not known", "Name it.")
+    if verb == "tool" and rest and rest[0].text in ("run", "install"):
+        verb, rest = rest[0].text, rest[1:]
+    if verb != "run":
+        return
+    inner = parse(rest, _UV_RUN, stop=True)
+    if inner.has("-m", "--module") and inner.operands:
+        judge_module(inner.operands[0], inner.operands[1:], given)
+    elif inner.operands and not inner.has("-s", "--script", "--gui-script"):
+        given.walker.run(inner.operands, given, under_uv=True)
+
+
+def judge_uvx(given: Invocation) -> None:
+    """Judge `uvx`, which is `uv tool run`."""
+    inner = parse(given.arguments, _UV_RUN, stop=True)
+    if inner.operands:
+        given.walker.run(inner.operands, given, under_uv=True)

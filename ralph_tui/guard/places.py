@@ -1,0 +1,167 @@
+"""Where a command's paths lead, judged by their text alone: the project, its guarded parts, outside."""
+
+import fnmatch
+import os.path
+import re
+from dataclasses import dataclass, field, replace
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.paths import GUARDED, guarded_part
+from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.syntax import UNKNOWN, Word
+from ralph_tui.guard.verdicts import deny
+
+# A scratch directory is named here to be written to, not used as a safe place.
+_SCRATCH = (
+    "/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/", "/dev/fd/", "/proc/self/fd/",  # noqa: S108 - compared, never opened
+)  # fmt: skip
+_DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/full /dev/zero")
+_PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
+_MAX_DIRECTORIES = 8
+_NOWHERE = "/\0home"
+"""Stands for a home directory that is not known: outside whatever the project is."""
+
+
+@dataclass
+class Places:
+    """The directories a command may be running in; more than one when a `cd` may have failed.
+
+    Attributes:
+        policy: Knows the project's root.
+        directories: Absolute and normalised; None when it could be anywhere.
+    """
+
+    policy: Policy
+    directories: frozenset[str] | None = field(default=None)
+
+    @classmethod
+    def at_root(cls, policy: Policy) -> "Places":
+        """The project's root, where the agent's commands start."""
+        return cls(policy, frozenset({os.path.normpath(policy.root)}))
+
+    @property
+    def root(self) -> str:
+        """The project's root, normalised."""
+        return os.path.normpath(self.policy.root)
+
+    def fork(self) -> "Places":
+        """A copy for a subshell, whose `cd` does not last."""
+        return replace(self)
+
+    def move(self, target: Word | None, *, certain: bool) -> None:
+        """Follow a `cd`; unless it is `certain` to have worked, the old place stays possible."""
+        if target is not None and target.text == "-":
+            self.directories = None
+            return
+        home = str(self.policy.home) if self.policy.home else _NOWHERE
+        there = self.resolve(target) if target is not None else (home,)
+        if there is None or self.directories is None:
+            self.directories = None
+            return
+        merged = frozenset(there) if certain else self.directories | frozenset(there)
+        self.directories = merged if len(merged) <= _MAX_DIRECTORIES else None
+
+    def resolve(self, word: Word) -> tuple[str, ...] | None:
+        """Every path that `word` may name, or None if that cannot be known."""
+        text = word.text
+        if UNKNOWN in text:
+            if "/" not in text.partition(UNKNOWN)[0].strip("/."):
+                return None
+            text = text.replace(UNKNOWN, "x")
+        if text.startswith("~"):  # even quoted: better too careful than someone's home
+            user, _, rest = text[1:].partition("/")
+            home = _NOWHERE if user or not self.policy.home else str(self.policy.home)
+            text = f"{home}/{rest}"
+        if text.startswith("/") and not _PROC_CWD.match(text):
+            return (_normal(text),)
+        if self.directories is None:
+            return None
+        relative = _PROC_CWD.sub(".", text)
+        return tuple(_normal(f"{directory}/{relative}") for directory in sorted(self.directories))
+
+    def inside(self, path: str) -> bool:
+        """Whether a path is below the project's root."""
+        return path.startswith(self.root.rstrip("/") + "/")
+
+    def guarded(self, word: Word) -> str | None:
+        """The guarded directory that `word` leads into or may match."""
+        paths = self.resolve(word) or (_normal("/" + word.text.replace(UNKNOWN, "x")),)
+        for path in paths:
+            inner = path[len(self.root) :] if self.inside(path) else path
+            parts = tuple(part for part in inner.split("/") if part)
+            if (found := guarded_part(parts)) is not None:
+                return found
+            if word.has_glob and (found := _matched(parts)) is not None:
+                return found
+        return None
+
+    def check_write(self, word: Word, shown: str) -> None:
+        """Refuse a write to guarded files or outside the project and the scratch directories.
+
+        Raises:
+            DeniedError: The path leads there.
+        """
+        self.check_guarded(word, shown)
+        for path in self.resolve(word) or ():
+            if not self._scratch(path) and not self.inside(path):
+                deny(
+                    "outside-project",
+                    shown,
+                    "The file is outside the project",
+                    f"Write below {self.root} or in /tmp.",
+                )
+
+    def check_removal(self, word: Word, shown: str) -> None:
+        """Refuse a recursive removal of anything that is not certainly the project's own.
+
+        Raises:
+            DeniedError: It may be something else.
+        """
+        self.check_guarded(word, shown)
+        paths = self.resolve(word)
+        if paths is None:
+            deny(
+                "outside-project",
+                shown,
+                "What this removes cannot be known from the text",
+                "Name the path inside the project, without variables.",
+            )
+        for path in paths:
+            if not self.inside(path):
+                deny(
+                    "outside-project",
+                    shown,
+                    "This removes what is not inside the project",
+                    f"Remove only what is below {self.root}.",
+                )
+
+    def check_guarded(self, word: Word, shown: str) -> None:
+        """Refuse a change to ralph's, git's or the CLI's own files.
+
+        Raises:
+            DeniedError: The path leads there.
+        """
+        if (found := self.guarded(word)) is None:
+            return
+        rule, instead = {
+            ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
+            ".git": ("git-files", "Leave git's own files to the person; reading them is fine."),
+        }.get(found, ("cli-files", "Leave the CLI's own settings to the person."))
+        deny(rule, shown, f"This may change {found}/", instead)
+
+    def _scratch(self, path: str) -> bool:
+        return path in _DEVICES or path.startswith(_SCRATCH)
+
+
+def _normal(path: str) -> str:
+    return re.sub(r"^/+", "/", os.path.normpath(path))
+
+
+def _matched(parts: tuple[str, ...]) -> str | None:
+    """The guarded name that a pattern such as `.g*` matches; `*` matches no dot file."""
+    for part in parts:
+        if part.startswith(".") and any(char in part for char in "*?["):
+            for name in sorted(GUARDED):
+                if fnmatch.fnmatchcase(name, part):
+                    return name
+    return None

@@ -1,0 +1,458 @@
+"""The grammar of bash: lists, pipelines, compound commands, redirections, here-documents."""
+
+import re
+
+from ralph_tui.guard.braces import expand_braces
+from ralph_tui.guard.lexer import Lexer
+from ralph_tui.guard.syntax import (
+    Assignment,
+    Command,
+    Compound,
+    Pipeline,
+    Redirect,
+    Script,
+    Simple,
+    Word,
+    WordBuilder,
+    anything,
+)
+from ralph_tui.guard.verdicts import UnreadableError
+
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=", re.ASCII)
+_REDIRECT = re.compile(
+    r"(\d{1,5}|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||<(?!\()|>(?!\())|(&>>|&>)", re.ASCII
+)
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|in|function|time|coproc"
+    r"|\{|\}|!|\[\[|\]\])(?=[\s;&|<>()]|$)"
+)
+_ENDS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+_NOT_COMMANDS = frozenset({"in", "]]"})
+_LOOKAHEAD = 10
+"""Longer than any reserved word or operator."""
+
+
+def read_shell(text: str, base: int = 0, depth: int = 0) -> Script:
+    """What bash would run if given `text`.
+
+    Raises:
+        UnreadableError: The text is no complete script, or uses what is not understood here.
+    """
+    return Reader(text, base, depth).everything()
+
+
+def read_word(text: str) -> Word:
+    """The value of one word that another reader has found; unknown if it is more than a word."""
+    reader = Reader(text, -1, 1)
+    try:
+        word = reader.word()
+    except UnreadableError:
+        return anything(text)
+    return anything(text) if reader.look(1) else word
+
+
+class Reader(Lexer):
+    """Reads one text from begin to end."""
+
+    def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
+        super().__init__(text, base, depth)
+        self._pending: list[tuple[Redirect, bool]] = []
+
+    def everything(self) -> Script:
+        """The whole text as a script."""
+        script = self._script_until_end()
+        if self.look(1) or self._pending:
+            raise UnreadableError("the text goes on where a command should end")
+        return script
+
+    def script_in_parentheses(self) -> Script:
+        """Read a list up to and including the closing parenthesis."""
+        outer, self._pending = self._pending, []
+        script = self._script_until_end()
+        if self._pending:
+            raise UnreadableError("a here-document has no body")
+        self._pending = outer
+        self._expect(")")
+        return script
+
+    def nested(self, text: str, base: int) -> Script:
+        """Read another text that the shell would run."""
+        return read_shell(text, base, self._nesting + 1)
+
+    # --- blanks, reserved words, operators ------------------------------------------------------
+
+    def _blanks(self) -> None:
+        """Go past blanks and a comment."""
+        while (char := self.look(1)) and char in " \t":
+            self.skip(1)
+        if char == "#":
+            self.skip_comment()
+
+    def _lines(self) -> None:
+        """Go past blanks, comments and line ends."""
+        self._blanks()
+        while self.look(1) == "\n":
+            self._line_end()
+            self._blanks()
+
+    def _line_end(self) -> None:
+        self._position += 1
+        pending, self._pending = self._pending, []
+        for redirect, quoted in pending:
+            redirect.body = self._here_document(redirect, quoted=quoted)
+        if self._continued:
+            self._drop_continuations()
+
+    def _reserved(self) -> str:
+        match = _RESERVED.match(self.look(_LOOKAHEAD))
+        return match[0] if match else ""
+
+    def _take(self, *words: str) -> str:
+        """Go past one of these reserved words if it stands here."""
+        self._lines()
+        found = self._reserved()
+        if found not in words:
+            return ""
+        self.skip(len(found))
+        return found
+
+    def _expect(self, *words: str) -> str:
+        """Go past one of these, which must stand here."""
+        if words == (")",):
+            self._lines()
+            if self.look(1) != ")":
+                raise UnreadableError("a parenthesis is not closed")
+            self.skip(1)
+            return ")"
+        found = self._take(*words)
+        if not found:
+            raise UnreadableError(f"`{words[0]}` is missing")
+        return found
+
+    # --- lists and pipelines --------------------------------------------------------------------
+
+    def _script_until_end(self) -> Script:
+        pipelines: list[Pipeline] = []
+        while True:
+            self._lines()
+            if self.look(1) in ("", ")") or self.look(2) in (";;", ";&"):
+                break
+            if self._reserved() in _ENDS:
+                break
+            self.step()
+            stages = self._pipeline()
+            pipelines.append(Pipeline(stages, self._list_operator()))
+        return Script(tuple(pipelines))
+
+    def _list_operator(self) -> str:
+        self._blanks()
+        ahead = self.look(2)
+        if ahead in ("&&", "||"):
+            self.skip(2)
+            return ahead
+        if ahead[:1] in (";", "&") and ahead not in (";;", ";&"):
+            self.skip(1)
+            return ahead[0]
+        if ahead[:1] in ("", ")", "\n") or ahead in (";;", ";&"):
+            return "\n"
+        if self._reserved() in _ENDS:  # `{ (a) }`
+            return "\n"
+        raise UnreadableError(f"`{ahead}` does not belong here")
+
+    def _pipeline(self) -> tuple[Command, ...]:
+        stages = [self._prefixed()]
+        while True:
+            self._blanks()
+            ahead = self.look(2)
+            if ahead[:1] != "|" or ahead == "||":
+                return tuple(stages)
+            self.skip(2 if ahead == "|&" else 1)
+            self._lines()
+            stages.append(self._prefixed())
+
+    def _prefixed(self) -> Command:
+        """A command behind `!`, `time` and `coproc`."""
+        while True:
+            self._blanks()
+            if self.look(2) == "!(":
+                self.skip(1)
+            elif (word := self._reserved()) in ("!", "time", "coproc"):
+                self.skip(len(word))
+                self._blanks()
+                if word == "time":
+                    self._time_options()
+                if word == "coproc":
+                    return self._coprocess()
+            else:
+                return self._command()
+
+    def _time_options(self) -> None:
+        while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.look(_LOOKAHEAD)):
+            self.skip(len(match[0]))
+            self._blanks()
+
+    def _coprocess(self) -> Command:
+        named = re.match(r"[A-Za-z_]\w*[ \t]+(?=[({]|\[\[)", self.look(80), re.ASCII)
+        if named and not self._reserved():
+            self.skip(len(named[0]))
+        return self._command()
+
+    # --- commands -------------------------------------------------------------------------------
+
+    def _command(self) -> Command:
+        self._nesting += 1
+        if self._nesting > 60:
+            raise UnreadableError("nested too deeply")
+        command = self._one_command()
+        self._nesting -= 1
+        return command
+
+    def _one_command(self) -> Command:
+        if self.look(1) == "(":
+            if self.look(2) == "((" and (word := self.arithmetic_command()) is not None:
+                return self._compound("arithmetic", (), (word,))
+            self.skip(1)
+            return self._compound("subshell", (self.script_in_parentheses(),))
+        keyword = self._reserved()
+        if not keyword:
+            return self._simple()
+        if keyword in _ENDS or keyword in _NOT_COMMANDS:
+            raise UnreadableError(f"`{keyword}` does not belong here")
+        self.skip(len(keyword))
+        return self._reserved_command(keyword)
+
+    def _reserved_command(self, word: str) -> Command:
+        if word == "{":
+            body = self._script_until_end()
+            self._expect("}")
+            return self._compound("group", (body,))
+        if word == "if":
+            return self._if()
+        if word in ("while", "until"):
+            condition = self._script_until_end()
+            return self._compound("loop", (condition, self._loop_body()))
+        if word in ("for", "select"):
+            return self._for()
+        if word == "case":
+            return self._case()
+        if word == "[[":
+            return self._test()
+        if word == "function":
+            self._blanks()
+            name = self.word()
+            self._blanks()
+            if self.look(1) == "(":
+                self.skip(1)
+                self._expect(")")
+            return self._function(name)
+        raise UnreadableError(f"`{word}` does not belong here")
+
+    def _compound(
+        self, kind: str, bodies: tuple[Script, ...], words: tuple[Word, ...] = ()
+    ) -> Compound:
+        redirects: list[Redirect] = []
+        while (redirect := self._redirect()) is not None:
+            redirects.append(redirect)
+        return Compound(kind, bodies, words, tuple(redirects))
+
+    def _if(self) -> Compound:
+        bodies = [self._script_until_end()]
+        self._expect("then")
+        bodies.append(self._script_until_end())
+        while (word := self._expect("elif", "else", "fi")) != "fi":
+            bodies.append(self._script_until_end())
+            if word == "elif":
+                self._expect("then")
+                bodies.append(self._script_until_end())
+        return self._compound("if", tuple(bodies))
+
+    def _loop_body(self) -> Script:
+        closing = {"do": "done", "{": "}"}[self._expect("do", "{")]
+        body = self._script_until_end()
+        self._expect(closing)
+        return body
+
+    def _for(self) -> Compound:
+        self._blanks()
+        words: list[Word] = []
+        if self.look(2) == "((":
+            word = self.arithmetic_command()
+            if word is None:
+                raise UnreadableError("a loop's header is not closed")
+            words.append(word)
+        else:
+            self._name()
+            if self._take("in"):
+                words = self._words()
+        self._blanks()
+        if self.look(1) == ";":
+            self.skip(1)
+        return self._compound("loop", (self._loop_body(),), tuple(words))
+
+    def _name(self) -> Word:
+        name = self.word()
+        if not name.text or not name.known:
+            raise UnreadableError("a name is missing")
+        return name
+
+    def _words(self) -> list[Word]:
+        words: list[Word] = []
+        while True:
+            self._blanks()
+            word = self.word()
+            if not word.raw:
+                return words
+            words.append(word)
+
+    def _case(self) -> Compound:
+        self._blanks()
+        words = [self.word()]
+        bodies: list[Script] = []
+        self._expect("in")
+        while not self._take("esac"):
+            if self.look(1) == "(":
+                self.skip(1)
+            words.extend(self._alternatives())
+            bodies.append(self._script_until_end())
+            self._lines()
+            ahead = self.look(3)
+            if ahead[:2] in (";;", ";&"):
+                self.skip(3 if ahead == ";;&" else 2)
+            elif self._reserved() != "esac":
+                raise UnreadableError("a case is not closed")
+        return self._compound("case", tuple(bodies), tuple(words))
+
+    def _alternatives(self) -> list[Word]:
+        words: list[Word] = []
+        while True:
+            self._blanks()
+            word = self.word()
+            words.append(word)
+            self._blanks()
+            char = self.look(1)
+            if not word.raw or char not in ("|", ")"):
+                raise UnreadableError("a case pattern is not closed")
+            self.skip(1)
+            if char == ")":
+                return words
+
+    def _test(self) -> Compound:
+        words: list[Word] = []
+        while True:
+            self._lines()
+            if self._reserved() == "]]":
+                self.skip(2)
+                return self._compound("test", (), tuple(words))
+            word = self.word()
+            if word.raw:
+                words.append(word)
+            elif (char := self.look(1)) and char in "()<>&|;":
+                self.skip(1)
+            else:
+                raise UnreadableError("a test is not closed")
+
+    def _function(self, name: Word) -> Compound:
+        if not name.known:
+            raise UnreadableError("a function's name is not plain")
+        self._lines()
+        body = self._command()
+        return Compound("function", (Script((Pipeline((body,)),)),), name=name.text)
+
+    # --- simple commands ------------------------------------------------------------------------
+
+    def _simple(self) -> Command:
+        start = self._position
+        assignments: list[Assignment] = []
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        while True:
+            self._blanks()
+            if (redirect := self._redirect()) is not None:
+                redirects.append(redirect)
+                continue
+            word = self.word()
+            if not word.raw:
+                break
+            if not words and (assignment := as_assignment(word)) is not None:
+                assignments.append(assignment)
+            else:
+                words.append(word)
+        if self.look(1) == "(" and len(words) == 1 and not assignments and not redirects:
+            self.skip(1)
+            self._expect(")")
+            return self._function(words[0])
+        if not (assignments or words or redirects):
+            raise UnreadableError(f"`{self.look(1)}` does not belong here")
+        raw = self.text[start : self._position].strip()
+        expanded = tuple(e for word in words for e in expand_braces(word))
+        return Simple(tuple(assignments), expanded, tuple(redirects), raw)
+
+    def _redirect(self) -> Redirect | None:
+        self._blanks()
+        match = _REDIRECT.match(self.look(40))
+        if match is None:
+            return None
+        self.skip(len(match[0]))
+        self._blanks()
+        target = self.word()
+        if not target.raw:
+            raise UnreadableError("a redirection has no target")
+        redirect = Redirect(match[2] or match[3], target, match[1] or "")
+        if redirect.operator in ("<<", "<<-"):
+            if not target.known or not target.text:
+                raise UnreadableError("a here-document's delimiter is not plain")
+            self._pending.append((redirect, "q" in target.kinds or '"' in target.raw))
+        return redirect
+
+    def _here_document(self, redirect: Redirect, *, quoted: bool) -> Word:
+        """The body, from the cursor at a line's begin up to the delimiter's line."""
+        lines: list[str] = []
+        start = self._position
+        strip = redirect.operator == "<<-"
+        while True:
+            line, ended = self._body_line(joined=not quoted)
+            plain = line.lstrip("\t") if strip else line
+            if plain == redirect.target.text:
+                break
+            if ended:
+                raise UnreadableError("a here-document is not closed")
+            lines.append(plain + "\n")
+        text = "".join(lines)
+        same = self.text.startswith(text, start) and self.base >= 0
+        base = self.base + start if same else -1
+        return _body_word(text, base, quoted=quoted, depth=self._nesting + 1)
+
+    def _body_line(self, *, joined: bool) -> tuple[str, bool]:
+        """One line and whether the text ended with it; continuations joined unless quoted."""
+        line = ""
+        while True:
+            end = self.text.find("\n", self._position)
+            if end < 0:
+                line += self.text[self._position :]
+                self._position = len(self.text)
+                return line, True
+            piece = self.text[self._position : end]
+            self._position = end + 1
+            if not joined or (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
+                return line + piece, False
+            line += piece[:-1]
+
+
+def _body_word(text: str, base: int, *, quoted: bool, depth: int) -> Word:
+    out = WordBuilder()
+    if quoted:
+        out.add(text, "q")
+    else:
+        Reader(text, -1, depth).double_quoted(out, "")
+    return out.word(text, base)
+
+
+def as_assignment(word: Word) -> Assignment | None:
+    """The word as `NAME=value`, if bash would take it for that."""
+    match = _ASSIGNMENT.match(word.text)
+    if match is None or set(word.kinds[: match.end()]) - {"u"}:
+        return None
+    value = Word(
+        word.text[match.end() :], word.kinds[match.end() :], word.raw, -1, word.scripts, word.feeds
+    )
+    return Assignment(match[1], value)

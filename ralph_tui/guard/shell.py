@@ -1,0 +1,68 @@
+"""Two readings of a command: our own, complete one, and tree-sitter's as a second opinion.
+
+Every known hole in guards like this one is a text that the guard reads differently from the shell.
+So a command must be harmless in both readings. Where the grammar meets an error it has no opinion.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ralph_tui.guard.reader import read_shell, read_word
+from ralph_tui.guard.syntax import Script, Simple, Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+_ARGUMENTS = frozenset(
+    {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",
+     "number", "simple_expansion", "expansion", "command_substitution", "process_substitution",
+     "command_name"}
+)  # fmt: skip
+
+
+def read_command(text: str, base: int = 0, depth: int = 0) -> Script:
+    """What bash would run, by our own reader.
+
+    Raises:
+        UnreadableError: It cannot be read with certainty.
+    """
+    return read_shell(text, base, depth)
+
+
+def second_reading(text: str) -> Iterator[Simple]:
+    """The simple commands that tree-sitter's bash grammar sees, none if it meets an error."""
+    source = _two_bytes_each(text).encode()
+    root = _parser().parse(source).root_node
+    if root.has_error:
+        return
+    original = text.encode()
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        nodes.extend(node.children)
+        if node.type == "command":
+            words = tuple(_words(node, original))
+            if words:
+                raw = original[node.start_byte : node.end_byte].decode(errors="replace")
+                yield Simple(words=words, raw=raw)
+
+
+def _words(node: "Node", source: bytes) -> Iterator[Word]:
+    for child in node.children:
+        if child.type in _ARGUMENTS:
+            text = source[child.start_byte : child.end_byte].decode(errors="replace")
+            yield read_word(text)
+
+
+def _two_bytes_each(text: str) -> str:
+    """Astral characters crash the grammar's scanner; two letters of two bytes keep every offset."""
+    return text if text.isascii() else "".join("éé" if c > "\uffff" else c for c in text)
+
+
+@cache
+def _parser() -> "Parser":
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))

@@ -1,0 +1,159 @@
+"""What a shell text says: words after quote removal, commands, pipelines and scripts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+UNKNOWN = "\0"
+"""Stands in a word's text for whatever an expansion would put there; NUL cannot occur otherwise."""
+
+Kind = Literal["u", "q", "x", "s"]
+"""Of one character: unquoted, quoted, an expansion, an expansion that may become several words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word as the command would receive it.
+
+    Attributes:
+        text: The value, quotes removed, expansions replaced by `UNKNOWN`.
+        kinds: One `Kind` per character of `text`.
+        raw: The source.
+        start: Where it stands in the text the agent sent; -1 when it stands nowhere in it.
+        scripts: The command and process substitutions inside.
+        feeds: Process substitutions among them that the word names as a file to read.
+    """
+
+    text: str
+    kinds: str = ""
+    raw: str = ""
+    start: int = -1
+    scripts: "tuple[Script, ...]" = ()
+    feeds: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether the command receives exactly `text`."""
+        return UNKNOWN not in self.text and not self.has_glob
+
+    @property
+    def has_glob(self) -> bool:
+        """Whether an unquoted wildcard may turn this into file names."""
+        return any(c in "*?[" and k == "u" for c, k in zip(self.text, self.kinds, strict=True))
+
+    @property
+    def may_split(self) -> bool:
+        """Whether the shell may make several words, or none, of it."""
+        return "s" in self.kinds or self.has_glob
+
+    @property
+    def bare(self) -> bool:
+        """Whether no quoting and no expansion is involved."""
+        return set(self.kinds) <= {"u"}
+
+    @property
+    def home(self) -> bool:
+        """Whether it begins with a tilde that the shell expands."""
+        return self.text.startswith("~") and self.kinds.startswith("u")
+
+    def cut(self, start: int) -> "Word":
+        """The rest of the word from a character on, such as an option's value."""
+        return Word(self.text[start:], self.kinds[start:], self.raw, -1, (), self.feeds)
+
+
+def literal(text: str) -> Word:
+    """A word that is exactly `text`."""
+    return Word(text, "q" * len(text), text)
+
+
+def anything(raw: str = "") -> Word:
+    """A word, or several, of which nothing is known."""
+    return Word(UNKNOWN, "s", raw)
+
+
+@dataclass(slots=True)
+class Redirect:
+    """A redirection; a here-document's body arrives after the line is read."""
+
+    operator: str
+    target: Word
+    descriptor: str = ""
+    body: Word | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`NAME=value` in front of a command or as an argument of `export` and its kin."""
+
+    name: str
+    value: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A simple command."""
+
+    assignments: tuple[Assignment, ...] = ()
+    words: tuple[Word, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A group, loop, condition, test or function definition."""
+
+    kind: str
+    bodies: "tuple[Script, ...]" = ()
+    words: tuple[Word, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    name: str = ""
+
+
+Command = Simple | Compound
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Commands joined by pipes, and the operator that follows."""
+
+    stages: tuple[Command, ...]
+    operator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A list of pipelines."""
+
+    pipelines: tuple[Pipeline, ...] = ()
+
+    def commands(self) -> Iterator[Command]:
+        """The commands of this list, not of lists nested in it."""
+        for pipeline in self.pipelines:
+            yield from pipeline.stages
+
+
+@dataclass(slots=True)
+class WordBuilder:
+    """Collects the characters of a word with their kinds."""
+
+    text: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    scripts: list[Script] = field(default_factory=list)
+    feeds: bool = False
+    quoted: bool = False
+
+    def add(self, text: str, kind: Kind) -> None:
+        """Append characters of one kind."""
+        self.text.append(text)
+        self.kinds.append(kind * len(text))
+        self.quoted = self.quoted or kind == "q"
+
+    def unknown(self, *, split: bool) -> None:
+        """Append the result of an expansion."""
+        self.add(UNKNOWN, "s" if split else "x")
+
+    def word(self, raw: str, start: int) -> Word:
+        """The finished word."""
+        text, kinds = "".join(self.text), "".join(self.kinds)
+        return Word(text, kinds, raw, start, tuple(self.scripts), self.feeds)
