@@ -122,6 +122,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
         "costs": e.costs,
         "breaker": e.breaker,
         "iterations": view.iterations,
+        "last_seq": view.last_seq,
     }
 
 
