@@ -8,9 +8,9 @@ import contextlib
 import hashlib
 import json
 import math
-from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from ralph_tui.demo import messages, playing
 from ralph_tui.demo.isolation import cli_environment
+from ralph_tui.demo.requestlog import RecordedRequest, RequestLog
 from ralph_tui.demo.scenario import Scenario, Script, Turn
 from ralph_tui.demo.selection import Choice, Step, choose, read_steps
 from ralph_tui.demo.wire import BadRequestError, Reply, Request, read_request
@@ -27,32 +28,7 @@ from ralph_tui.domain.errors import RalphError
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK_HOSTS = frozenset({LOOPBACK, "localhost", "[::1]"})
-_SECRET_HEADERS = frozenset({"x-api-key", "authorization", "cookie"})
 _UNMATCHED_SHOWN = 200
-PATIENCE = 30.0
-"""Seconds to wait for a request before a test is told that it did not come."""
-
-
-@dataclass(frozen=True)
-class RecordedRequest:
-    """One request as it arrived, and which turn answered it."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    """Lower-case names, without the key."""
-    body: dict[str, JsonValue]
-    size: int
-    """Bytes of the raw body."""
-    script: str = ""
-    turn: int | None = None
-    attempt: int = 0
-    """0, or how often the same turn was asked for before: a retry."""
-
-    @property
-    def session(self) -> str:
-        """The CLI's session id; sub-agents share their parent's."""
-        return self.headers.get("x-claude-code-session-id", "")
 
 
 class ModelServer:
@@ -77,12 +53,9 @@ class ModelServer:
         self.scenario = scenario
         self.speed = speed
         self.port = 0
-        self.requests: deque[RecordedRequest] = deque(maxlen=keep)
-        """Everything asked, oldest first."""
+        self._log = RequestLog(keep, on_request)
         self.unmatched: list[str] = []
         """What no script covered, as sentences; a test asserts that it is empty."""
-        self._on_request = on_request
-        self._arrival = asyncio.Condition()
         self._attempts: Counter[str] = Counter()
         self._conversations: dict[str, set[str]] = {}
         self._connections: set[asyncio.Task[None]] = set()
@@ -113,6 +86,11 @@ class ModelServer:
         return f"http://{LOOPBACK}:{self.port}"
 
     @property
+    def requests(self) -> tuple[RecordedRequest, ...]:
+        """Everything asked, oldest first; the last `keep` of it."""
+        return tuple(self._log.requests)
+
+    @property
     def model_requests(self) -> tuple[RecordedRequest, ...]:
         """The requests for a model's turn that a script answered, retries included."""
         return tuple(r for r in self.requests if r.script)
@@ -127,11 +105,14 @@ class ModelServer:
         Raises:
             TimeoutError: It did not come true in time.
         """
-        async with asyncio.timeout(PATIENCE), self._arrival:
-            await self._arrival.wait_for(arrived)
+        await self._log.wait_for(arrived)
 
     async def wait_for_turn(self, n: int) -> RecordedRequest:
-        """The n-th request for a scripted turn, counted from 1, once it has arrived."""
+        """The n-th request for a scripted turn, counted from 1, once it has arrived.
+
+        Raises:
+            TimeoutError: It did not arrive in time.
+        """
         await self.wait_for(lambda: len(self.model_requests) >= n)
         return self.model_requests[n - 1]
 
@@ -163,14 +144,14 @@ class ModelServer:
             case "POST", "/v1/messages":
                 await self._messages(request, reply)
             case "POST", "/v1/messages/count_tokens":
-                await self._record(request, _parsed(request))
+                await self._log.record(request, _parsed(request))
                 count = len(request.body) // messages.BYTES_PER_TOKEN
                 await reply.json(HTTPStatus.OK, {"input_tokens": count})
             case "HEAD" | "GET", "/" | "/api/hello":
-                await self._record(request, {})
+                await self._log.record(request, {})
                 await reply.json(HTTPStatus.OK, {"ok": True}, with_body=request.method != "HEAD")
             case _:
-                await self._record(request, {})
+                await self._log.record(request, {})
                 text = f"{request.method} {request.path} is not served here."
                 await reply.json(
                     HTTPStatus.NOT_FOUND,
@@ -182,7 +163,7 @@ class ModelServer:
         body = _parsed(request)
         said = body.get("messages")
         if not isinstance(said, list) or not said:
-            await self._record(request, body)
+            await self._log.record(request, body)
             text = "messages: a list with at least one message is required."
             await reply.json(
                 HTTPStatus.BAD_REQUEST, messages.error_json(HTTPStatus.BAD_REQUEST, text)
@@ -195,7 +176,7 @@ class ModelServer:
         if choice:
             await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")
             return
-        await self._record(request, body)
+        await self._log.record(request, body)
         text = playing.side_answer(body) or self._note_unmatched(steps[-1])
         await self._send(
             Turn(say=text), request, body, reply, _digest(conversation, str(len(steps)))
@@ -217,7 +198,7 @@ class ModelServer:
         key = _digest(place, choice.script.label, str(choice.index))
         attempt = self._attempts[key]
         self._attempts[key] += 1
-        await self._record(
+        await self._log.record(
             request, body, script=choice.script.label, turn=choice.index, attempt=attempt
         )
         await self._send(choice.turn, request, body, reply, _digest(key, str(attempt)), attempt)
@@ -261,31 +242,6 @@ class ModelServer:
         if len(taken) < script.times:
             taken.add(conversation)
         return conversation in taken
-
-    async def _record(
-        self,
-        request: Request,
-        body: dict[str, JsonValue],
-        *,
-        script: str = "",
-        turn: int | None = None,
-        attempt: int = 0,
-    ) -> None:
-        recorded = RecordedRequest(
-            method=request.method,
-            path=request.path,
-            headers={k: v for k, v in request.headers.items() if k not in _SECRET_HEADERS},
-            body=body,
-            size=len(request.body),
-            script=script,
-            turn=turn,
-            attempt=attempt,
-        )
-        if self._on_request:
-            self._on_request(recorded)
-        async with self._arrival:
-            self.requests.append(recorded)
-            self._arrival.notify_all()
 
 
 def _parsed(request: Request) -> dict[str, JsonValue]:

@@ -1,8 +1,9 @@
 """The Messages API over a plain HTTP client."""
 
 import asyncio
-import http.client
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -11,6 +12,7 @@ from pydantic import JsonValue
 
 from ralph_tui.demo.scenario import Scenario
 from ralph_tui.demo.server import ModelServer
+from tests.demo.client import Json, answer, events, exchange, exchange_blocking, prompt, text
 from tests.harness.model import scenario_of, serving, serving_in_process, serving_in_thread
 
 HELLO = """
@@ -26,66 +28,6 @@ scripts:
       - say: Bye.
         context: 2000
 """
-
-Json = dict[str, JsonValue]
-
-
-def _exchange(
-    port: int, method: str, path: str, body: bytes | None, headers: dict[str, str]
-) -> tuple[int, dict[str, str], bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    try:
-        connection.request(method, path, body, headers)
-        response = connection.getresponse()
-        return response.status, dict(response.getheaders()), response.read()
-    finally:
-        connection.close()
-
-
-async def exchange(
-    server: ModelServer,
-    body: JsonValue = None,
-    *,
-    method: str = "POST",
-    path: str = "/v1/messages",
-    headers: dict[str, str] | None = None,
-    raw: bytes | None = None,
-) -> tuple[int, dict[str, str], bytes]:
-    data = raw if raw is not None else json.dumps(body).encode() if body is not None else None
-    return await asyncio.to_thread(_exchange, server.port, method, path, data, headers or {})
-
-
-def prompt(*texts: str, **more: JsonValue) -> Json:
-    """A conversation in which user and model take turns."""
-    messages: list[JsonValue] = [
-        {"role": "assistant" if i % 2 else "user", "content": text} for i, text in enumerate(texts)
-    ]
-    tools: list[JsonValue] = [{"name": "Bash"}]
-    return {"model": "m", "max_tokens": 100, "tools": tools, "messages": messages, **more}
-
-
-async def answer(server: ModelServer, body: Json, **headers: str) -> Json:
-    status, _, data = await exchange(server, body, headers=headers)
-    assert status == 200, data
-    return cast("Json", json.loads(data))
-
-
-async def text(server: ModelServer, body: Json, **headers: str) -> str:
-    content = (await answer(server, body, **headers))["content"]
-    assert isinstance(content, list)
-    block = content[0]
-    assert isinstance(block, dict)
-    return str(block["text"])
-
-
-def events(data: bytes) -> list[Json]:
-    found = []
-    for event in data.decode().strip().split("\n\n"):
-        name, payload = event.split("\n")
-        parsed = json.loads(payload.removeprefix("data: "))
-        assert name == f"event: {parsed['type']}"
-        found.append(parsed)
-    return found
 
 
 async def test_a_whole_answer() -> None:
@@ -244,52 +186,16 @@ async def test_a_script_with_times_gives_way_to_the_next() -> None:
         assert server.requests[-1].session == "1"
 
 
-FAULTY = "scripts: [{{when: go, turns: [{{say: a long answer to the point, fault: {fault}}}]}}]"
-
-
-async def test_a_status_with_headers_is_over_after_its_times() -> None:
-    fault = (
-        "{status: 429, times: 2, retry_after: 1.5, message: Slow down., headers: {x-limit: low}}"
-    )
-    async with serving(FAULTY.format(fault=fault)) as server:
-        for _ in range(2):
-            status, headers, data = await exchange(server, prompt("go"))
-            assert (status, headers["retry-after"], headers["x-limit"]) == (429, "1.5", "low")
-            error = {"type": "rate_limit_error", "message": "Slow down."}
-            assert json.loads(data) == {"type": "error", "error": error}
-        assert await text(server, prompt("go")) == "a long answer to the point"
-        assert [request.attempt for request in server.requests] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("kind", ["cut", "reset"])
-async def test_a_broken_connection(kind: str) -> None:
-    async with serving(FAULTY.format(fault=kind)) as server:
-        with pytest.raises((http.client.IncompleteRead, ConnectionError)):
-            await exchange(server, prompt("go", stream=True))
-        assert (await exchange(server, prompt("go", stream=True)))[0] == 200
-
-
-async def test_a_malformed_stream_and_an_error_event() -> None:
-    async with serving(FAULTY.format(fault="[malformed, error_event]")) as server:
-        _, _, data = await exchange(server, prompt("go", stream=True))
-        with pytest.raises(json.JSONDecodeError):
-            events(data)
-        _, _, data = await exchange(server, prompt("go", stream=True))
-        assert events(data)[-1]["error"] == {"type": "overloaded_error", "message": "Overloaded"}
-
-
-async def test_the_server_ends_although_an_answer_hangs() -> None:
-    async with asyncio.timeout(10):
-        async with serving(FAULTY.format(fault="hang")) as server:
-            asking = asyncio.create_task(exchange(server, prompt("go")))
-            await server.wait_for_turn(1)
-        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
-            await asking
+PACED = """
+wait: 1
+pace: 1
+scripts: [{when: go, turns: [{say: a long answer to the point}]}]
+"""
 
 
 async def test_pace_is_divided_by_the_speed() -> None:
     loop = asyncio.get_running_loop()
-    scenario = scenario_of("wait: 1\npace: 1\n" + FAULTY.format(fault="[]"))
+    scenario = scenario_of(PACED)
     async with ModelServer(scenario, speed=100) as server:
         began = loop.time()
         await exchange(server, prompt("go", stream=True))
@@ -299,7 +205,7 @@ async def test_pace_is_divided_by_the_speed() -> None:
 async def test_a_test_that_waits_for_a_request_that_never_comes_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ralph_tui.demo.server.PATIENCE", 0.05)
+    monkeypatch.setattr("ralph_tui.demo.requestlog.PATIENCE", 0.05)
     async with serving(HELLO) as server:
         with pytest.raises(TimeoutError):
             await server.wait_for_turn(1)
@@ -308,7 +214,7 @@ async def test_a_test_that_waits_for_a_request_that_never_comes_is_told(
 def test_in_a_thread() -> None:
     with serving_in_thread(HELLO) as server:
         body = json.dumps(prompt("hello", "x", "y")).encode()
-        assert _exchange(server.port, "POST", "/v1/messages", body, {})[0] == 200
+        assert exchange_blocking(server.port, "POST", "/v1/messages", body, {})[0] == 200
         assert [request.turn for request in server.requests] == [1]
 
 
@@ -316,10 +222,18 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
     with serving_in_process(HELLO, tmp_path) as server:
         port = int(server.url.rpartition(":")[2])
         body = json.dumps(prompt("hello")).encode()
-        assert _exchange(port, "POST", "/v1/messages", body, {"x-api-key": "k"})[0] == 200
+        assert exchange_blocking(port, "POST", "/v1/messages", body, {"x-api-key": "k"})[0] == 200
         [request] = server.requests()
         assert (request["script"], request["size"]) == ("hello", len(body))
         assert server.environment(tmp_path)["ANTHROPIC_BASE_URL"] == server.url
+
+
+def test_a_process_with_a_wrong_scenario_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ralph_tui.demo.server", "missing.yaml", "--port-file", "port"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.startswith("Scenario missing.yaml cannot be read: No such file")
+    assert not (tmp_path / "port").exists()
 
 
 def test_a_scenario_is_a_value() -> None:

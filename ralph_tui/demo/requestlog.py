@@ -1,0 +1,78 @@
+"""What was asked of the model, kept for those who want to look, and a way to wait for more."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from ralph_tui.demo.wire import Request
+
+PATIENCE = 30.0
+"""Seconds to wait for a request before a test is told that it did not come."""
+
+_SECRET_HEADERS = frozenset({"x-api-key", "authorization", "cookie"})
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """One request as it arrived, and which turn answered it."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    """Lower-case names, without the key."""
+    body: dict[str, JsonValue]
+    size: int
+    """Bytes of the raw body."""
+    script: str = ""
+    turn: int | None = None
+    attempt: int = 0
+    """0, or how often the same turn was asked for before: a retry."""
+
+    @property
+    def session(self) -> str:
+        """The CLI's session id; sub-agents share their parent's."""
+        return self.headers.get("x-claude-code-session-id", "")
+
+
+class RequestLog:
+    """The last requests, in the order of their arrival."""
+
+    def __init__(self, keep: int, on_request: Callable[[RecordedRequest], None] | None) -> None:
+        """Keep so many requests, and tell the callback of each."""
+        self.requests: deque[RecordedRequest] = deque(maxlen=keep)
+        self._on_request = on_request
+        self._arrival = asyncio.Condition()
+
+    async def record(
+        self,
+        request: Request,
+        body: dict[str, JsonValue],
+        *,
+        script: str = "",
+        turn: int | None = None,
+        attempt: int = 0,
+    ) -> None:
+        """Keep a request, without its secrets."""
+        recorded = RecordedRequest(
+            method=request.method,
+            path=request.path,
+            headers={k: v for k, v in request.headers.items() if k not in _SECRET_HEADERS},
+            body=body,
+            size=len(request.body),
+            script=script,
+            turn=turn,
+            attempt=attempt,
+        )
+        if self._on_request:
+            self._on_request(recorded)
+        async with self._arrival:
+            self.requests.append(recorded)
+            self._arrival.notify_all()
+
+    async def wait_for(self, arrived: Callable[[], bool]) -> None:
+        """Wait until a condition on `requests` holds; it is asked after each arrival."""
+        async with asyncio.timeout(PATIENCE), self._arrival:
+            await self._arrival.wait_for(arrived)
