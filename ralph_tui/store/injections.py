@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ralph_tui.domain.state import Injection
 from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import DamagedError
-from ralph_tui.store.strictjson import decode, parse_object
+from ralph_tui.store.strictjson import decode, parse_object, scrub
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 """The time of a line that carries none: it was there before anything that has a time."""
@@ -31,7 +31,9 @@ class Line:
 
 def new_injection(guidance: str, by: str, now: datetime) -> Injection:
     """Guidance given now, with an id of its own."""
-    return Injection(timestamp=now, guidance=guidance, injected_by=by, id=secrets.token_hex(6))
+    # Arguments of a command may hold bytes that are no text.
+    given = {"guidance": scrub(guidance), "injected_by": scrub(by)}
+    return Injection.model_validate({"timestamp": now, "id": secrets.token_hex(6)} | given)
 
 
 def parse_lines(data: bytes) -> tuple[Line, ...]:

@@ -27,9 +27,6 @@ CHUNK = 64 * 1024
 BATCH = 500
 """Events a follower reads in one go."""
 
-POLL_MS = 500
-"""How often a follower looks by itself, for file systems that do not tell of changes."""
-
 
 class JournalWriter:
     """Appends events; only the owner of the loop's lock may make one.
@@ -43,7 +40,9 @@ class JournalWriter:
         """Open the journal, ending or setting aside a line that a crash left unfinished."""
         self._path = path
         self._clock = clock
-        self._lock = threading.Lock()
+        # Two locks: who numbers an event must never wait for somebody's fsync.
+        self._numbering = threading.Lock()
+        self._writing = threading.Lock()
         self.damage: tuple[str, ...] = ()
         with explained("open", path):
             created = not path.exists()
@@ -59,7 +58,7 @@ class JournalWriter:
 
     def stamp(self, event: Event) -> Event:
         """The event with its number and time; no I/O. A transient event keeps the number 0."""
-        with self._lock:
+        with self._numbering:
             seq = 0
             if not event.transient:
                 self.last_seq += 1
@@ -75,12 +74,12 @@ class JournalWriter:
         lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
         if not lines:
             return
-        with self._lock, explained("append to", self._path):
+        with self._writing, explained("append to", self._path):
             append_all(self._descriptor, b"".join(lines))
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        with self._lock:
+        with self._writing:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
                 self._descriptor = -1
@@ -139,7 +138,7 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
     from ralph_tui.store.watch import wake_ups
 
     identity: int | None = None
-    wakes = wake_ups(path.parent, names=frozenset({path.name}), poll_ms=POLL_MS)
+    wakes = wake_ups(path.parent, names=frozenset({path.name}))
     async with aclosing(wakes):
         async for _ in wakes:
             found = await asyncio.to_thread(_identity, path)

@@ -78,6 +78,27 @@ def test_threads_never_share_a_number(project: Project) -> None:
     assert sorted(seen) == list(range(1, 1201))
 
 
+def test_numbering_never_waits_for_the_disk(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = JournalWriter(project.layout.events)
+    syncing, go_on = threading.Event(), threading.Event()
+
+    def slow(_: int) -> None:
+        syncing.set()
+        assert go_on.wait(20)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", slow)
+        thread = threading.Thread(target=notices, args=(writer, "one"))
+        thread.start()
+        assert syncing.wait(20)
+        assert writer.stamp(ev.Notice(text="two")).seq == 2
+        go_on.set()
+        thread.join()
+    writer.close()
+
+
 def test_reading_goes_on_from_an_offset(project: Project) -> None:
     writer = JournalWriter(project.layout.events)
     notices(writer, "one", "two", "three")

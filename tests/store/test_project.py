@@ -393,3 +393,9 @@ def test_lines_that_are_no_guidance_stay_and_are_told_once(project: Project) -> 
     project.consume_injections([pending[0].id])
     assert project.damage() == ()
     assert project.layout.injections.read_text() == 'look at the tests\n{"guidance": 5}\n'
+
+
+def test_guidance_with_bytes_that_are_no_text_is_taken(project: Project) -> None:
+    queued = project.queue_injection("caf\udce9", by="\udcff")
+    assert queued.guidance == "caf\N{REPLACEMENT CHARACTER}"
+    assert project.load().pending == (queued,)

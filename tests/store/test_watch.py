@@ -159,12 +159,11 @@ async def test_a_place_that_cannot_be_watched_is_named(
 ) -> None:
     import watchfiles
 
-    async def broken(*_: Path, **__: object) -> AsyncIterator[None]:
+    def broken(*_: Path, **__: object) -> None:
         raise PermissionError("not allowed")
-        yield
 
     monkeypatch.setattr(watchfiles, "awatch", broken)
-    with pytest.raises(StoreError, match="Cannot watch .*not allowed"):
+    with pytest.raises(StoreError, match=r"Cannot watch .*not allowed"):
         await anext(watch_project(project))
 
 
