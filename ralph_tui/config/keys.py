@@ -17,6 +17,24 @@ COST_DESCRIPTIONS = {
 """The limits are the domain's model, which knows nothing of documentation."""
 
 
+LATER = frozenset(
+    {
+        "project.root",
+        "project.python_version",
+        "phases.discovery.human_in_loop",
+        "phases.discovery.max_questions",
+        "phases.planning.task_size_tokens",
+        "phases.planning.dependency_analysis",
+        "phases.validation.require_human_approval",
+        "phases.validation.max_rounds",
+        "safety.sandbox_enabled",
+        "git.allowed_operations",
+        "models.planning",
+    }
+)
+"""Settings that are read and checked but change nothing yet; their descriptions say so."""
+
+
 def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
         inner = field.annotation
@@ -48,7 +66,8 @@ def children(section: str) -> tuple[str, ...]:
 
 def description(key: str) -> str:
     """What a setting is for, in one sentence."""
-    return known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
+    text = known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
+    return f"{text} No effect yet." if key in LATER else text
 
 
 def nearest(key: str) -> str | None:

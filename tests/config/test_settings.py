@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ralph_tui.config.document import markdown_table, template
 from ralph_tui.config.environment import VARIABLES
-from ralph_tui.config.keys import description, known_keys
+from ralph_tui.config.keys import LATER, description, known_keys
 from ralph_tui.config.load import config_paths, load_settings, provenance
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import ConfigError
@@ -300,6 +300,7 @@ def test_the_template_with_every_line_switched_on_is_the_defaults(tmp_path: Path
 
 def test_every_setting_is_described() -> None:
     assert all(description(key).endswith(".") for key in known_keys())
+    assert set(known_keys()) >= LATER
 
 
 def test_the_readme_table_is_fresh() -> None:
