@@ -24,18 +24,22 @@ FORCED_POLL_MS = 200
 Signature = tuple[tuple[str, int, int, int], ...]
 
 
-async def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
-    """The names of documents that changed, each time some did, until cancelled.
+def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
+    """The names of documents that changed since this call, each time some did, until cancelled.
 
-    Names are `state`, `plan`, `injections`, `config`, `breaker`, `budget`, `questions`, `specs` and
-    `memory`.
+    Call it before you load, and nothing can change unseen between the two. Names are `state`, `plan`,
+    `injections`, `config`, `breaker`, `budget`, `questions`, `specs` and `memory`.
     """
+    watched = watched_files(project.layout)
+    return _changes(project.layout, watched, signatures(watched))
+
+
+async def _changes(
+    layout: Layout, watched: Mapping[str, tuple[Path, ...]], known: dict[str, Signature]
+) -> AsyncGenerator[frozenset[str], None]:
     import asyncio
 
-    layout = project.layout
-    watched = watched_files(layout)
     names = frozenset(path.name for paths in watched.values() for path in paths)
-    known = await asyncio.to_thread(signatures, watched)
     # `.ralph` and `specs` are in it so that we notice when they appear.
     wakes = wake_ups(
         layout.dot, layout.root, layout.specs, names=names | {layout.dot.name}, suffix=".md"

@@ -19,17 +19,14 @@ from tests.store.helpers import count_up, with_tasks
 async def watching(project: Project) -> AsyncIterator["asyncio.Queue[frozenset[str]]"]:
     """Collects changes; ends when the watcher ended."""
     seen: asyncio.Queue[frozenset[str]] = asyncio.Queue()
-    started = asyncio.Event()
+    watch = watch_project(project)
 
     async def collect() -> None:
-        async with aclosing(watch_project(project)) as changes:
-            started.set()
+        async with aclosing(watch) as changes:
             async for names in changes:
                 seen.put_nowait(names)
 
     task = asyncio.create_task(collect())
-    await started.wait()
-    await asyncio.sleep(0)  # the first look happens in the collector's next step
     try:
         async with asyncio.timeout(30):
             yield seen
@@ -37,6 +34,15 @@ async def watching(project: Project) -> AsyncIterator["asyncio.Queue[frozenset[s
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+async def test_nothing_changes_unseen_between_the_call_and_the_first_look(
+    project: Project,
+) -> None:
+    watch = watch_project(project)
+    project.layout.config.write_text("x")
+    async with asyncio.timeout(20), aclosing(watch):
+        assert await anext(watch) == {"config"}
 
 
 def rename_over(path: Path, text: str) -> None:
@@ -149,6 +155,8 @@ async def test_without_notifications_it_looks_by_itself(
 
     monkeypatch.setattr(watchfiles, "awatch", limited)
     async with watching(project) as seen:
+        while len(polled) < 2:
+            await asyncio.sleep(0.01)
         project.layout.config.write_text("x")
         assert await seen.get() == {"config"}
     assert polled[:2] == [None, True]
