@@ -143,20 +143,20 @@ async def test_without_notifications_it_looks_by_itself(
 ) -> None:
     import watchfiles
 
-    real, polled = watchfiles.awatch, []
+    real, polled, polling = watchfiles.awatch, [], asyncio.Event()
 
     async def limited(*paths: Path, force_polling: bool | None, **rest: Any) -> AsyncIterator[Any]:
         polled.append(force_polling)
         if not force_polling:
             raise error("inotify watch limit reached")
+        polling.set()
         async with aclosing(real(*paths, force_polling=True, **rest)) as changes:
             async for change in changes:
                 yield change
 
     monkeypatch.setattr(watchfiles, "awatch", limited)
     async with watching(project) as seen:
-        while len(polled) < 2:
-            await asyncio.sleep(0.01)
+        await polling.wait()
         project.layout.config.write_text("x")
         assert await seen.get() == {"config"}
     assert polled[:2] == [None, True]
