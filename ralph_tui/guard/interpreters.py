@@ -20,13 +20,13 @@ _STARTS_PROGRAMS = re.compile(
 )
 _STRINGS = re.compile(
     r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
-    r"|(?:\bqx|\bqq?|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
+    r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
 )
 _LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*\[?\s*(['\"])[^'\"]*\4)+)")
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
     r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
-    r"|fopen|open|write|delete|fileutils|copy|chmod|truncate|symlink|-i\b",
+    r"|fopen|open|write|delete|fileutils|copy|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b",
     re.IGNORECASE,
 )
 _GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)

@@ -55,7 +55,8 @@ def _walk(command: str, policy: Policy) -> CommandWalker:
     walker.script(read_command(command))
     other = CommandWalker(command, policy, rewrites=False)
     for simple in second_reading(command):
-        other.simple(simple)
+        if simple.values not in walker.seen:  # else judged already, knowing what surrounds it
+            other.simple(simple)
     return walker
 
 

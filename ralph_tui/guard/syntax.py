@@ -39,7 +39,8 @@ class Word:
     @property
     def has_glob(self) -> bool:
         """Whether an unquoted wildcard may turn this into file names."""
-        return any(c in "*?[" and k == "u" for c, k in zip(self.text, self.kinds, strict=True))
+        wild = [c for c, k in zip(self.text, self.kinds, strict=True) if k == "u" and c in "*?[]"]
+        return "*" in wild or "?" in wild or ("[" in wild and "]" in wild[wild.index("[") :])
 
     @property
     def may_split(self) -> bool:
@@ -97,6 +98,11 @@ class Simple:
     words: tuple[Word, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     raw: str = ""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The words as the command receives them."""
+        return tuple(word.text for word in self.words)
 
 
 @dataclass(frozen=True, slots=True)

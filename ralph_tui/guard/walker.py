@@ -59,6 +59,7 @@ class CommandWalker:
     Attributes:
         source: The text the agent sent.
         tools: Where in it tools stand that must run through uv, with their names.
+        seen: The words of every simple command judged.
 
     Args:
         rewrites: Whether to look for such tools; a second reading leaves that to the first.
@@ -66,6 +67,7 @@ class CommandWalker:
 
     def __init__(self, source: str, policy: Policy, *, rewrites: bool = True) -> None:
         self.source = source
+        self.seen: set[tuple[str, ...]] = set()
         self._rewrites = rewrites
         self.tools: dict[int, str] = {}
         self._policy = policy
@@ -90,6 +92,7 @@ class CommandWalker:
             judge_assignment(assignment.name, assignment.value, command.raw)
         feed = self._redirects(command.redirects, feed)
         if command.words:
+            self.seen.add(command.values)
             self._start(self._invocation(command.words, feed), certain=certain)
 
     def _count(self) -> None:
