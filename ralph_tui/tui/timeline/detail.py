@@ -76,12 +76,14 @@ def _call(call: Call, glyphs: Glyphs) -> Detail:
     sections += renderer.sections(call)
     if not call.trimmed:
         sections.append(_output(call))
-    return Detail(f"{renderer.verb}  {call.name}", facts, tuple(sections))
+    return Detail(call.name or renderer.verb, facts, tuple(sections))
 
 
 def _output(call: Call) -> Section:
     if call.state is CallState.RUNNING:
         return Section("Output", "Still running.", SectionKind.NOTE)
+    if call.state is CallState.DENIED and not call.output:
+        return Section("Output", "It did not run.", SectionKind.NOTE)
     kind = SectionKind.ERROR if call.state is CallState.FAILED else SectionKind.TEXT
     return Section("Output", call.output or "It printed nothing.", kind)
 

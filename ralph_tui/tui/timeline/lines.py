@@ -7,7 +7,7 @@ from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render import renderer_for
 from ralph_tui.tui.render.calls import CallState
 from ralph_tui.tui.render.figures import seconds
-from ralph_tui.tui.render.spans import Line, Span, Tone, row, wrap
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop, row, wrap
 from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 
 INDENT = 2
@@ -97,7 +97,7 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         Span(_first_line(renderer.argument(call))),
     ]
     word_tone = Tone.MUTED if call.state is CallState.OK else tone
-    right = [Span(f"{note}  ", note_tone)] if note and width >= 60 else []
+    right = _note(note, note_tone, width)
     right += [Span(call.state.value.ljust(7), word_tone), Span(took, Tone.MUTED)]
     return row(left, right, width)
 
@@ -109,6 +109,13 @@ _GLYPH = {
     CallState.DENIED: "denied",
     CallState.STOPPED: "interrupted",
 }
+
+
+def _note(text: str, tone: Tone, width: int) -> list[Span]:
+    """What came of it, cut so that the word and the duration after it always fit."""
+    if not text or width < 60:
+        return []
+    return [*crop([Span(text, tone)], width // 2 - 16), Span("  ")]
 
 
 def _first_line(text: str) -> str:
@@ -140,10 +147,14 @@ def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
     ]
     word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else tone
     note = receipt_note(receipt)
-    right = [Span(f"{note}  ", word_tone)] if note else []
+    right = _note(note, word_tone, width)
     word = receipt.status.value.replace("_", " ")
-    right += [Span(word.ljust(7), word_tone), Span(seconds(receipt.seconds).rjust(6), Tone.MUTED)]
+    right += [Span(word.ljust(7), word_tone), Span(_took(receipt).rjust(6), Tone.MUTED)]
     return row(left, right, width)
+
+
+def _took(receipt: Receipt) -> str:
+    return "" if receipt.status is ReceiptStatus.SKIPPED else seconds(receipt.seconds)
 
 
 def receipt_look(receipt: Receipt) -> tuple[str, Tone]:

@@ -58,7 +58,6 @@ class RowsView(Toned, ScrollView, can_focus=True):
         super().__init__(id=id)
         self.cursor: Key | None = None
         self._strips: LRUCache[tuple[Row, int], Strip] = LRUCache(1024)
-        self.show_horizontal_scrollbar = False
 
     # What a list must say of itself.
 
@@ -83,7 +82,7 @@ class RowsView(Toned, ScrollView, can_focus=True):
     @property
     def row_width(self) -> int:
         """Cells a row has; the scrollbar's place is kept free so that nothing jumps."""
-        bar = 0 if self.show_vertical_scrollbar else self.scrollbar_size_vertical
+        bar = 0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical
         return max(1, self.scrollable_content_region.width - bar)
 
     def resize_rows(self) -> None:

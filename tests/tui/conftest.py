@@ -1,0 +1,88 @@
+"""Screens in tests stand still: no animation, no blinking, one moment, one project."""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from textual import constants
+from textual.pilot import Pilot
+
+from ralph_tui.domain.events import Event
+from ralph_tui.tui.app import RalphApp
+from tests.tui.feed import Script, clock
+
+ROOT = Path("/home/dev/slug-demo")
+SIZE = (120, 40)
+
+Opened = AbstractAsyncContextManager[Pilot[int]]
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual reads its settings at import, so the environment alone comes too late."""
+    monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setattr("locale.getpreferredencoding", lambda do_setlocale=True: "utf-8")
+
+
+def app_of(script: Script, *, autostart: bool = True) -> RalphApp:
+    """The app of a scripted launch at a fixed moment."""
+    return RalphApp(script.launch, autostart=autostart, clock=clock)
+
+
+async def until(pilot: Pilot[int], condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Let the app work until something is true."""
+    app = pilot.app
+    assert isinstance(app, RalphApp)
+    deadline = monotonic() + seconds
+    while not condition():
+        assert monotonic() < deadline, "it did not become true in time"
+        app.flush()
+        await pilot.pause()
+
+
+@pytest.fixture
+def open_app() -> Callable[..., Opened]:
+    """Open the app on events, and wait until the screen shows all of them."""
+
+    @asynccontextmanager
+    async def opened(
+        script: Script, *, size: tuple[int, int] = SIZE, autostart: bool = True
+    ) -> AsyncIterator[Pilot[int]]:
+        app = app_of(script, autostart=autostart)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await until(pilot, lambda: bool(script.runs if autostart else script.watches))
+            await drained(pilot)
+            yield pilot
+
+    return opened
+
+
+async def drained(pilot: Pilot[int]) -> None:
+    """Every event that was sent is on the screen."""
+    app = pilot.app
+    assert isinstance(app, RalphApp)
+    await until(pilot, lambda: not app.bridge._queue)
+    await pilot.pause()
+    app.flush()
+    await pilot.pause()
+
+
+def screen_text(app: RalphApp) -> str:
+    """What is on the screen, as lines of text."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips()
+    assert len(lines) == height
+    return "\n".join(strip.text[:width].rstrip() for strip in lines)
+
+
+def toasts(app: RalphApp) -> list[str]:
+    """What the toasts say."""
+    return [notice.message for notice in app._notifications]
+
+
+def script_of(events: Iterable[Event] = ()) -> Script:
+    """A script in the one test project."""
+    return Script(ROOT, events)

@@ -1,0 +1,387 @@
+"""Every key, driven as a person would."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.commands import COMMANDS
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.help import Help
+from ralph_tui.tui.screens.inject import Inject
+from ralph_tui.tui.screens.task_detail import TaskDetail
+from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.steering import Steering
+from tests.tui import feed
+from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+
+Open = Callable[..., Opened]
+
+
+def ralph(pilot: object) -> RalphApp:
+    app = getattr(pilot, "app", None)
+    assert isinstance(app, RalphApp)
+    return app
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+def test_every_command_has_a_handler(command: object) -> None:
+    assert callable(getattr(Steering, getattr(command, "name", "")))
+
+
+async def test_nothing_runs_before_b_and_b_starts_the_loop(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        assert script.runs == 0
+        assert "Press b to start" in screen_text(app)
+        await pilot.press("b")
+        await until(pilot, lambda: app.view.run_state is RunState.RUNNING)
+        assert script.runs == 1
+        assert "Press b to start" not in screen_text(app)
+        await pilot.press("b")
+        await until(pilot, lambda: "The loop is already running." in toasts(app))
+        assert script.runs == 1
+
+
+async def test_warm_up_happens_after_the_first_paint(open_app: Open) -> None:
+    script = script_of()
+    async with open_app(script, autostart=False) as pilot:
+        await until(pilot, lambda: script.warmed)
+
+
+async def test_p_pauses_pauses_now_and_resumes(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("p")
+        await until(pilot, lambda: script.controls.asked == ["pause"])
+        script.news.put_nowait(ev.PauseRequested())
+        await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
+        assert "p pause now" in screen_text(app)
+        await pilot.press("p")
+        await until(pilot, lambda: script.controls.asked == ["pause", "pause"])
+        script.news.put_nowait(ev.LoopPaused())
+        await until(pilot, lambda: app.view.run_state is RunState.PAUSED)
+        assert "p resume" in screen_text(app)
+        await pilot.press("p")
+        await until(pilot, lambda: script.controls.asked == ["pause", "pause", "resume"])
+
+
+async def test_r_withdraws_a_pause_and_says_when_there_is_none(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("r")
+        await until(pilot, lambda: "Nothing is paused." in toasts(app))
+        script.news.put_nowait(ev.PauseRequested())
+        await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
+        await pilot.press("r")
+        await until(pilot, lambda: script.controls.asked == ["resume"])
+
+
+async def test_s_asks_before_it_skips(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        assert "skip demo-02" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert script.controls.asked == []
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("s")
+        await until(pilot, lambda: script.controls.asked == ["skip demo-02"])
+
+
+async def test_s_means_the_task_selected_on_the_board(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1", "j")
+        await until(pilot, lambda: app.dashboard.board.cursor == "demo-04")
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("enter")
+        await until(pilot, lambda: script.controls.asked == ["skip demo-04"])
+
+
+async def test_t_tries_a_blocked_task_again_and_says_why_not_otherwise(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: "Task demo-02 is not blocked." in toasts(app))
+        await pilot.press("1", "j", "j", "j", "j")
+        await until(pilot, lambda: app.dashboard.board.cursor == "demo-06")
+        await pilot.press("t")
+        await until(pilot, lambda: script.controls.asked == ["retry demo-06"])
+
+
+async def test_i_keeps_a_draft_over_escape_and_sends_many_lines(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await pilot.press("a", "enter", "q")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert script.controls.asked == []
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await pilot.press("!", "ctrl+s")
+        await until(pilot, lambda: script.controls.asked == ["inject a\nq!"])
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        assert isinstance(app.screen, Inject)
+        assert app.screen.draft == ""
+
+
+async def test_guidance_is_kept_when_sending_fails(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        script.controls.error = RalphError("The disk is full.", "Make room.")
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await pilot.press("a", "ctrl+s")
+        await until(pilot, lambda: "The disk is full. Make room." in toasts(app))
+        await until(pilot, lambda: "The disk is full." in screen_text(app))
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        assert isinstance(app.screen, Inject)
+        assert app.screen.draft == "a"
+
+
+async def test_empty_guidance_is_not_sent(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: any("Write some guidance" in t for t in toasts(app)))
+        assert isinstance(app.screen, Inject)
+
+
+@pytest.mark.parametrize(("key", "asked"), [("x", ["stop"]), ("n", ["stop now"]), ("k", [])])
+async def test_x_asks_how_soon(open_app: Open, key: str, asked: list[str]) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await until(pilot, lambda: script.controls.asked == asked)
+
+
+async def test_x_again_stops_now(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        script.news.put_nowait(ev.StopRequested())
+        await until(pilot, lambda: app.view.run_state is RunState.STOPPING)
+        await pilot.press("x")
+        await until(pilot, lambda: script.controls.asked == ["stop now"])
+
+
+async def test_x_without_a_loop_says_why_not(open_app: Open) -> None:
+    async with open_app(script_of(), autostart=False) as pilot:
+        await pilot.press("x")
+        app = ralph(pilot)
+        await until(pilot, lambda: "No loop is running here; press b to start one." in toasts(app))
+
+
+async def test_a_bug_in_a_control_is_said_and_the_screen_goes_on(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        script.controls.error = ZeroDivisionError("[/] boom")
+        await pilot.press("p")
+        await until(pilot, lambda: "That failed: ZeroDivisionError: [/] boom" in toasts(app))
+        await until(pilot, lambda: "ZeroDivisionError" in screen_text(app))
+
+
+async def test_enter_shows_the_selected_call_and_esc_closes_it(open_app: Open) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        while "git stash" not in app.dashboard.stream.selected_text():
+            await pilot.press("k")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        text = screen_text(app)
+        assert "Rule: git.write" in text
+        assert "Instead: Leave version control to the person" in text
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+async def test_a_rewritten_command_shows_both_forms(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate())) as pilot:
+        app = ralph(pilot)
+        while "uv run pytest -q" not in app.dashboard.stream.selected_text():
+            await pilot.press("up")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        text = screen_text(app)
+        assert "Command as asked" in text
+        assert "rewritten by python.uv-run" in text
+        assert "1 failed, 3 passed" in text
+
+
+async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        text = screen_text(app)
+        for part in ("types check  failed in 2.2s", "Waits for", "Needed by", "chosen: priority 2"):
+            assert part in text
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+@pytest.mark.parametrize("key", ["question_mark", "f1"])
+async def test_help_lists_every_command(open_app: Open, key: str) -> None:
+    async with open_app(script_of(feed.running()), size=(120, 70)) as pilot:
+        app = ralph(pilot)
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        flat = " ".join(screen_text(app).replace("│", " ").split())
+        for command in COMMANDS:
+            assert command.help in flat
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+async def test_the_palette_runs_our_commands(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Loop: Inject guidance" in screen_text(app))
+        await pilot.press(*"inject")
+        await until(pilot, lambda: "Loop: Stop the loop" not in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+
+
+async def test_tab_and_numbers_move_between_panes(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        board = app.dashboard
+        assert board.stream.has_focus
+        await pilot.press("tab")
+        await until(pilot, lambda: board.side.has_focus)
+        await pilot.press("tab")
+        await until(pilot, lambda: board.board.has_focus)
+        await pilot.press("shift+tab", "shift+tab")
+        await until(pilot, lambda: board.stream.has_focus)
+        await pilot.press("3")
+        await until(pilot, lambda: board.side.has_focus)
+
+
+async def test_narrow_shows_one_pane_and_the_keys_choose_it(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        assert "waits for demo-02" not in screen_text(app)
+        assert "context 44 %" in screen_text(app)
+        await pilot.press("1")
+        await until(pilot, lambda: "waits for demo-02" in screen_text(app))
+        await pilot.press("3")
+        await until(pilot, lambda: "hand-off at 60 %" in screen_text(app))
+
+
+async def test_f_and_the_cursor_decide_about_following(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script, size=(120, 24)) as pilot:
+        app = ralph(pilot)
+        stream = app.dashboard.stream
+        assert stream.following
+        await pilot.press("g")
+        await until(pilot, lambda: not stream.following)
+        top = stream.scroll_offset.y
+        script.news.put_nowait(ev.AssistantText(text="news"))
+        await until(pilot, lambda: "1 new below" in screen_text(app))
+        assert stream.scroll_offset.y == top
+        await pilot.press("f")
+        await until(pilot, lambda: stream.following and stream.is_vertical_scroll_end)
+        await pilot.press("g", "G")
+        await until(pilot, lambda: stream.following)
+
+
+async def test_half_pages_move_the_cursor(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(120, 24)) as pilot:
+        stream = ralph(pilot).dashboard.stream
+        await pilot.press("g")
+        first = stream.cursor
+        await pilot.press("ctrl+d")
+        below = stream.cursor
+        assert isinstance(first, int)
+        assert isinstance(below, int)
+        assert below > first
+        await pilot.press("ctrl+u")
+        assert stream.cursor == first
+
+
+async def test_the_wheel_lets_go_and_takes_hold_again(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(120, 20)) as pilot:
+        stream = ralph(pilot).dashboard.stream
+        await pilot._post_mouse_events([_wheel_up()], "#activity")
+        await until(pilot, lambda: not stream.following)
+        stream.scroll_end(animate=False, force=True)
+        await pilot._post_mouse_events([_wheel_down()], "#activity")
+        await until(pilot, lambda: stream.following)
+
+
+def _wheel_up() -> type:
+    from textual.events import MouseScrollUp
+
+    return MouseScrollUp
+
+
+def _wheel_down() -> type:
+    from textual.events import MouseScrollDown
+
+    return MouseScrollDown
+
+
+async def test_a_double_click_opens_detail(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.click("#tasks", offset=(8, 2), times=2)
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+
+
+async def test_the_footer_can_be_clicked(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.click("KeyBar", offset=(2 + len("p pause  i"), 0))
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+
+
+async def test_y_copies_what_is_selected(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate())) as pilot:
+        app = ralph(pilot)
+        while "uv run mypy" not in app.dashboard.stream.selected_text():
+            await pilot.press("k")
+        await pilot.press("y")
+        await until(pilot, lambda: "return-value" in app.clipboard)
+        await pilot.press("1", "y")
+        await until(pilot, lambda: app.clipboard.startswith("demo-02"))
+
+
+async def test_f12_saves_a_picture(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[bool] = []
+    monkeypatch.setattr(RalphApp, "deliver_screenshot", lambda self: saved.append(True))
+    async with open_app(script_of(feed.running())) as pilot:
+        await pilot.press("f12")
+        await until(pilot, lambda: saved == [True])

@@ -1,0 +1,181 @@
+"""Quitting, exit statuses, and what the screen outlives."""
+
+from collections.abc import Callable
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import LockedError
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.too_small import TooSmall
+from tests.tui import feed
+from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from tests.tui.test_keys import ralph
+
+Open = Callable[..., Opened]
+
+STOPPED = ev.LoopFinished(
+    status=ev.LoopStatus.INTERRUPTED, reason="Somebody stopped the loop.", exit_code=130
+)
+
+
+async def test_q_leaves_at_once_when_nothing_runs(open_app: Open) -> None:
+    async with open_app(script_of(), autostart=False) as pilot:
+        app = ralph(pilot)
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == 0
+
+
+@pytest.mark.parametrize(
+    ("events", "code"), [(feed.complete(), 0), (feed.stopped(), 1)], ids=["complete", "stopped"]
+)
+async def test_after_the_loop_the_screen_stays_and_q_returns_its_status(
+    open_app: Open, events: list[ev.Event], code: int
+) -> None:
+    script = script_of(events)
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: not app.bridge.running)
+        finished = events[-1]
+        assert isinstance(finished, ev.LoopFinished)
+        assert finished.reason in screen_text(app)
+        await until(pilot, lambda: script.watches == 1)
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == code
+
+
+async def test_q_while_running_asks_and_keep_keeps(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("k")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert script.controls.asked == []
+        assert not app._exit
+
+
+async def test_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("s")
+        await until(pilot, lambda: script.controls.asked == ["stop now"])
+        assert not app._exit
+        script.news.put_nowait(STOPPED)
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == 130
+
+
+async def test_q_again_does_not_wait_and_the_loop_is_cancelled(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("s")
+        await until(pilot, lambda: script.controls.asked == ["stop now"])
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == 130
+    assert script.cancelled
+
+
+async def test_ctrl_c_warns_first_and_then_asks(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "Press ctrl+c again to quit." in toasts(app))
+        assert isinstance(app.screen, Dashboard)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+
+
+async def test_escape_never_quits(open_app: Open) -> None:
+    async with open_app(script_of(), autostart=False) as pilot:
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert not ralph(pilot)._exit
+
+
+async def test_a_loop_that_cannot_start_is_explained_and_can_be_tried_again(
+    open_app: Open,
+) -> None:
+    script = script_of()
+    script.news.put_nowait(LockedError("Process 42 works here.", "Stop it first."))
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: app.view.run_state is RunState.FAILED)
+        await pilot.pause()
+        text = screen_text(app)
+        assert "Process 42 works here." in text
+        assert "Stop it first." in text
+        assert "exit 3" in text
+        await pilot.press("b")
+        await until(pilot, lambda: script.runs == 2)
+        assert "Process 42 works here." not in screen_text(app).split("activity")[0]
+
+
+async def test_a_crash_of_the_loop_is_a_state_not_a_traceback(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        script.news.put_nowait(KeyError("[/]\x1b]0;gone\x07"))
+        await until(pilot, lambda: app.view.run_state is RunState.FAILED)
+        await pilot.pause()
+        text = screen_text(app)
+        assert "The loop crashed: KeyError" in text
+        assert "\x1b" not in text
+        await pilot.press("q")
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == 3
+
+
+async def test_an_edit_on_disk_appears_while_idle(open_app: Open) -> None:
+    script = script_of()
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        script.disk.put_nowait(ev.PlanLoaded(tasks=(feed.TASKS[3],), source="disk"))
+        await until(pilot, lambda: list(app.view.tasks) == ["demo-04"])
+        await pilot.pause()
+        assert "changed on disk: 1 task" in screen_text(app)
+
+
+async def test_a_watcher_that_fails_says_so(open_app: Open) -> None:
+    script = script_of()
+    async with open_app(script, autostart=False) as pilot:
+        script.disk.put_nowait(OSError("inotify limit"))
+        app = ralph(pilot)
+        await until(pilot, lambda: "inotify limit" in screen_text(app))
+
+
+async def test_too_small_covers_and_uncovers_while_the_loop_goes_on(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.resize_terminal(50, 12)
+        await until(pilot, lambda: isinstance(app.screen, TooSmall))
+        assert "ralph needs 60x16" in screen_text(app)
+        script.news.put_nowait(ev.PauseRequested())
+        await until(pilot, lambda: app.view.run_state is RunState.PAUSING)
+        await pilot.pause()
+        assert "pausing" in screen_text(app)
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert "demo-02" in screen_text(app)
+
+
+async def test_it_opens_too_small(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(20, 5)) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, TooSmall))
+        await pilot.resize_terminal(1, 1)
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
