@@ -1,5 +1,6 @@
 """What a session spends: estimates while a turn runs, the CLI's own figure at its end."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,7 +70,8 @@ def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
 
     def figure(name: str) -> int:
         value = usage.get(name)
-        return max(0, int(value)) if isinstance(value, int | float) else 0
+        usable = isinstance(value, int | float) and math.isfinite(value)
+        return max(0, int(value)) if usable else 0
 
     return TokenUsage(
         input_tokens=figure("input_tokens"),

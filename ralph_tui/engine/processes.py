@@ -5,14 +5,12 @@ A mark is an environment variable that children inherit, also those that detach 
 """
 
 import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import psutil
+import time
 
 RUN_MARK = "RALPH_TUI_RUN"
 """Set in everything a run of the loop starts; its value is the run id."""
@@ -21,6 +19,8 @@ SESSION_MARK = "RALPH_TUI_SESSION"
 """Set in everything one agent session starts; its value is unique to the session."""
 
 GRACE_SECONDS = 2.0
+
+ROUNDS = 5
 
 
 def marked(name: str, value: str) -> list[int]:
@@ -31,7 +31,7 @@ def marked(name: str, value: str) -> list[int]:
     for process in psutil.process_iter():
         try:
             if process.pid != os.getpid() and process.environ().get(name) == value:
-                found.append(process.pid)
+                found.append(process.pid)  # a zombie has no environment any more
         except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
             continue
     return found
@@ -42,42 +42,33 @@ def end_marked(name: str, value: str, *, grace: float = GRACE_SECONDS) -> int:
 
     Scans again until none is left, because a process may fork while it is being ended.
     """
-    import psutil
-
     ended = 0
-    for _ in range(5):
-        victims = _existing(marked(name, value))
+    for _ in range(ROUNDS):
+        victims = marked(name, value)
         if not victims:
             break
         ended += len(victims)
-        for victim in victims:
-            _signal(victim.terminate)
-        _, stubborn = psutil.wait_procs(victims, timeout=grace)
-        for victim in stubborn:
-            _signal(victim.kill)
-        psutil.wait_procs(stubborn, timeout=grace)
+        for sent in (signal.SIGTERM, signal.SIGKILL):
+            for victim in victims:
+                _send(victim, sent)
+            if _wait_gone(name, value, victims, grace):
+                break
     return ended
 
 
-def _existing(pids: Iterable[int]) -> "list[psutil.Process]":
-    import psutil
-
-    found = []
-    for pid in pids:
-        try:
-            found.append(psutil.Process(pid))
-        except psutil.NoSuchProcess:
-            continue
-    return found
+def _send(pid: int, sent: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, sent)
 
 
-def _signal(send: Callable[[], None]) -> None:
-    import psutil
-
-    try:
-        send()
-    except psutil.NoSuchProcess:
-        return
+def _wait_gone(name: str, value: str, victims: list[int], grace: float) -> bool:
+    """Wait without waitpid: that would take a child's exit status away from asyncio."""
+    deadline = time.monotonic() + grace
+    while set(victims) & set(marked(name, value)):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 class Watchdog:
@@ -114,8 +105,6 @@ class Watchdog:
 
 def _watch(run_id: str) -> None:
     """The watcher's whole life: block on the pipe, then clean up."""
-    import signal
-
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.SIG_IGN)  # it must outlive what it watches
     while sys.stdin.buffer.read(4096):

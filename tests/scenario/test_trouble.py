@@ -213,7 +213,6 @@ async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> N
         async with serving(scenario(finishes("a"))) as other:
             with pytest.raises(LockedError) as refused:
                 await play(project, other)
-            assert other.requests.maxlen is not None
             assert not other.requests
         assert str(psutil.Process().pid) in str(refused.value)
 

@@ -1,0 +1,225 @@
+"""What the pinned SDK and its CLI have; an SDK bump that moves anything fails here first."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.agent.session import ClaudeAgent, tool_difference
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
+from ralph_tui.engine.ports import (
+    AfterTool,
+    AgentItem,
+    AgentSession,
+    SessionSpec,
+    TurnEnded,
+    TurnUsage,
+)
+from ralph_tui.engine.ralph_tools import tool_specs
+from ralph_tui.guard.policy import PHASE_TOOLS
+from tests.harness.model import cli_environment, serving
+
+pytestmark = pytest.mark.real_cli
+
+CLI_VERSION = "2.1.330"
+
+PLACEHOLDER = "DeferredToolPlaceholder"
+"""The CLI puts it on the wire beside the real tools; it does nothing and is not in `init.tools`."""
+
+
+class Recorder:
+    """An overseer that writes down what it is asked."""
+
+    def __init__(self, verdict: Verdict = ALLOW) -> None:
+        self.verdict = verdict
+        self.reviewed: list[ToolCall] = []
+        self.after: list[ToolCall] = []
+        self.stops: list[str] = []
+        self.calls: list[tuple[str, Mapping[str, JsonValue]]] = []
+        self.reply = AfterTool()
+
+    async def review_tool(self, call: ToolCall) -> Verdict:
+        self.reviewed.append(call)
+        return self.verdict
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+        self.calls.append((name, arguments))
+        return ToolAnswer(text="ACCEPTED: yes")
+
+    async def after_tool(self, call: ToolCall) -> AfterTool:
+        self.after.append(call)
+        return self.reply
+
+    async def on_stop(self, last_message: str) -> str | None:
+        self.stops.append(last_message)
+        return None
+
+
+class Broken(Recorder):
+    """An overseer that fails; nothing may run then."""
+
+    async def review_tool(self, call: ToolCall) -> Verdict:
+        raise RuntimeError("the guard is on fire")
+
+
+def spec(cwd: Path, phase: Phase = Phase.BUILDING) -> SessionSpec:
+    return SessionSpec(
+        phase=phase,
+        cwd=cwd,
+        system_prompt="Be brief.",
+        tools=PHASE_TOOLS[phase],
+        ralph_tools=tool_specs(),
+        model="sonnet",
+        max_api_retries=1,
+    )
+
+
+async def turn(session: AgentSession, prompt: str) -> list[AgentItem]:
+    return [item async for item in session.run_turn(prompt)]
+
+
+def script(*turns: str) -> str:
+    return "scripts:\n  - when: go\n    turns:\n" + "".join(f"      - {t}\n" for t in turns)
+
+
+@pytest.mark.parametrize("phase", Phase)
+async def test_the_cli_offers_exactly_the_tools_of_the_phase(phase: Phase, tmp_path: Path) -> None:
+    async with serving(script("say: hi")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        session = await agent.open(spec(tmp_path, phase), Recorder())
+        items = await turn(session, "go")
+        await session.close()
+        wire = server.requests[-1].body["tools"]
+    started = next(i for i in items if isinstance(i, ev.SessionStarted))
+    assert started.cli_version == CLI_VERSION
+    assert tool_difference(PHASE_TOOLS[phase], started.tools) == ""
+    ended = items[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.failure is None
+    assert isinstance(wire, list)
+    names = {t["name"] for t in wire if isinstance(t, dict)}
+    expected = {("Agent" if n == "Task" else n) for n in PHASE_TOOLS[phase]}
+    ours = {f"mcp__ralph__{t.name}" for t in tool_specs()}
+    assert names - {PLACEHOLDER} == expected | ours
+
+
+async def test_usage_has_the_fields_we_read(tmp_path: Path) -> None:
+    usage = "{say: hi, usage: {input: 7, output: 11, cache_read: 13, cache_creation: 17}}"
+    async with serving(script(usage)) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        session = await agent.open(spec(tmp_path), Recorder())
+        items = await turn(session, "go")
+        await session.close()
+    reports = [i for i in items if isinstance(i, TurnUsage)]
+    assert reports[0].usage.context == 7 + 11 + 13 + 17
+    assert reports[-1].session_cost_usd > 0
+    assert reports[-1].session_cost_usd == pytest.approx(reports[0].session_cost_usd, rel=0.02)
+    assert reports[-1].context_window >= 200_000
+
+
+async def test_hooks_see_allow_rewrite_and_end(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_text("content")
+    async with serving(script("bash: echo before", "say: bye")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        rewriting = Recorder(Verdict(decision="rewrite", rule="r", command="echo after"))
+        session = await agent.open(spec(tmp_path), rewriting)
+        items = await turn(session, "go")
+        await session.close()
+    finished = next(i for i in items if isinstance(i, ev.ToolFinished))
+    assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
+    rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
+    assert (rewritten.before, rewritten.after) == ("echo before", "echo after")
+    assert [c.input["command"] for c in rewriting.reviewed] == ["echo before"]
+    assert rewriting.stops == ["bye"]
+
+
+async def test_a_turn_can_be_ended_after_a_tool(tmp_path: Path) -> None:
+    claim = "ralph: {mark_task_complete: {task_id: a, verification_notes: done}}"
+    async with serving(script(claim, "say: never asked")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        ending = Recorder()
+        ending.reply = AfterTool(end_turn=True)
+        session = await agent.open(spec(tmp_path), ending)
+        items = await turn(session, "go")
+        await session.close()
+        assert [r.turn for r in server.requests if r.turn is not None] == [0]
+    assert ending.calls == [
+        ("ralph_mark_task_complete", {"task_id": "a", "verification_notes": "done"})
+    ]
+    ended = items[-1]
+    assert isinstance(ended, TurnEnded)
+    assert ended.failure is None
+
+
+@pytest.mark.parametrize("overseer", [Broken(), Recorder(Verdict(decision="deny", reason="No"))])
+async def test_a_denied_or_unguarded_tool_does_not_run(overseer: Recorder, tmp_path: Path) -> None:
+    async with serving(script("bash: touch ran", "say: bye")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        session = await agent.open(spec(tmp_path), overseer)
+        items = await turn(session, "go")
+        await session.close()
+    assert not (tmp_path / "ran").exists()
+    assert [i.outcome for i in items if isinstance(i, ev.ToolFinished)] == [ev.ToolOutcome.DENIED]
+    assert any(isinstance(i, ev.ToolDenied) for i in items)
+
+
+@pytest.mark.parametrize("path", [".git/config", ".claude/settings.json"])
+async def test_what_the_cli_asks_about_is_refused(path: str, tmp_path: Path) -> None:
+    write = f"{{write: {{path: {path}, content: x}}}}"
+    async with serving(script(write, "say: bye")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        session = await agent.open(spec(tmp_path), Recorder())
+        items = await turn(session, "go")
+        await session.close()
+    assert not (tmp_path / path).exists()
+    assert any(isinstance(i, ev.ToolDenied) and i.rule == "cli-permission" for i in items)
+
+
+async def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
+    slow = "bash: python3 -c 'import time; time.sleep(100)'"
+    async with serving(script(slow, "say: back again")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        session = await agent.open(spec(tmp_path), Recorder())
+        heard: list[AgentItem] = []
+        async for item in session.run_turn("go"):
+            heard.append(item)
+            if isinstance(item, ev.ToolStarted):
+                await session.interrupt()
+        ended = heard[-1]
+        assert isinstance(ended, TurnEnded)
+        assert ended.interrupted
+        assert ended.failure is None
+        again = await turn(session, "go on")
+        await session.close()
+    assert any(isinstance(i, ev.AssistantText) for i in again)
+
+
+async def test_a_standby_session_is_used_when_it_fits(tmp_path: Path) -> None:
+    async with serving(script("say: hi")) as server:
+        agent = ClaudeAgent(cli_environment(server, tmp_path))
+        agent.prepare(spec(tmp_path))
+        first = await agent.open(spec(tmp_path), Recorder())
+        agent.prepare(spec(tmp_path, Phase.VALIDATION))
+        second = await agent.open(spec(tmp_path), Recorder())
+        for session in (first, second):
+            ended = (await turn(session, "go"))[-1]
+            assert isinstance(ended, TurnEnded)
+            assert ended.failure is None
+            await session.close()
+        await agent.close()
+
+
+async def test_the_clis_stderr_goes_to_the_log_not_to_ours(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "cli.log"
+    async with serving(script("say: hi")) as server:
+        agent = ClaudeAgent({**cli_environment(server, tmp_path), "DEBUG": "1"}, log=log)
+        session = await agent.open(spec(tmp_path), Recorder())
+        await turn(session, "go")
+        await asyncio.gather(session.close(), session.close())
+    assert capfd.readouterr() == ("", "")

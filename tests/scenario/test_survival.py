@@ -1,0 +1,81 @@
+"""Nothing of ours outlives ralph, however it ends; and the next run picks up where it ended."""
+
+import os
+import signal
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from tests.harness.model import serving_in_process
+from tests.harness.processes import marked_processes, ralph_running, run_ralph
+from tests.harness.projects import event_types, events_of, make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.harness.waiting import until
+from tests.scenario.test_trouble import repr_yaml, sleeping
+
+pytestmark = pytest.mark.real_cli
+
+DETACHED = "nohup setsid python3 -c 'import time; time.sleep(600)' >/dev/null 2>&1 & echo ok"
+
+
+def busy_with_a_stray() -> str:
+    """Starts a detached sleep in every command, over and over."""
+    return works_forever("a").replace("uv run python -c 'print(1)'", repr_yaml(DETACHED), 1)
+
+
+async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    with serving_in_process(scenario(busy_with_a_stray()), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            await until(lambda: sleeping(project), what="the detached sleep")
+            assert ralph.process.pid in {p.pid for p in marked_processes(ralph.mark)}
+            os.kill(ralph.process.pid, signal.SIGKILL)
+            await ralph.process.wait()
+            await until(lambda: not marked_processes(ralph.mark), what="an empty machine")
+            assert not sleeping(project)
+    assert task_of(project, "a").status is TaskStatus.IN_PROGRESS
+    spent = [e.costs.total for e in events_of(project) if isinstance(e, ev.UsageReported)]
+    with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+        ran = await run_ralph(["build", "--headless"], project, server)
+    assert ran.status == 0, ran.stdout + ran.stderr
+    notices = [e.text for e in events_of(project) if isinstance(e, ev.Notice)]
+    assert any("Put back to pending" in text and "a" in text for text in notices)
+    starts = [e for e in events_of(project) if isinstance(e, ev.LoopStarted)]
+    assert starts[1].costs.total >= max(spent, default=0.0) - 0.05, "the money spent is remembered"
+    seqs = [e.seq for e in events_of(project)]
+    assert seqs == list(range(1, len(seqs) + 1))
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_ends_the_loop_in_order(tmp_path: Path, sent: signal.Signals) -> None:
+    project = make_project(tmp_path, [task("a")])
+    with serving_in_process(scenario(busy_with_a_stray()), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            await until(lambda: sleeping(project), what="the detached sleep")
+            os.kill(ralph.process.pid, sent)
+            ran = await ralph.finished()
+            assert ran.status == 130
+            assert not [p for p in marked_processes(ralph.mark) if p.is_running()]
+    assert not sleeping(project)
+    assert task_of(project, "a").status is TaskStatus.PENDING
+    assert event_types(project)[-1] == "loop_finished"
+    assert "stopped by the person" in ran.last_line
+
+
+async def test_ctrl_c_once_finishes_the_iteration_twice_stops_now(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    with serving_in_process(scenario(works_forever("a")), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            await until(lambda: "tool_finished" in event_types(project), what="a tool call")
+            os.kill(ralph.process.pid, signal.SIGINT)
+            await until(lambda: "stop_requested" in event_types(project), what="the request")
+            assert psutil.pid_exists(ralph.process.pid)
+            os.kill(ralph.process.pid, signal.SIGINT)
+            ran = await ralph.finished()
+    assert ran.status == 130
+    asked = [e.now for e in events_of(project) if isinstance(e, ev.StopRequested)]
+    assert asked == [False, True]
+    assert "Traceback" not in ran.stderr
