@@ -1,32 +1,47 @@
 """Line mode: runs a launch without a screen, for CI, pipes and screen readers."""
 
 import asyncio
+import contextlib
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 
 from ralph_tui.cli.output import Output, json_printer, line_printer
 from ralph_tui.cli.say import note
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished, LoopStatus
 from ralph_tui.engine.launch import Launch
 
 
-def run_lines(launch: Launch, *, as_json: bool) -> int:
-    """Run the loop and print what happens; the exit status of the run."""
+def run_lines(make: Callable[[], Launch], *, as_json: bool) -> int:
+    """Make a launch, run its loop and print what happens; the exit status of the run.
+
+    However it ends, a reader of JSON gets a `loop_finished` as the last line.
+
+    Raises:
+        RalphError: The run could not start.
+        KeyboardInterrupt: The person did not want to wait for its end.
+    """
     try:
-        return asyncio.run(_run(launch, as_json=as_json))
-    except asyncio.CancelledError as error:
-        raise KeyboardInterrupt from error
+        return asyncio.run(_run(make(), as_json=as_json))
+    except RalphError as error:
+        _print_end(as_json, LoopStatus.ERROR, str(error), error.exit_code)
+        raise
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _print_end(as_json, LoopStatus.INTERRUPTED, "cut off by the person", ExitCode.INTERRUPTED)
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        why = f"something went wrong that ralph did not expect ({type(error).__name__})"
+        _print_end(as_json, LoopStatus.ERROR, why, ExitCode.ERROR)
+        raise
 
 
-def print_failure(error: RalphError) -> None:
-    """Tell a reader of JSON that a run could not start, in the form every run ends in."""
-    reason = f"{error.message} {error.hint}".strip()
-    json_printer(sys.stdout)(
-        LoopFinished(status=LoopStatus.ERROR, reason=reason, exit_code=int(error.exit_code))
-    )
+def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -> None:  # noqa: FBT001  (private, and beside its only callers)
+    """The end of a run that could not tell it itself; in lines, standard error has it."""
+    if as_json:
+        end = LoopFinished(status=status, reason=reason, exit_code=int(code))
+        with contextlib.suppress(OSError):  # nobody reads any more, so nobody misses it
+            json_printer(sys.stdout)(end)
 
 
 class _Stopper:
@@ -69,7 +84,7 @@ class _Stopper:
                 self._main.cancel()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _signals(stopper: _Stopper) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     handlers = {

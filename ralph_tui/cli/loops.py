@@ -11,7 +11,6 @@ import typer
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import note
-from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.engine.launch import Launch
@@ -129,14 +128,9 @@ def show_run(make: "Callable[[], Launch]", *, headless: bool, as_json: bool) -> 
         from ralph_tui.tui.app import run_app
 
         return run_app(make(), autostart=True)
-    from ralph_tui.cli.headless import print_failure, run_lines
+    from ralph_tui.cli.headless import run_lines
 
-    try:
-        return run_lines(make(), as_json=as_json)
-    except RalphError as error:
-        if as_json:
-            print_failure(error)
-        raise
+    return run_lines(make, as_json=as_json)
 
 
 def no_screen() -> str | None:

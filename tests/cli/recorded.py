@@ -2,16 +2,16 @@
 
 `python -m tests.cli.recorded KIND [--json]` runs it in line mode: `whole` replays a run, `patient` ends
 when it is asked to stop at once, `deaf` never ends, `flood` prints until it is asked to stop, `broken`
-cannot start.
+cannot start, `buggy` has a defect.
 """
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ralph_tui.cli.headless import print_failure, run_lines
+from ralph_tui.cli.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.costs import CostMeter
@@ -145,6 +145,12 @@ COMPLETE = finished(ev.LoopStatus.COMPLETE, "Every task is complete.", 0)
 STOPPED = finished(ev.LoopStatus.INTERRUPTED, "You asked it to stop.", 130)
 
 
+TROUBLES: Mapping[str, Exception] = {
+    "broken": PlanError("The plan has no tasks.", "Write some."),
+    "buggy": LookupError("a defect"),
+}
+
+
 class RecordingControls(Controls):
     """Keeps what was asked instead of writing it."""
 
@@ -171,8 +177,8 @@ def recorded_launch(kind: str) -> Launch:
 
     async def run(sink: EventSink) -> ev.LoopFinished:
         loops.append(asyncio.get_running_loop())
-        if kind == "broken":
-            raise PlanError("The plan has no tasks.", "Write some.")
+        if kind in TROUBLES:
+            raise TROUBLES[kind]
         for event in whole_run():
             sink(event)
         if kind == "whole":
@@ -200,10 +206,8 @@ def recorded_launch(kind: str) -> Launch:
 
 def _main(kind: str, *, as_json: bool) -> int:
     try:
-        return run_lines(recorded_launch(kind), as_json=as_json)
+        return run_lines(lambda: recorded_launch(kind), as_json=as_json)
     except RalphError as error:
-        if as_json:
-            print_failure(error)
         return int(error.exit_code)
     except KeyboardInterrupt:
         return int(ExitCode.INTERRUPTED)

@@ -68,6 +68,13 @@ def test_a_run_that_cannot_start_ends_in_json_too() -> None:
     assert "no tasks" in event["reason"]
 
 
+def test_a_defect_ends_in_json_too() -> None:
+    done = python("-m", PROGRAM, "buggy", "--json", cwd=REPOSITORY)
+    (event,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (event["status"], event["exit_code"]) == ("error", 3)
+    assert "LookupError" in event["reason"]
+
+
 def test_lines_hold_no_control_sequences_when_piped() -> None:
     done = python("-m", PROGRAM, "whole", cwd=REPOSITORY)
     assert done.returncode == 0
@@ -95,15 +102,17 @@ def test_ctrl_c_asks_first_and_insists_the_second_time() -> None:
 
 
 def test_a_third_ctrl_c_does_not_wait_for_the_loop() -> None:
-    process = start("deaf")
+    process = start("deaf", "--json")
     await_line(process, "No network")
     process.send_signal(signal.SIGINT)
     await_error(process, "stopping after")
     process.send_signal(signal.SIGINT)
     await_error(process, "stopping now")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=30)
     assert process.returncode == 130
+    last = json.loads(out.splitlines()[-1])
+    assert (last["type"], last["reason"]) == ("loop_finished", "cut off by the person")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -1,0 +1,40 @@
+"""What README and CONTRIBUTING show is true."""
+
+import re
+from pathlib import Path
+
+from ralph_tui.demo.loading import parse_scenario
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.plan import ImplementationPlan
+from tests.cli.processes import REPOSITORY, inside
+
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def block(text: str, language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    assert found
+    return found[1]
+
+
+def test_the_plan_in_the_readme_can_be_worked() -> None:
+    plan = ImplementationPlan.model_validate_json(block(README, "json"))
+    assert plan.problems() == ()
+    assert plan.get_next_task() == plan.tasks[0]
+
+
+def test_the_scenario_in_contributing_loads() -> None:
+    assert parse_scenario(block(CONTRIBUTING, "yaml")).scripts
+
+
+def test_every_command_the_readme_names_exists(tmp_path: Path) -> None:
+    named = set(re.findall(r"(?:^|`)ralph ([a-z]+)", README, re.MULTILINE))
+    listed = inside("--help", cwd=tmp_path).stdout
+    assert [name for name in named if f"\n  {name} " not in listed] == []
+    assert {"init", "doctor", "build", "inject", "skip", "retry", "stop", "status"} <= named
+
+
+def test_every_exit_status_is_documented() -> None:
+    rows = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
+    assert rows == set(ExitCode) - {ExitCode.WAITING_FOR_APPROVAL}
