@@ -241,6 +241,7 @@ class Desk:
         refused: list[ToolAnswer] = []
 
         def change(docs: Documents) -> Documents:
+            refused.clear()  # the store may call this again
             task = rt.new_task(docs.plan, wanted)
             if isinstance(task, ToolAnswer):
                 refused.append(task)

@@ -5,6 +5,7 @@ change is told exactly once and nobody's private copy is ever written back (DESI
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 from ralph_tui.domain import events as ev
@@ -93,8 +94,10 @@ class Ledger:
 
     async def follow(self) -> None:
         """Refresh whenever another program changes a file; until cancelled."""
-        async for _ in watch_project(self.project):
-            await self.refresh()
+        async with contextlib.aclosing(watch_project(self.project)) as changes:
+            await self.refresh()  # what changed before the watch began
+            async for _ in changes:
+                await self.refresh()
 
     async def wait_changed(self) -> None:
         """Return after the next change of any document, ours or another program's."""

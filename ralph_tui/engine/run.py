@@ -102,6 +102,8 @@ async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinis
         journal = await asyncio.to_thread(JournalWriter, project.layout.events)
         emitter = Emitter(journal, sink)
         emitter.start()
+        for text in journal.damage:
+            emitter.emit(ev.Notice(level="warning", text=text))
         try:
             finished = await _run_locked(project, wiring, emitter, run_id)
             emitter.emit(finished)
