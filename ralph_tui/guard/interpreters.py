@@ -79,26 +79,34 @@ def _python(given: Invocation) -> None:
         word = words.pop(0)
         if UNKNOWN in word.text.partition("c")[0]:
             unreadable_part(given.shown, "An expansion stands where python's options are")
-        if word.text.startswith("--"):
-            continue
-        for at, letter in enumerate(word.text[1:], start=1):
-            rest = word.cut(at + 1) if at + 1 < len(word.text) else None
-            if letter in "cmWX":
-                value = rest if rest is not None else (words.pop(0) if words else literal(""))
-                if letter == "c":
-                    return _python_text(value, given)
-                if letter == "m":
-                    return judge_module(value, words, given)
-                break
+        letter, value = _python_option(word, words)
+        if letter == "c":
+            return _python_text(value, given)
+        if letter == "m":
+            return judge_module(value, words, given)
     if words and words[0].text == "--":
         words.pop(0)
+    return _python_file(words, given)
+
+
+def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:
+    """The first letter that takes a value, and the value, taken from `following` if need be."""
+    if word.text.startswith("--"):
+        return "", literal("")
+    for at, letter in enumerate(word.text[1:], start=1):
+        if letter in "cmWX":
+            if at + 1 < len(word.text):
+                return letter, word.cut(at + 1)
+            return letter, following.pop(0) if following else literal("")
+    return "", literal("")
+
+
+def _python_file(words: list[Word], given: Invocation) -> None:
     if not words or words[0].text in ("-", "/dev/stdin", "/dev/fd/0"):
         if given.feed is not None:
             _python_text(given.feed, given)
-        return None
-    if words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
+    elif words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
         unreadable_part(given.shown, "Python would run code that cannot be read here")
-    return None
 
 
 def _python_text(code: Word, given: Invocation) -> None:

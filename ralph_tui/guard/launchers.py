@@ -198,31 +198,37 @@ def _eval(given: Invocation) -> None:
 
 
 def _shell(given: Invocation) -> None:
-    spec = Spec("oO", long=names("--rcfile --init-file"))
-    words = list(given.arguments)
-    text_follows = reads_stdin = False
-    while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
-        word = words.pop(0)
-        if UNKNOWN in word.text:
-            unreadable_part(given.shown, "An expansion stands where a shell's options are")
-        if word.text.startswith("--"):
-            if word.text in spec.long and words:
-                _not_fed(words.pop(0), given)
-            continue
-        text_follows = text_follows or "c" in word.text
-        reads_stdin = reads_stdin or "s" in word.text
-        if word.text[-1] in spec.short and words:
-            words.pop(0)
-    if words and words[0].text in ("-", "--"):
-        words.pop(0)
-    if text_follows:
+    words, letters = _shell_options(given)
+    if "c" in letters:
         if words:
             given.walker.shell(words[0], given, given.feed)
-    elif reads_stdin or not words or _STDIN.fullmatch(words[0].text):
+    elif "s" in letters or not words or _STDIN.fullmatch(words[0].text):
         if given.feed is not None:
             given.walker.shell(given.feed, given)
     else:
         _not_fed(words[0], given)
+
+
+def _shell_options(given: Invocation) -> tuple[list[Word], str]:
+    """The words after a shell's options, and the letters of all its option clusters."""
+    words = list(given.arguments)
+    letters = ""
+    while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
+        word = words.pop(0)
+        if UNKNOWN in word.text:
+            unreadable_part(given.shown, "An expansion stands where a shell's options are")
+        if word.text in ("--rcfile", "--init-file") and words:
+            _not_fed(words.pop(0), given)
+        if word.text.startswith("--"):
+            continue
+        letters += word.text[1:]
+        if word.text[-1] in "oO" and words:
+            words.pop(0)
+    if words and words[0].text == "--":
+        words.pop(0)
+    elif words and words[0].text == "-" and "c" in letters:
+        words.pop(0)
+    return words, letters
 
 
 def _not_fed(file: Word, given: Invocation) -> None:

@@ -145,6 +145,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     from ralph_tui.guard.rules import judge_command
 
     policy = Policy.model_validate_json(source.readline())
+    judge_command("true", policy)  # loads the grammar before the first deadline runs
     sink.write(_READY)
     sink.flush()
     for line in source:

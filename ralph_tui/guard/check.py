@@ -1,0 +1,52 @@
+"""Verdicts on a stream of commands, for `ralph guard check --stdin`."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from ralph_tui.domain.tools import Verdict
+from ralph_tui.guard.policy import PHASE_TOOLS, Policy
+from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.verdicts import denial
+
+Answer = dict[str, str | None]
+
+
+def check_lines(lines: Iterable[str], policy: Policy) -> Iterator[Answer]:
+    """One answer for each JSON line with a `command`, in order; a bad line is a denial too."""
+    for number, line in enumerate(lines, start=1):
+        command = _command(line)
+        if command is None:
+            reason = f'Line {number} is not a JSON object with a text "command"'
+            yield _answer(denial("bad-input", line.strip(), reason, "Correct the line."), None)
+        else:
+            yield check(command, policy)
+
+
+def check(command: str, policy: Policy) -> Answer:
+    """The answer for one command, as a person reads it."""
+    if "Bash" not in PHASE_TOOLS[policy.phase]:
+        reason = f"The {policy.phase} phase runs no commands"
+        verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")
+    else:
+        verdict = judge_command(command, policy)
+    return _answer(verdict, command)
+
+
+def _command(line: str) -> str | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    command = value.get("command") if isinstance(value, dict) else None
+    return command if isinstance(command, str) else None
+
+
+def _answer(verdict: Verdict, command: str | None) -> Answer:
+    denied = verdict.decision == "deny"
+    runs = None if denied else verdict.command or command
+    return {
+        "verdict": verdict.decision,
+        "command": runs,
+        "rule": verdict.rule or None,
+        "reason": verdict.message if verdict.reason else None,
+    }

@@ -1,0 +1,131 @@
+"""The shared corpus: no denial missed, nothing harmless blocked, every rewrite exact."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.rules import judge_command
+from tests.guard import tables
+
+POLICY = Policy(root=Path("/work/proj"))
+CORPUS = [
+    json.loads(line) for line in Path(__file__).with_name("corpus.jsonl").read_text().splitlines()
+]
+CLASSES = sorted({line["class"] for line in CORPUS})
+DENIED = {
+    "git": tables.GIT_DENIED,
+    "run": tables.RUN_DENIED,
+    "packages": tables.PACKAGES_DENIED,
+    "destructive": tables.DESTRUCTIVE_DENIED,
+}
+ALLOWED = {"git": tables.GIT_ALLOWED, "run": tables.RUN_ALLOWED}
+
+
+@pytest.mark.parametrize("kind", [name for name in CLASSES if name != "runtime_only"])
+def test_corpus(kind: str) -> None:
+    # runtime_only is not decidable from the text; test_shims.py runs such things for real.
+    wrong = []
+    for line in (line for line in CORPUS if line["class"] == kind):
+        verdict = judge_command(line["command"], POLICY)
+        if (verdict.decision, verdict.command) != (line["expect"], line.get("rewrite_to")):
+            wrong.append((line["id"], line["command"], line["expect"], verdict))
+    assert not wrong
+
+
+@pytest.mark.parametrize("group", DENIED)
+def test_denied(group: str) -> None:
+    verdicts = {command: judge_command(command, POLICY) for command in DENIED[group]}
+    assert [command for command, v in verdicts.items() if v.decision != "deny"] == []
+    silent = [c for c, v in verdicts.items() if not (v.rule and v.part and v.reason and v.instead)]
+    assert silent == []
+
+
+@pytest.mark.parametrize("group", ALLOWED)
+def test_allowed(group: str) -> None:
+    verdicts = {command: judge_command(command, POLICY) for command in ALLOWED[group]}
+    assert [(c, v.message) for c, v in verdicts.items() if v.decision != "allow"] == []
+
+
+@pytest.mark.parametrize(("command", "becomes"), tables.REWRITES.items())
+def test_rewritten(command: str, becomes: str) -> None:
+    verdict = judge_command(command, POLICY)
+    assert (verdict.decision, verdict.command) == ("rewrite", becomes), verdict.message
+    assert judge_command(becomes, POLICY).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    ("command", "rule", "says"),
+    [
+        ("git commit -m x", "git-read-only", "git status"),
+        ("pip install requests", "uv-only", "uv add requests"),
+        ("poetry remove requests", "uv-only", "uv remove requests"),
+        ("pip freeze", "uv-only", "uv lock"),
+        ("python -m venv .venv", "uv-only", "uv sync"),
+        ("poetry run pytest", "uv-only", "uv run"),
+        ("rm -rf ~", "outside-project", "/work/proj"),
+        ("echo x > .ralph/state.json", "ralph-files", "ralph_*"),
+        ("echo x > .git/config", "git-files", "person"),
+        ("docker rm web", "destructive", "person"),
+        ("$CMD push", "unreadable-command", "Split"),
+        ("echo 'unclosed", "unreadable-command", "Split"),
+        ("echo a\0b", "unreadable-command", "Split"),
+        ("x" * 70_000, "unreadable-command", "Split"),
+        ("echo \ud800", "unreadable-command", "Split"),
+        ("PAGER='sh x' git log", "environment", "variable"),
+    ],
+)
+def test_a_denial_names_the_rule_and_what_to_do(command: str, rule: str, says: str) -> None:
+    verdict = judge_command(command, POLICY)
+    assert verdict.decision == "deny"
+    assert verdict.rule == rule
+    assert says in verdict.message
+    assert len(verdict.part) <= 200
+
+
+def test_a_denial_names_the_part_among_many() -> None:
+    verdict = judge_command("ls && cat x | head; git -C . push origin main; echo done", POLICY)
+    assert verdict.part == "git push"
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("npm publish", "deny"),
+        ("npm --silent publish --tag x", "deny"),
+        ("env A=1 npm publish", "deny"),
+        ("bash -c 'npm publish'", "deny"),
+        ("npm test", "allow"),
+        ("echo npm publish", "allow"),
+        ("terraform apply -auto-approve", "allow"),
+        ("terraform apply -f -x", "deny"),
+    ],
+)
+def test_commands_blocked_by_configuration(command: str, decision: str) -> None:
+    policy = Policy(
+        root=Path("/work/proj"), blocked_commands=("npm publish", "terraform apply -xf", " ")
+    )
+    verdict = judge_command(command, policy)
+    assert verdict.decision == decision
+    if decision == "deny":
+        assert verdict.rule == "blocked-command"
+
+
+def test_git_allow_list_comes_from_the_policy() -> None:
+    policy = Policy(root=Path("/work/proj"), git_allowed=("status",))
+    assert judge_command("git status", policy).decision == "allow"
+    assert judge_command("git log", policy).decision == "deny"
+
+
+def test_tools_sent_to_uv_come_from_the_policy() -> None:
+    policy = Policy(root=Path("/work/proj"), python_tools=("sphinx-build",))
+    assert judge_command("sphinx-build docs", policy).command == "uv run sphinx-build docs"
+    assert judge_command("pytest", policy).decision == "allow"
+
+
+def test_home_inside_which_the_project_lies() -> None:
+    policy = Policy(root=Path("/home/me/proj"), home=Path("/home/me"))
+    assert judge_command("rm -rf ~/proj/build", policy).decision == "allow"
+    assert judge_command("rm -rf ~/other", policy).decision == "deny"
+    assert judge_command("rm -rf ~root/proj/build", policy).decision == "deny"

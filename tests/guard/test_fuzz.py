@@ -1,0 +1,193 @@
+"""What keeps a command's meaning keeps its verdict; and no text whatever makes the guard raise."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.rules import judge_command
+from tests.guard import tables
+
+POLICY = Policy(root=Path("/work/proj"))
+FUZZ = settings(
+    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+
+DENIED_WORDS = [
+    ["git", "push", "origin", "main"],
+    ["git", "commit", "-m", "x y"],
+    ["git", "-C", ".", "branch", "-D", "x"],
+    ["pip", "install", "requests"],
+    ["python", "-m", "pip", "install", "x"],
+    ["rm", "-rf", "/etc"],
+    ["docker", "rm", "web"],
+    ["tee", ".ralph/state.json"],
+    ["cp", "x", ".git/HEAD"],
+]
+ALLOWED_WORDS = [
+    ["git", "status"],
+    ["git", "log", "--grep", "git push"],
+    ["echo", "git push; pip install x"],
+    ["grep", "-rn", "git push", "."],
+    ["rm", "-rf", "build"],
+    ["uv", "run", "pytest", "-q"],
+    ["ls", "-la"],
+]
+
+
+def quote_single(char: str) -> str:
+    return f"'{char}'" if char != "'" else "\\'"
+
+
+def quote_double(char: str) -> str:
+    return f'"\\{char}"' if char in '"$`\\' else f'"{char}"'
+
+
+def quote_backslash(char: str) -> str:
+    return f"\\{char}" if char != "\n" else "'\n'"
+
+
+def quote_ansi(char: str) -> str:
+    return f"$'\\x{ord(char):02x}'"
+
+
+def quote_octal(char: str) -> str:
+    return f"$'\\{ord(char):03o}'"
+
+
+def plain(char: str) -> str:
+    return char if char.isalnum() or char in "-_./=" else quote_single(char)
+
+
+def continued(char: str) -> str:
+    return "\\\n" + plain(char)
+
+
+def emptied(char: str) -> str:
+    return '""' + plain(char) + "''"
+
+
+QUOTINGS: list[Callable[[str], str]] = [
+    plain, plain, quote_single, quote_double, quote_backslash, quote_ansi, quote_octal, continued,
+    emptied,
+]  # fmt: skip
+WRAPPERS = [
+    "{}", "( {} )", "{{ {}; }}", "true && {}", "false || {}", "ls; {}", "{} | cat", "! {}",
+    "if true; then {}; fi", "for i in 1; do {}; done", "while {}; do break; done", "{} &\nwait",
+    "echo $({})", 'echo "$({})"', "echo `{}`", "x=$({})", "cat <({})", "env A=1 {}", "time {}",
+    "timeout 5 {}", "nohup {}", "nice -n 3 {}", "command {}", "f() {{ {}; }}; f",
+    "case x in *) {};; esac", "A=1 {}", "2>/dev/null {}", "{} 2>/dev/null", "ls\n{}",
+    "echo <<E\nx\nE\n{}", "[[ -n $({}) ]]", "echo ${{x:-$({})}}", "coproc {}", "sudo {}",
+]  # fmt: skip
+TEXT_WRAPPERS = [
+    "bash -c {}", "sh -ec {}", "eval {}", "env -S {}", "echo {} | bash", "bash <<< {}",
+    "trap {} EXIT", "printf '%s\\n' {} | sh", "uv run bash -c {}", "xargs sh -c {}",
+    "find . -maxdepth 0 -exec sh -c {} \\;",
+]  # fmt: skip
+
+
+@st.composite
+def disguised(draw: st.DrawFn, words: list[list[str]]) -> str:
+    """One of the commands with every character quoted in some way, wrapped in other commands."""
+    quoted = [
+        "".join(draw(st.sampled_from(QUOTINGS))(char) for char in word)
+        for word in draw(st.sampled_from(words))
+    ]
+    blank = draw(st.sampled_from([" ", "  ", "\t", " \\\n "]))
+    command = blank.join(quoted)
+    for wrapper in draw(st.lists(st.sampled_from(WRAPPERS), max_size=3)):
+        inner = command if "`" not in wrapper else command.replace("\\", "\\\\")
+        if "`" in wrapper and ("`" in command or '"' in wrapper):
+            continue
+        if wrapper.split()[0] in _NEEDS_SIMPLE and not _is_simple(command, blank.join(quoted)):
+            continue
+        command = wrapper.format(inner)
+    if draw(st.booleans()):
+        command = draw(st.sampled_from(TEXT_WRAPPERS)).format(shlex.quote(command))
+    return command
+
+
+_NEEDS_SIMPLE = {"env", "timeout", "nohup", "nice", "command", "sudo", "A=1", "2>/dev/null", "time"}
+
+
+def _is_simple(command: str, first: str) -> bool:
+    return command == first
+
+
+@FUZZ
+@given(disguised(DENIED_WORDS))
+def test_a_denied_command_stays_denied_in_any_disguise(command: str) -> None:
+    verdict = judge_command(command, POLICY)
+    assert verdict.decision == "deny"
+
+
+@FUZZ
+@given(disguised(ALLOWED_WORDS))
+def test_an_allowed_command_stays_allowed_where_its_meaning_stays(command: str) -> None:
+    if command.startswith("env -S"):
+        return  # its own quoting rules differ from the shell's
+    verdict = judge_command(command, POLICY)
+    assert verdict.decision == "allow", verdict.message
+
+
+SHELL_TEXT = st.lists(
+    st.one_of(
+        st.sampled_from(
+            ["git", "push", "$(", ")", "`", "'", '"', "\\", "\n", ";", "&&", "|", "<<E", "<<<", ">",
+             "${", "}", "{", "a,b", "$((", "))", "[[", "]]", "if", "then", "fi", "case", "in", "esac",
+             "do", "done", "for", "while", "#", " ", " ", "x=", "(", "*", "~", "$'", "\\x67", "&", "!",
+             "echo", "bash -c", "eval", "xargs", "rm -rf", "\u2c7c6", "\U0002c7c6", "é", "\r", "<(",
+             "time", "function f", "coproc", "-exec", "E", "\t", "python -c", "sed", "awk", "find"]
+        ),
+        st.text(max_size=4),
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@settings(FUZZ, max_examples=800)
+@given(SHELL_TEXT, st.sampled_from(["", " "]))
+def test_no_text_makes_it_raise(pieces: list[str], glue: str) -> None:
+    verdict = judge_command(glue.join(pieces), POLICY)
+    assert verdict.decision in ("allow", "deny", "rewrite")
+
+
+COMMANDS = [
+    *tables.GIT_DENIED, *tables.GIT_ALLOWED, *tables.RUN_DENIED, *tables.RUN_ALLOWED,
+    *tables.PACKAGES_DENIED, *tables.DESTRUCTIVE_DENIED, *tables.REWRITES,
+]  # fmt: skip
+
+
+@settings(FUZZ, max_examples=400)
+@given(st.sampled_from(COMMANDS), st.data())
+def test_a_broken_command_never_makes_it_raise(command: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(command)))
+    end = data.draw(st.integers(start, len(command)))
+    judge_command(command[:start] + command[end:], POLICY)
+    judge_command(command[start:end] * 3, POLICY)
+
+
+@settings(FUZZ, max_examples=200)
+@given(
+    st.sampled_from(sorted(tables.REWRITES)), st.sampled_from(["ls; {}", "( {} )", "{} || true"])
+)
+def test_a_rewritten_command_is_stable(command: str, wrapper: str) -> None:
+    if "<<" in command:
+        wrapper = "ls; {}"
+    verdict = judge_command(wrapper.format(command), POLICY)
+    assert verdict.decision == "rewrite"
+    assert verdict.command == wrapper.format(tables.REWRITES[command])
+    assert judge_command(verdict.command, POLICY).decision == "allow"
+
+
+def test_deep_nesting_and_length_end_quickly() -> None:
+    for text in (
+        "$(" * 3000, "(" * 20_000, "{ " * 20_000, "`" * 5000, "$((" * 3000, "${x:-" * 3000,
+        "a" * 60_000, "a " * 30_000, "a;" * 30_000, "'" * 60_001, "{a,b}" * 40, "[[ " * 9000,
+        "if " * 9000, "eval " * 5000, "bash -c " * 3000, "echo <<E\n" * 500, "\\\n" * 30_000,
+        "sudo " * 8000 + "ls", "f() " * 5000, "! " * 20_000,
+    ):  # fmt: skip
+        assert judge_command(text, POLICY).decision in ("allow", "deny")

@@ -1,0 +1,97 @@
+"""Every tool call, by phase; whatever goes wrong is a denial."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.policy import PHASE_TOOLS, Policy
+
+
+@pytest.fixture
+async def guard(tmp_path: Path) -> AsyncIterator[Guard]:
+    guard = Guard(Policy(root=tmp_path))
+    yield guard
+    await guard.close()
+
+
+def call(name: str, *, agent_id: str | None = None, **arguments: JsonValue) -> ToolCall:
+    return ToolCall(tool_id="t", name=name, input=arguments, agent_id=agent_id)
+
+
+async def test_commands_are_judged(guard: Guard) -> None:
+    await guard.warm_up()
+    assert (await guard.review(call("Bash", command="ls"))).decision == "allow"
+    assert (await guard.review(call("Bash", command="git push"))).rule == "git-read-only"
+    rewritten = await guard.review(call("Bash", command="pytest -q"))
+    assert (rewritten.decision, rewritten.command) == ("rewrite", "uv run pytest -q")
+
+
+@pytest.mark.parametrize("command", ["", "  \n", None, 7, ["ls"], {"a": 1}])
+async def test_a_command_that_is_none(guard: Guard, command: JsonValue) -> None:
+    assert (await guard.review(call("Bash", command=command))).rule == "unreadable-command"
+
+
+async def test_a_call_without_a_command(guard: Guard) -> None:
+    assert (await guard.review(call("Bash"))).decision == "deny"
+
+
+async def test_writes_are_judged(guard: Guard) -> None:
+    assert (await guard.review(call("Write", file_path="src/x.py"))).decision == "allow"
+    assert (await guard.review(call("Edit", file_path=".git/config"))).rule == "git-files"
+    assert (await guard.review(call("NotebookEdit", notebook_path="../x"))).decision == "deny"
+    assert (await guard.review(call("Write"))).rule == "bad-path"
+    assert (await guard.review(call("Write", file_path=["x"]))).rule == "bad-path"
+    assert (await guard.review(call("MultiEdit", file_path=".ralph/x"))).rule == "ralph-files"
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+async def test_tools_of_the_phase_and_no_others(tmp_path: Path, phase: Phase) -> None:
+    guard = Guard(Policy(root=tmp_path, phase=phase))
+    everything = {name for names in PHASE_TOOLS.values() for name in names}
+    for name in everything | {"Monitor", "PowerShell", "SendMessage", "Nonsense", ""}:
+        verdict = await guard.review(call(name, command="ls", file_path="specs/x.md"))
+        if name in PHASE_TOOLS[phase]:
+            assert verdict.decision == "allow", name
+        else:
+            assert verdict.rule == "tool-not-in-phase", name
+            assert PHASE_TOOLS[phase][0] in verdict.instead
+    await guard.close()
+
+
+async def test_task_has_two_names(guard: Guard) -> None:
+    assert (await guard.review(call("Agent"))).decision == "allow"
+    assert (await guard.review(call("Task"))).decision == "allow"
+
+
+async def test_ralphs_own_tools(guard: Guard) -> None:
+    complete = "mcp__ralph__ralph_mark_task_complete"
+    look = "mcp__ralph__ralph_get_next_task"
+    assert (await guard.review(call(complete))).decision == "allow"
+    assert (await guard.review(call(look, agent_id="sub"))).decision == "allow"
+    assert (await guard.review(call(complete, agent_id="sub"))).rule == "sub-agent-state"
+
+
+async def test_other_mcp_tools_by_their_paths(guard: Guard) -> None:
+    write = "mcp__files__write_file"
+    assert (await guard.review(call(write, path="src/x"))).decision == "allow"
+    assert (await guard.review(call(write, path="/etc/x"))).rule == "outside-project"
+    assert (await guard.review(call(write, path="file:///etc/x"))).rule == "outside-project"
+    assert (await guard.review(call(write, edits=[{"filePath": ".git/x"}]))).rule == "git-files"
+    assert (await guard.review(call(write, files=["a", ".ralph/x"]))).rule == "ralph-files"
+    assert (await guard.review(call(write, path="https://x.org"))).decision == "allow"
+    assert (await guard.review(call("mcp__files__read_file", path="/etc/x"))).decision == "allow"
+    assert (await guard.review(call("mcp__odd", path=".git/x"))).decision == "deny"
+
+
+async def test_an_exception_is_a_denial(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> Verdict:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("ralph_tui.guard.guard.judge_path", broken)
+    verdict = await guard.review(call("Write", file_path="x"))
+    assert (verdict.decision, verdict.rule) == ("deny", "guard-failed")
