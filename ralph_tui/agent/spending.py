@@ -70,8 +70,9 @@ def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
 
     def figure(name: str) -> int:
         value = usage.get(name)
-        usable = isinstance(value, int | float) and math.isfinite(value)
-        return max(0, int(value)) if usable else 0
+        if isinstance(value, int | float) and math.isfinite(value):
+            return max(0, int(value))
+        return 0
 
     return TokenUsage(
         input_tokens=figure("input_tokens"),

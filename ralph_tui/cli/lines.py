@@ -24,6 +24,7 @@ _ENDINGS = {
     ev.LoopStatus.COMPLETE: "complete",
     ev.LoopStatus.STOPPED: "stopped",
     ev.LoopStatus.USAGE_LIMIT: "usage limit",
+    ev.LoopStatus.WAITING: "waiting for approval",
     ev.LoopStatus.ERROR: "failed",
     ev.LoopStatus.INTERRUPTED: "interrupted",
 }

@@ -14,7 +14,8 @@ from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.plan import Task
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.questions import AskedQuestion
+from ralph_tui.domain.state import ApprovalKind, Phase
 from ralph_tui.domain.verification import Receipt
 
 
@@ -26,6 +27,7 @@ class LoopStatus(StrEnum):
     USAGE_LIMIT = "usage_limit"
     ERROR = "error"
     INTERRUPTED = "interrupted"
+    WAITING = "waiting_for_approval"
 
 
 class IterationOutcome(StrEnum):
@@ -296,6 +298,71 @@ class InjectionConsumed(EventBase):
     iteration: Count
 
 
+class QuestionAsked(EventBase):
+    """The agent asks the person; it waits for the answer."""
+
+    type: Literal["question_asked"] = "question_asked"
+    question: AskedQuestion
+
+
+class QuestionAnswered(EventBase):
+    """A question was answered, declined or withdrawn."""
+
+    type: Literal["question_answered"] = "question_answered"
+    question: AskedQuestion
+
+
+class ApprovalRequested(EventBase):
+    """The loop waits for the person's decision."""
+
+    type: Literal["approval_requested"] = "approval_requested"
+    kind: ApprovalKind
+    summary: str = ""
+
+
+class ApprovalGiven(EventBase):
+    """The person decided."""
+
+    type: Literal["approval_given"] = "approval_given"
+    kind: ApprovalKind
+    approved: bool
+    reason: str = ""
+    by: str = ""
+
+
+class SpecsChecked(EventBase):
+    """Python read the specs."""
+
+    type: Literal["specs_checked"] = "specs_checked"
+    valid: tuple[str, ...] = ()
+    problems: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+
+class ValidationFinished(EventBase):
+    """A validation report was accepted."""
+
+    type: Literal["validation_finished"] = "validation_finished"
+    round: Count
+    passed: bool
+    failures: tuple[str, ...] = ()
+    summary: str = ""
+
+
+class LimitWait(EventBase):
+    """A usage limit: the loop waits until it resets, or until somebody retries or stops."""
+
+    type: Literal["limit_wait"] = "limit_wait"
+    until: Timestamp
+    message: str = ""
+
+
+class LimitWaitEnded(EventBase):
+    """The wait is over."""
+
+    type: Literal["limit_wait_ended"] = "limit_wait_ended"
+    why: str = ""
+
+
 class HandoffStarted(EventBase):
     """The context is full enough; the session is being summed up."""
 
@@ -408,6 +475,14 @@ Event = Annotated[
     | LearningRecorded
     | InjectionQueued
     | InjectionConsumed
+    | QuestionAsked
+    | QuestionAnswered
+    | ApprovalRequested
+    | ApprovalGiven
+    | SpecsChecked
+    | ValidationFinished
+    | LimitWait
+    | LimitWaitEnded
     | HandoffStarted
     | HandoffFinished
     | BreakerChanged

@@ -39,6 +39,27 @@ class BreakerSummary(Record):
     stagnation_count: Count = 0
 
 
+class ApprovalKind(StrEnum):
+    """What the person is asked to agree to."""
+
+    SPECS = "specs"
+    PLAN = "plan"
+    VALIDATION = "validation"
+    RECOVERY = "recovery"
+
+
+class Approval(Record):
+    """A decision only a person can make; `approved` is None while they are waited for."""
+
+    kind: ApprovalKind
+    summary: str = ""
+    requested_at: Timestamp | None = None
+    approved: bool | None = None
+    reason: str = ""
+    """Why it was rejected: feedback for the model."""
+    decided_by: str = ""
+
+
 class RalphState(Record):
     """What must survive between runs; field names are the seeds'.
 
@@ -61,6 +82,10 @@ class RalphState(Record):
     paused: bool = False
     pause: Halt = Halt.NONE
     stop: Halt = Halt.NONE
+    request: str = ""
+    """What the person asked for; the beginning of discovery."""
+    approval: Approval | None = None
+    validation_round: Count = 0
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
 
 

@@ -5,6 +5,7 @@ as it shows.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -16,6 +17,7 @@ from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.questions import AskedQuestion
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.verification import Receipt
 
@@ -29,6 +31,8 @@ class RunState(StrEnum):
     IDLE = "idle"
     RUNNING = "running"
     VERIFYING = "verifying"
+    WAITING = "waiting for you"
+    LIMITED = "waiting for the limit"
     HANDING_OFF = "handing off"
     RETRYING = "retrying"
     PAUSING = "pausing"
@@ -74,6 +78,12 @@ class LoopView(Model):
     receipts: tuple[Receipt, ...] = ()
     gate_passed: bool | None = None
     injections: tuple[PendingInjection, ...] = ()
+    questions: tuple[AskedQuestion, ...] = ()
+    """Questions that wait for the person, oldest first."""
+    approval: ev.ApprovalRequested | None = None
+    """The decision that waits for the person."""
+    limit_until: datetime | None = None
+    """When the usage limit resets that the loop waits for."""
     iterations: tuple[ev.IterationFinished, ...] = ()
     notices: tuple[ev.Notice, ...] = ()
     denials: int = 0
@@ -139,6 +149,8 @@ def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
         "exit_code": e.exit_code,
         "detail": f"{e.reason} {e.hint}".strip(),
         "task_id": None,
+        "questions": (),
+        "limit_until": None,
     }
 
 
@@ -229,6 +241,38 @@ def _handoff_finished(view: LoopView, _: ev.HandoffFinished) -> _Changes:
     }
 
 
+def _question_asked(view: LoopView, e: ev.QuestionAsked) -> _Changes:
+    known = tuple(q for q in view.questions if q.id != e.question.id)
+    waiting = _unless_halting(view, RunState.WAITING)
+    return {"questions": (*known, e.question), "run_state": waiting}
+
+
+def _question_answered(view: LoopView, e: ev.QuestionAnswered) -> _Changes:
+    left = tuple(q for q in view.questions if q.id != e.question.id)
+    return {"questions": left, "run_state": _no_longer_waiting(view, asked=bool(left))}
+
+
+def _approval_requested(view: LoopView, e: ev.ApprovalRequested) -> _Changes:
+    return {"approval": e, "run_state": _unless_halting(view, RunState.WAITING)}
+
+
+def _approval_given(view: LoopView, _: ev.ApprovalGiven) -> _Changes:
+    return {"approval": None, "run_state": _no_longer_waiting(view, asked=bool(view.questions))}
+
+
+def _no_longer_waiting(view: LoopView, *, asked: bool) -> RunState:
+    over = view.run_state is RunState.WAITING and not asked
+    return RunState.RUNNING if over else view.run_state
+
+
+def _limit_wait(_: LoopView, e: ev.LimitWait) -> _Changes:
+    return {"run_state": RunState.LIMITED, "limit_until": e.until, "detail": e.message}
+
+
+def _limit_wait_ended(_: LoopView, __: ev.LimitWaitEnded) -> _Changes:
+    return {"run_state": RunState.RUNNING, "limit_until": None, "detail": ""}
+
+
 def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
     status = f" ({e.status})" if e.status else ""
     detail = f"{e.error or 'the model did not answer'}{status}, try {e.attempt}/{e.max_attempts}"
@@ -279,6 +323,12 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
     ev.InjectionQueued: _injection_queued,
     ev.InjectionConsumed: _injection_consumed,
+    ev.QuestionAsked: _question_asked,
+    ev.QuestionAnswered: _question_answered,
+    ev.ApprovalRequested: _approval_requested,
+    ev.ApprovalGiven: _approval_given,
+    ev.LimitWait: _limit_wait,
+    ev.LimitWaitEnded: _limit_wait_ended,
     ev.HandoffStarted: _handoff_started,
     ev.HandoffFinished: _handoff_finished,
     ev.BreakerChanged: lambda _, e: {"breaker": e.breaker},

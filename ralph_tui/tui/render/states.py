@@ -21,6 +21,8 @@ RUN: dict[RunState, Look] = {
     RunState.RUNNING: Look("running", "running", Tone.OK),
     RunState.VERIFYING: Look("verifying", "verifying", Tone.INFO),
     RunState.HANDING_OFF: Look("handoff", "handing off", Tone.INFO),
+    RunState.WAITING: Look("paused", "waiting for you", Tone.WARN),
+    RunState.LIMITED: Look("paused", "waiting for the limit", Tone.WARN),
     RunState.RETRYING: Look("retry", "retrying", Tone.WARN),
     RunState.PAUSING: Look("pause", "pausing", Tone.WARN),
     RunState.PAUSED: Look("pause", "paused", Tone.WARN),

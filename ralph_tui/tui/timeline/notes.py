@@ -28,6 +28,7 @@ _END = {
     ev.LoopStatus.STOPPED: ("stop", Tone.WARN),
     ev.LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
     ev.LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
+    ev.LoopStatus.WAITING: ("stop", Tone.WARN),
     ev.LoopStatus.ERROR: ("failed", Tone.BAD),
 }
 

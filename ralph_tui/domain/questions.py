@@ -1,0 +1,138 @@
+"""Questions to the person: what was asked, by whom it was answered, and what that means to the model.
+
+A question is told apart by its id, never by its text, so no answer reaches another question.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from ralph_tui.domain.model import Model, Record, Timestamp
+from ralph_tui.domain.state import Phase
+
+QUESTIONS_SCHEMA_VERSION = 1
+
+Answerer = Literal["screen", "terminal", "command", "file", "nobody"]
+"""Where an answer came from; `nobody` is a run that was told not to ask."""
+
+
+class Option(Record):
+    """One offered answer."""
+
+    label: str
+    description: str = ""
+    preview: str = ""
+
+
+class Question(Record):
+    """One question as the model asked it."""
+
+    question: str
+    header: str = ""
+    multi_select: bool = False
+    options: tuple[Option, ...] = ()
+
+
+class Answer(Record):
+    """What the person said: labels, words of their own, or that they decline."""
+
+    labels: tuple[str, ...] = ()
+    other: str = ""
+    declined: bool = False
+    by: Answerer = "command"
+
+    @property
+    def text(self) -> str:
+        """The answer as the model reads it."""
+        return ", ".join((*self.labels, *([self.other] if self.other else [])))
+
+
+class AskedQuestion(Record):
+    """A question with its story; `batch` joins those that were asked in one call."""
+
+    id: str
+    batch: str
+    phase: Phase
+    task_id: str | None = None
+    question: Question
+    asked_at: Timestamp
+    answered_at: Timestamp | None = None
+    answer: Answer | None = None
+    withdrawn: bool = False
+    """The session that asked is gone; the next one asks again if it still wants to know."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the person is still waited for."""
+        return self.answer is None and not self.withdrawn
+
+
+class QuestionLog(Record):
+    """`.ralph/questions.json`."""
+
+    schema_version: int = QUESTIONS_SCHEMA_VERSION
+    questions: tuple[AskedQuestion, ...] = ()
+
+    def open(self) -> tuple[AskedQuestion, ...]:
+        """Questions that wait for the person, oldest first."""
+        return tuple(q for q in self.questions if q.is_open)
+
+    def asked_in(self, phase: Phase) -> int:
+        """How many questions were asked in a phase; those withdrawn do not count."""
+        return sum(1 for q in self.questions if q.phase is phase and not q.withdrawn)
+
+    def asking(self, questions: Sequence[AskedQuestion]) -> "QuestionLog":
+        """A copy with more questions."""
+        return self.model_copy(update={"questions": (*self.questions, *questions)})
+
+    def answering(self, question_id: str, answer: Answer, when: Timestamp) -> "QuestionLog":
+        """A copy in which one open question is answered; others are untouched."""
+        return self.changing(question_id, answer=answer, answered_at=when)
+
+    def withdrawing_open(self) -> "QuestionLog":
+        """A copy in which no question waits; for sessions that are gone."""
+        log = self
+        for question in self.open():
+            log = log.changing(question.id, withdrawn=True)
+        return log
+
+    def find(self, question_id: str) -> AskedQuestion | None:
+        """The question with this id, or None."""
+        return next((q for q in self.questions if q.id == question_id), None)
+
+    def changing(self, question_id: str, **changes: object) -> "QuestionLog":
+        """A copy in which one open question has `changes`."""
+        changed = tuple(
+            q.model_copy(update=changes) if q.id == question_id and q.is_open else q
+            for q in self.questions
+        )
+        return self.model_copy(update={"questions": changed})
+
+
+class GivenAnswers(Model):
+    """Answers prepared in a file: question text or header to answer."""
+
+    answers: Mapping[str, str] = Field(default_factory=dict)
+
+    def to(self, question: Question) -> Answer | None:
+        """The prepared answer to a question, found by its text, then by its header."""
+        text = self.answers.get(question.question) or self.answers.get(question.header)
+        return parse_answer(question, text, by="file") if text else None
+
+
+def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
+    """An answer typed by a person: option numbers, labels (commas for several), or free words."""
+    words = text.strip()
+    parts = [part.strip() for part in words.split(",")] if question.multi_select else [words]
+    labels = [_label(question, part) for part in parts if part]
+    if labels and all(labels):
+        return Answer(labels=tuple(label for label in labels if label), by=by)
+    return Answer(other=words, by=by)
+
+
+def _label(question: Question, part: str) -> str | None:
+    """The option meant by its number or its label; None when it is neither."""
+    if part.isdigit() and 1 <= int(part) <= len(question.options):
+        return question.options[int(part) - 1].label
+    return next((o.label for o in question.options if o.label.lower() == part.lower()), None)

@@ -1,0 +1,102 @@
+"""The validation report: what was checked, with which evidence, and what is left to do."""
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from ralph_tui.domain.model import Count, Record, Timestamp
+from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.verification import Receipt
+
+REPORT_SCHEMA_VERSION = 1
+
+
+class CriterionResult(Record):
+    """The finding on one acceptance criterion."""
+
+    criterion: str
+    passed: bool
+    evidence: str
+
+
+class SpecResult(Record):
+    """The findings on one specification."""
+
+    spec: str
+    criteria: tuple[CriterionResult, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+class ValidationReport(Record):
+    """`.ralph/validation_report.json`."""
+
+    schema_version: int = REPORT_SCHEMA_VERSION
+    round: Count = 1
+    created_at: Timestamp | None = None
+    checks: tuple[Receipt, ...] = ()
+    specs: tuple[SpecResult, ...] = ()
+    summary: str = ""
+    observations: tuple[str, ...] = Field(default=())
+    """What the phase saw with extra tools, such as a browser."""
+
+    @property
+    def passed(self) -> bool:
+        """Every check and every criterion passed, and there is no gap."""
+        return all(receipt.ok for receipt in self.checks) and not self.failures()
+
+    def failures(self) -> tuple[str, ...]:
+        """Everything that did not pass, as sentences."""
+        failed = [f"check failed: {r.command}" for r in self.checks if not r.ok]
+        for result in self.specs:
+            failed += [
+                f"{result.spec}: {c.criterion} ({c.evidence})"
+                for c in result.criteria
+                if not c.passed
+            ]
+            failed += [f"{result.spec}: {gap}" for gap in result.gaps]
+        return tuple(failed)
+
+
+def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tuple[str, ...]:
+    """Why a report is refused: a spec or a criterion left out, or no evidence."""
+    problems: list[str] = []
+    by_name = {result.spec.removeprefix("specs/"): result for result in results}
+    for spec in specs:
+        result = by_name.get(spec.name)
+        if result is None:
+            problems.append(f"{spec.name} is not in the report")
+            continue
+        found = {_folded(c.criterion): c for c in result.criteria}
+        for criterion in spec.criteria:
+            finding = found.get(_folded(criterion))
+            if finding is None:
+                problems.append(f"{spec.name}: no finding on “{criterion}”")
+            elif not finding.evidence.strip():
+                problems.append(f"{spec.name}: no evidence for “{criterion}”")
+    return tuple(problems)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split()).strip(" .`")
+
+
+def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Task, ...]:
+    """A task for each failure, after everything else in the plan."""
+    last = max((task.priority for task in plan.tasks), default=0)
+    known = {task.id for task in plan.tasks}
+    tasks: list[Task] = []
+    for number, failure in enumerate(report.failures(), 1):
+        task_id = f"fix-r{report.round}-{number:02}"
+        while task_id in known:
+            task_id += "x"
+        known.add(task_id)
+        tasks.append(
+            Task(
+                id=task_id,
+                description=f"Validation found: {failure}. Put it right.",
+                priority=last + 1,
+                verification_criteria=(failure,),
+            )
+        )
+    return tuple(tasks)
