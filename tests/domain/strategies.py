@@ -1,0 +1,83 @@
+"""Hypothesis strategies for the domain."""
+
+from datetime import UTC, datetime
+from enum import Enum
+from types import UnionType
+from typing import Annotated, Literal, Union, cast, get_args, get_origin
+
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from ralph_tui.domain.events import Event, EventBase
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+
+IDS = [f"t{n}" for n in range(8)]
+
+tasks = st.builds(
+    Task,
+    id=st.sampled_from(IDS),
+    priority=st.integers(1, 4),
+    status=st.sampled_from(TaskStatus),
+    dependencies=st.lists(st.sampled_from([*IDS, "unknown"]), max_size=3).map(tuple),
+)
+
+
+@st.composite
+def acyclic_plans(draw: st.DrawFn) -> ImplementationPlan:
+    """Workable plans: unique ids, each task depends on earlier ones only, in shuffled order."""
+    count = draw(st.integers(0, len(IDS)))
+    made: list[Task] = []
+    for number in range(count):
+        earlier = [t.id for t in made]
+        deps = draw(st.lists(st.sampled_from(earlier), unique=True)) if earlier else []
+        task = draw(tasks)
+        made.append(task.model_copy(update={"id": IDS[number], "dependencies": tuple(deps)}))
+    return ImplementationPlan(tasks=tuple(draw(st.permutations(made))))
+
+
+any_plans = st.builds(ImplementationPlan, tasks=st.lists(tasks, max_size=8).map(tuple))
+
+
+def _values(annotation: object) -> st.SearchStrategy[object]:
+    """Small valid values of a field's type; pydantic's own bounds are kept by construction."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _values(arguments[0])
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin in (Union, UnionType):
+        return st.one_of(*[_values(a) for a in arguments])
+    if origin is tuple:
+        if arguments[-1] is Ellipsis:
+            return st.lists(_values(arguments[0]), max_size=2).map(tuple)
+        return st.tuples(*[_values(a) for a in arguments])
+    if origin is dict:
+        nested = get_origin(arguments[1]) is tuple
+        values = _values(arguments[1]) if nested else st.text(max_size=5)  # else JSON
+        return st.dictionaries(st.text(max_size=3), values, max_size=2)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return models(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return st.sampled_from(annotation)
+    return _SIMPLE[annotation]
+
+
+_SIMPLE: dict[object, st.SearchStrategy[object]] = {
+    int: st.integers(0, 1_000_000),
+    float: st.floats(0, 1_000),
+    str: st.text(max_size=8),
+    bool: st.booleans(),
+    datetime: st.datetimes(timezones=st.just(UTC)),
+    type(None): st.none(),
+}
+
+
+def models(kind: type[BaseModel]) -> st.SearchStrategy[BaseModel]:
+    """Instances of a model, every field drawn."""
+    return st.builds(kind, **{n: _values(f.annotation) for n, f in kind.model_fields.items()})
+
+
+_KINDS: tuple[type[EventBase], ...] = get_args(get_args(Event)[0])
+
+events = cast("st.SearchStrategy[Event]", st.one_of(*[models(kind) for kind in _KINDS]))
+"""Any event of the union, every field drawn."""

@@ -1,0 +1,125 @@
+"""Budget, breaker and costs: the figures that stop the loop."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from ralph_tui.domain.breaker import (
+    BreakerState,
+    CircuitBreaker,
+    IterationVerdict,
+    RecoveryAction,
+)
+from ralph_tui.domain.budget import BudgetDecision, ContextBudget, TokenUsage, Zone
+from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
+
+verdicts = st.builds(
+    IterationVerdict,
+    is_failure=st.booleans(),
+    tasks_completed=st.integers(0, 1),
+    cost_usd=st.floats(0, 30),
+)
+
+
+@given(st.lists(verdicts, max_size=12))
+def test_the_breaker_opens_exactly_at_a_threshold(history: list[IterationVerdict]) -> None:
+    breaker = CircuitBreaker(max_cost_usd=100.0)
+    failures = stagnation = 0
+    cost = 0.0
+    for verdict in history:
+        breaker = breaker.record_iteration(verdict)
+        failures = failures + 1 if verdict.is_failure else 0
+        stagnation = 0 if verdict.tasks_completed else stagnation + 1
+        cost += verdict.cost_usd
+        reached = failures >= 3 or stagnation >= 5 or cost >= 100
+        assert (breaker.state is BreakerState.OPEN) == reached
+        assert breaker.should_halt()[0] == reached
+        assert (breaker.failure_count, breaker.stagnation_count) == (failures, stagnation)
+
+
+@given(verdicts)
+def test_half_open_lets_one_iteration_decide(verdict: IterationVerdict) -> None:
+    tried = CircuitBreaker().half_open().record_iteration(verdict)
+    worked = not verdict.is_failure and verdict.tasks_completed > 0
+    assert tried.state is (BreakerState.CLOSED if worked else BreakerState.OPEN)
+
+
+@given(st.lists(verdicts, min_size=20, max_size=30))
+def test_a_threshold_of_zero_is_off(history: list[IterationVerdict]) -> None:
+    breaker = CircuitBreaker(
+        max_consecutive_failures=0, max_stagnation_iterations=0, max_cost_usd=0
+    )
+    for verdict in history:
+        breaker = breaker.record_iteration(verdict)
+    assert breaker.state is BreakerState.CLOSED
+
+
+def test_reasons_and_recovery_are_the_seeds() -> None:
+    failed = CircuitBreaker()
+    for number in range(3):
+        verdict = IterationVerdict(is_failure=True, evidence=f"try {number}")
+        failed = failed.record_iteration(verdict)
+    assert failed.should_halt() == (True, "consecutive_failures:3")
+    assert failed.attempt_recovery() is RecoveryAction.SKIP_CURRENT_TASK
+    assert failed.signals()[0].evidence == ("try 0", "try 1", "try 2")
+    stuck = CircuitBreaker(stagnation_count=5)
+    assert stuck.should_halt() == (True, "stagnation:5")
+    assert stuck.attempt_recovery() is RecoveryAction.REGENERATE_PLAN
+    dear = CircuitBreaker(total_cost=200.0)
+    assert dear.should_halt() == (True, "cost_limit:$200.00")
+    assert failed.reset("I fixed the tests").reset_reason == "I fixed the tests"
+    assert failed.reset("x").should_halt() == (False, None)
+
+
+@given(st.integers(0, 400_000), st.integers(1_000, 300_000))
+def test_zones_and_decisions_agree(used: int, capacity: int) -> None:
+    budget = ContextBudget(total_capacity=capacity).using(used)
+    percent = 100 * used / capacity
+    expected = (
+        Zone.OVER if percent >= 80 else Zone.DANGER if percent >= 60
+        else Zone.SMART if percent >= 40 else Zone.UNDER
+    )  # fmt: skip
+    assert budget.zone is expected
+    assert (budget.at_turn_end() is BudgetDecision.HAND_OFF) == (percent >= 60)
+    assert (budget.mid_turn() is BudgetDecision.INTERRUPT) == (percent >= 80)
+    assert (budget.mid_turn() is BudgetDecision.WRAP_UP) == (75 <= percent < 80)
+    assert 0 <= budget.estimate_remaining() <= budget.effective_capacity
+
+
+def test_the_figures_of_the_seeds() -> None:
+    budget = ContextBudget()
+    assert (budget.effective_capacity, budget.smart_zone_max) == (160_000, 120_000)
+    usage = TokenUsage(
+        input_tokens=1, output_tokens=2, cache_read_tokens=3, cache_creation_tokens=4
+    )
+    assert usage.context == 10
+
+
+@given(st.lists(st.floats(0, 10), max_size=20))
+def test_the_meter_adds_at_every_level(spent: list[float]) -> None:
+    meter = CostMeter(total=5.0)
+    for usd in spent:
+        meter = meter.add(usd)
+    assert meter.iteration == pytest.approx(sum(spent))
+    assert meter.total == pytest.approx(5.0 + sum(spent))
+    assert meter.next_iteration().iteration == 0.0
+    over = meter.exceeded(CostLimits(per_iteration=10, per_session=20, total=30))
+    if meter.total >= 30:
+        assert over is CostLevel.TOTAL
+    elif meter.session >= 20:
+        assert over is CostLevel.SESSION
+    else:
+        assert (over is CostLevel.ITERATION) == (meter.iteration >= 10)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -0.01, -math.inf])
+def test_no_strange_number_switches_a_limit_off(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        CostMeter().add(bad)
+    with pytest.raises(ValidationError):
+        CostLimits(total=bad)
+    with pytest.raises(ValidationError):
+        CostMeter(total=bad)

@@ -1,0 +1,125 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from tests.domain.strategies import acyclic_plans, any_plans
+
+
+def plan(*tasks: Task) -> ImplementationPlan:
+    return ImplementationPlan(tasks=tasks)
+
+
+def test_selects_highest_priority() -> None:
+    chosen = plan(Task(id="a", priority=2), Task(id="b", priority=1), Task(id="c", priority=3))
+    assert chosen.get_next_task() == Task(id="b", priority=1)
+
+
+def test_respects_dependencies() -> None:
+    chosen = plan(Task(id="a", priority=1, dependencies=("b",)), Task(id="b", priority=2))
+    assert chosen.get_next_task() == Task(id="b", priority=2)
+
+
+def test_skips_completed() -> None:
+    done = Task(id="a", priority=1, status=TaskStatus.COMPLETE)
+    assert plan(done, Task(id="b", priority=2)).get_next_task() == Task(id="b", priority=2)
+
+
+def test_equal_priorities_go_in_plan_order() -> None:
+    chosen = plan(Task(id="z", priority=1), Task(id="a", priority=1))
+    task = chosen.get_next_task()
+    assert task is not None
+    assert task.id == "z"
+    assert (
+        why_chosen(chosen, task)
+        == "priority 1, lowest priority number, first in the plan of 2 ready"
+    )
+
+
+@given(acyclic_plans())
+def test_the_chosen_task_is_ready_and_none_is_better(drawn: ImplementationPlan) -> None:
+    chosen = drawn.get_next_task()
+    done = drawn.complete_ids()
+    ready = [
+        t for t in drawn.tasks if t.status is TaskStatus.PENDING and set(t.dependencies) <= done
+    ]
+    if chosen is None:
+        assert not ready
+    else:
+        assert chosen in ready
+        assert chosen.priority == min(t.priority for t in ready)
+        rivals = [t for t in ready if t.priority == chosen.priority]
+        assert rivals[0] == chosen
+
+
+@given(acyclic_plans())
+def test_a_plan_without_problems_can_always_be_worked_to_its_end(drawn: ImplementationPlan) -> None:
+    current, _ = drawn.reset_stale()
+    for task in current.tasks:
+        if task.status is TaskStatus.BLOCKED:
+            current = current.with_task(task.id, status=TaskStatus.PENDING)
+    assert current.problems() == ()
+    for _ in current.tasks:
+        chosen = current.get_next_task()
+        if chosen is not None:
+            current = current.with_task(chosen.id, status=TaskStatus.COMPLETE)
+    assert current.is_finished or not current.tasks
+
+
+@given(any_plans)
+def test_a_workable_plan_is_told_from_one_that_is_not(drawn: ImplementationPlan) -> None:
+    known = {t.id for t in drawn.tasks}
+    kinds = {p.kind for p in drawn.problems()}
+    unknown = any(d not in known for t in drawn.tasks for d in t.dependencies)
+    assert ("unknown_dependency" in kinds) == unknown
+    assert ("duplicate_id" in kinds) == (len(known) < len(drawn.tasks))
+
+
+@given(st.integers(1, 2_000))
+def test_a_cycle_of_any_length_is_found_with_its_path(length: int) -> None:
+    tasks = [Task(id=str(n), dependencies=(str((n + 1) % length),)) for n in range(length)]
+    problems = plan(*tasks).problems()
+    assert [p.kind for p in problems] == ["cycle"]
+    assert problems[0].path[0] == problems[0].path[-1]
+    assert len(problems[0].path) == length + 1
+
+
+def test_an_empty_plan_is_never_finished() -> None:
+    assert not ImplementationPlan().is_finished
+    assert ImplementationPlan().completion_percentage == 0.0
+
+
+def test_stale_tasks_go_back() -> None:
+    fresh, stale = plan(Task(id="a", status=TaskStatus.IN_PROGRESS), Task(id="b")).reset_stale()
+    assert stale == ("a",)
+    assert [t.status for t in fresh.tasks] == [TaskStatus.PENDING] * 2
+
+
+SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
+
+
+@pytest.mark.skipif(not SEEDS.is_dir(), reason="the seeds stand beside the checkout only at home")
+def test_the_plans_printed_in_the_seeds_load_as_they_stand() -> None:
+    found = 0
+    for seed in SEEDS.glob("*.txt"):
+        for block in re.findall(r"```json\n(.*?)```", seed.read_text(), re.DOTALL):
+            if not block.lstrip().startswith("{") or '"tasks"' not in block or "..." in block:
+                continue
+            loaded = ImplementationPlan.model_validate(json.loads(block))
+            assert loaded.tasks
+            assert loaded.problems() == ()
+            found += 1
+    assert found >= 3
+
+
+def test_the_example_plan_of_the_seeds() -> None:
+    text = """{"tasks": [{"id": "auth-01", "description": "Create User model", "priority": 1,
+      "dependencies": [], "verification_criteria": ["uv run pytest tests/test_user_model.py passes"],
+      "estimated_tokens": 25000}], "by": "hand"}"""
+    loaded = ImplementationPlan.model_validate_json(text)
+    assert loaded.tasks[0].status is TaskStatus.PENDING
+    assert json.loads(loaded.model_dump_json())["by"] == "hand", "unknown fields survive"

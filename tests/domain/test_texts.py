@@ -1,0 +1,113 @@
+"""Hostile text, criteria and the memory file."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.memory import (
+    ACTIVE_MEMORY_LIMIT,
+    MemoryNote,
+    SessionFacts,
+    active_memory,
+    render_memory,
+)
+from ralph_tui.domain.plan import CommandCriterion
+from ralph_tui.domain.text import head, inert, one_line, tail
+from ralph_tui.domain.verification import runnable_command
+
+DANGEROUS = {chr(c) for c in (*range(9), *range(11, 32), *range(127, 160))} | set(
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
+)
+
+
+@given(st.text())
+def test_inert_text_has_nothing_that_acts(text: str) -> None:
+    clean = inert(text)
+    assert not DANGEROUS & set(clean)
+    assert inert(clean) == clean
+    clean.encode("utf-8")
+
+
+@given(st.text(st.characters(categories=["L", "N", "P"]), max_size=200))
+def test_plain_text_is_left_alone(text: str) -> None:
+    assert inert(text) == text
+
+
+@pytest.mark.parametrize(
+    ("hostile", "shown"),
+    [
+        ("\x1b]52;c;aGk=\x07ok", "ok"),
+        ("\x1b]0;title\x1b\\ok", "ok"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1bP1$tx\x1b\\ok", "ok"),
+        ("\x9b31mred", "red"),
+        ("\x9d0;title\x9cok", "ok"),
+        ("a\rb", "a\nb"),
+        ("a\r\nb", "a\nb"),
+        ("[/] [@click=app.quit]x[/]", "[/] [@click=app.quit]x[/]"),
+        ("\u202eevil", "evil"),
+        ("un\x1b]52;c;never ended", "un"),
+    ],
+)
+def test_sequences_go_with_their_content(hostile: str, shown: str) -> None:
+    assert inert(hostile) == shown
+
+
+@given(st.text(), st.integers(10, 500))
+def test_cuts_are_bounded(text: str, limit: int) -> None:
+    for cut in (head(text, limit), tail(text, limit), one_line(text, limit)):
+        assert len(cut) <= limit
+    assert "\n" not in one_line(text, limit)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "command"),
+    [
+        ("tests", "uv run pytest"),
+        ("all", "uv run pytest && uv run mypy . && uv run ruff check ."),
+        ("uv run pytest tests/test_login.py passes", "uv run pytest tests/test_login.py"),
+        ("uv run pytest", "uv run pytest"),
+        ("`make check`", "make check"),
+        ("`make check` passes", "make check"),
+        ("$ ./verify.sh --all", "./verify.sh --all"),
+        (CommandCriterion(command="make", description="It builds"), "make"),
+        ("Returns 400 for duplicate email", None),
+        ("User model exists in models/user.py", None),
+        ("the `make` target exists and works", None),
+        ("uv running is fine", None),
+        ("``", None),
+        ("$ ", None),
+    ],
+)
+def test_which_criteria_are_commands(
+    criterion: str | CommandCriterion, command: str | None
+) -> None:
+    assert runnable_command(criterion) == command
+
+
+def test_memory_has_the_seeds_sections() -> None:
+    facts = SessionFacts(
+        iteration=47, task_id="task-023", task_description="Verify", session_cost_usd=2.5,
+        session_tokens=250_000, progress=0.65, files=("a.py", "b.py"),
+    )  # fmt: skip
+    note = MemoryNote(progress="Sending works", decisions=("JWT",), files=("b.py", "c.py"))
+    text = render_memory(facts, note)
+    for line in (
+        "# Session Memory - Iteration 47", "## Completed This Session", "Task ID: task-023",
+        "Progress: Sending works", "- JWT", "1. b.py", "2. c.py", "3. a.py",
+        "- Session Cost: $2.5000", "- Session Tokens: 250,000", "- Total Progress: 65%",
+    ):  # fmt: skip
+        assert line in text
+
+
+def test_memory_without_a_summary_says_so() -> None:
+    text = render_memory(SessionFacts(iteration=1, task_id="a"), None)
+    assert "The model left no summary" in text
+
+
+@given(st.text(max_size=12_000), st.lists(st.text(max_size=6_000), max_size=3))
+def test_active_memory_is_bounded_and_keeps_the_newest(memory: str, recent: list[str]) -> None:
+    text = active_memory(memory, recent)
+    assert len(text) <= ACTIVE_MEMORY_LIMIT + 8
+    if memory.strip():
+        assert text.startswith(memory.strip()[:100])

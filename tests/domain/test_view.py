@@ -1,0 +1,87 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import EVENT, Event
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.view import ENDED, KEPT_ITERATIONS, KEPT_NOTICES, LoopView, RunState, reduce
+from tests.domain.strategies import events
+
+
+def fold(told: list[Event], view: LoopView | None = None) -> LoopView:
+    result = view or LoopView()
+    for event in told:
+        result = reduce(result, event)
+    return result
+
+
+@given(st.lists(events, max_size=20))
+def test_any_sequence_folds_to_a_bounded_view(told: list[Event]) -> None:
+    view = fold(told)
+    assert len(view.iterations) <= KEPT_ITERATIONS
+    assert len(view.notices) <= KEPT_NOTICES
+    assert view.last_seq == max((e.seq for e in told), default=0)
+    assert 0 <= view.denials <= len(told)
+
+
+@given(st.lists(events, max_size=10), st.lists(events, max_size=10))
+def test_folding_in_two_steps_is_folding_at_once(first: list[Event], second: list[Event]) -> None:
+    assert fold(second, fold(first)) == fold([*first, *second])
+
+
+@given(events)
+def test_every_event_survives_the_journal(event: Event) -> None:
+    assert EVENT.validate_json(event.model_dump_json()) == event
+
+
+@given(events)
+def test_the_view_is_not_changed_in_place(event: Event) -> None:
+    view = LoopView(tasks={"a": Task(id="a")})
+    before = view.model_copy(deep=True)
+    reduce(view, event)
+    assert view == before
+
+
+def started() -> ev.LoopStarted:
+    return ev.LoopStarted(run_id="r", project="p", phase=Phase.BUILDING, max_iterations=9)
+
+
+def test_a_run_from_start_to_end() -> None:
+    a = Task(id="a")
+    view = fold(
+        [
+            ev.PlanLoaded(tasks=(a,)),
+            started(),
+            ev.TaskChanged(task=a.model_copy(update={"status": TaskStatus.IN_PROGRESS})),
+            ev.IterationStarted(iteration=1, task_id="a", why="the only one"),
+        ]
+    )
+    assert view.run_state is RunState.RUNNING
+    assert view.current_task is not None
+    assert view.current_task.status is TaskStatus.IN_PROGRESS
+    view = fold([ev.GateStarted(task_id="a")], view)
+    assert view.run_state is RunState.VERIFYING
+    view = fold([ev.PauseRequested(), ev.GateFinished(task_id="a", passed=True)], view)
+    assert view.run_state is RunState.PAUSING, "a pause that was asked for stays in sight"
+    view = fold([ev.LoopPaused(), ev.LoopResumed()], view)
+    assert view.run_state is RunState.RUNNING
+    end = ev.LoopFinished(status=ev.LoopStatus.COMPLETE, reason="done", exit_code=0)
+    view = fold([end], view)
+    assert view.run_state in ENDED
+    assert (view.exit_code, view.task_id) == (0, None)
+
+
+def test_a_new_run_forgets_the_last_ones_end() -> None:
+    end = ev.LoopFinished(status=ev.LoopStatus.ERROR, reason="x", exit_code=3)
+    view = fold([started(), end, started()])
+    assert (view.run_state, view.exit_code, view.detail) == (RunState.RUNNING, None, "")
+
+
+@pytest.mark.parametrize("ids", [["i1"], ["i1", "i2"]])
+def test_guidance_is_pending_until_it_is_consumed(ids: list[str]) -> None:
+    view = fold([ev.InjectionQueued(id=i, text=i) for i in ["i1", "i2", "i1"]])
+    assert [i.id for i in view.injections] == ["i2", "i1"]
+    view = fold([ev.InjectionConsumed(ids=tuple(ids), iteration=2)], view)
+    assert {i.id for i in view.injections} == {"i1", "i2"} - set(ids)
