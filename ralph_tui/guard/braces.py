@@ -8,6 +8,7 @@ from ralph_tui.guard.syntax import Word
 from ralph_tui.guard.verdicts import UnreadableError
 
 _LIMIT = 512
+_MAX_BRACES = 64
 _RANGE = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 
 _Text = tuple[str, str]
@@ -19,6 +20,8 @@ def expand_braces(word: Word) -> Iterator[Word]:
     if "{" not in word.text:
         yield word
         return
+    if word.text.count("{") > _MAX_BRACES:
+        raise UnreadableError("too many braces")
     for count, (text, kinds) in enumerate(_expand((word.text, word.kinds))):
         if count >= _LIMIT:
             raise UnreadableError("too many brace alternatives")

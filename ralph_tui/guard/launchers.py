@@ -224,9 +224,7 @@ def _shell_options(given: Invocation) -> tuple[list[Word], str]:
         letters += word.text[1:]
         if word.text[-1] in "oO" and words:
             words.pop(0)
-    if words and words[0].text == "--":
-        words.pop(0)
-    elif words and words[0].text == "-" and "c" in letters:
+    if (words and words[0].text == "--") or (words and words[0].text == "-" and "c" in letters):
         words.pop(0)
     return words, letters
 
@@ -344,6 +342,11 @@ def _fd(given: Invocation) -> None:
             return
 
 
+def _at(given: Invocation) -> None:
+    if given.feed is not None:
+        given.walker.shell(given.feed, given)
+
+
 _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
     {
         "env": _env,
@@ -369,5 +372,7 @@ _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
         "parallel": _parallel,
         "fd": _fd,
         "fdfind": _fd,
+        "at": _at,
+        "batch": _at,
     }
 )

@@ -32,6 +32,7 @@ def read_command(text: str, base: int = 0, depth: int = 0) -> Script:
 
 def second_reading(text: str) -> Iterator[Simple]:
     """The simple commands that tree-sitter's bash grammar sees, none if it meets an error."""
+    text = text.replace("\\\n", "")  # the grammar takes a line continuation for a blank
     source = _two_bytes_each(text).encode()
     root = _parser().parse(source).root_node
     if root.has_error:
@@ -43,16 +44,24 @@ def second_reading(text: str) -> Iterator[Simple]:
         nodes.extend(node.children)
         if node.type == "command":
             words = tuple(_words(node, original))
+            while words and words[0].text in ("!", "time", "coproc"):  # it takes these for programs
+                words = words[1:]
             if words:
                 raw = original[node.start_byte : node.end_byte].decode(errors="replace")
                 yield Simple(words=words, raw=raw)
 
 
 def _words(node: "Node", source: bytes) -> Iterator[Word]:
-    for child in node.children:
-        if child.type in _ARGUMENTS:
-            text = source[child.start_byte : child.end_byte].decode(errors="replace")
-            yield read_word(text)
+    """The words of a command; what touches is one word, though the grammar may cut it in two."""
+    start = end = -1
+    for child in [c for c in node.children if c.type in _ARGUMENTS]:
+        if child.start_byte != end:
+            if end >= 0:
+                yield read_word(source[start:end].decode(errors="replace"))
+            start = child.start_byte
+        end = child.end_byte
+    if end >= 0:
+        yield read_word(source[start:end].decode(errors="replace"))
 
 
 def _two_bytes_each(text: str) -> str:

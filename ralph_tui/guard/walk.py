@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NoReturn, Protocol
 
 from ralph_tui.guard.places import Places
@@ -31,7 +32,7 @@ class Walker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Invocation:
     """One program about to start.
 
@@ -56,16 +57,16 @@ class Invocation:
         """The words after the program."""
         return self.words[1:]
 
-    @property
+    @cached_property
     def program(self) -> str:
         """The program's plain name, in lower case: some file systems do not tell `GIT` from `git`."""
         name = self.words[0].text.rstrip("/").rpartition("/")[2].casefold().strip()
         return name.removesuffix(".exe")
 
-    @property
+    @cached_property
     def shown(self) -> str:
         """The command in one line, for a denial."""
-        return " ".join(word.raw or word.text for word in self.words).replace(UNKNOWN, "…")
+        return " ".join(word.raw or word.text for word in self.words[:50]).replace(UNKNOWN, "…")
 
 
 def unreadable_part(shown: str, why: str) -> NoReturn:

@@ -11,6 +11,7 @@ from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
 from ralph_tui.guard.interpreters import interpreter
 from ralph_tui.guard.launchers import SHELLS, launcher
 from ralph_tui.guard.lexer import unescape_ansi
+from ralph_tui.guard.names import names
 from ralph_tui.guard.options import parse
 from ralph_tui.guard.packages import (
     PYTHON,
@@ -42,14 +43,20 @@ from ralph_tui.guard.writers import READERS, judge_other, writer
 
 _MAX_COMMANDS = 4000
 _MAX_DEPTH = 25
+_MAX_NESTED_TEXT = 256 * 1024
+"""Characters of texts within texts: each level reads all that is below it once more."""
 _DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", "mapfile"})
 _HIDING = re.compile(
     r"git|pip|conda|poetry|venv|\brm\b|docker|eval|\.ralph|base64|\brev\b|xxd|printf|\btr\b|\\x"
 )
+_COMMAND_TEXT = re.compile(
+    r"(?:^\s*|[:;|&!({=]\s*|\bspawn\s+)(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
+)
 _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
-_TEXT_PROGRAMS = READERS | frozenset(
-    {"gh", "npm", "yarn", "pnpm", "brew", "apt", "apt-get", "cargo"}
+_TEXT_PROGRAMS = READERS | names(
+    "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
+    " espeak xmessage zenity dialog whiptail cloc mail sendmail xdg-open open code"
 )
 
 
@@ -74,6 +81,7 @@ class CommandWalker:
         self._places = Places.at_root(policy)
         self._commands = 0
         self._depth = 0
+        self._nested_text = 0
 
     # --- what was read --------------------------------------------------------------------------
 
@@ -184,6 +192,9 @@ class CommandWalker:
         if unknown and (text.text.strip() == UNKNOWN or _HIDING.search(self.source)):
             unreadable_part(given.shown, "A shell would run a text that is not known")
         self._enter()
+        self._nested_text += len(text.text)
+        if self._nested_text > _MAX_NESTED_TEXT:
+            raise UnreadableError("too much text within texts")
         script = read_command(text.text, base_of(text), self._depth)
         before = self._places
         self._places = before.fork()
@@ -273,10 +284,10 @@ class CommandWalker:
                 or (is_manager(name) and after in ("install", "uninstall", "add", "remove"))
             ):
                 self.run(words[at:], given)
-            elif (
-                first := re.match(r"\s*(?:\S*/)?(git|pip3?|poetry|conda|pipenv)\s", word.text)
-            ) and (first[1] != "git" or word.text.split()[1] in MUTATING):
-                self.shell(word, given)
+            else:
+                for text in _COMMAND_TEXT.finditer(word.text):
+                    if text[1] != "git" or text[2] in MUTATING:
+                        self.shell(literal(word.text[text.start(1) :]), given)
 
     def _change_directory(self, given: Invocation, *, certain: bool) -> None:
         if given.program == "popd":
