@@ -28,8 +28,8 @@ _HINTS = {
     FailureClass.USAGE_LIMIT: "Run again when the limit has reset.",
     FailureClass.OVERLOADED: "The service is busy; run again in a few minutes.",
     FailureClass.NETWORK: "Check the connection, then run again; no task was marked failed.",
-    FailureClass.BAD_REQUEST: "See .ralph/logs/cli.log; a wrong model name is the usual cause.",
-    FailureClass.CLI_DIED: "See .ralph/logs/cli.log.",
+    FailureClass.BAD_REQUEST: "See .ralph/logs/claude-cli.log; a wrong model name is the usual cause.",
+    FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log.",
     FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
 }
 

@@ -94,7 +94,7 @@ class ClaudeSession:
         except (ClaudeSDKError, OSError) as error:
             await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
             message = f"The Claude Code CLI did not start: {inert(str(error))[:300]}"
-            raise SetupError(message, "See .ralph/logs/cli.log, and run `ralph doctor`.") from error
+            raise SetupError(message, "See .ralph/logs/claude-cli.log, and run `ralph doctor`.") from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
 
     def oversee(self, overseer: Overseer) -> None:

@@ -21,7 +21,7 @@ WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"
 
 
-class Desk:
+class BuildDesk:
     """Answers the agent while it works on one task (the engine's side of `Overseer`)."""
 
     def __init__(
@@ -66,9 +66,19 @@ class Desk:
         return AfterTool(note=note)
 
     @property
-    def settled(self) -> bool:
-        """Whether the model's own claim or blocking, not the person, ended the task."""
-        return self._settled_by_model
+    def working(self) -> bool:
+        """Whether the task is still in progress."""
+        return self.status is TaskStatus.IN_PROGRESS
+
+    @property
+    def taken_away(self) -> bool:
+        """Whether the person blocked, reset or removed the task; a settled one is not taken away."""
+        return not self._settled_by_model and not self.working
+
+    @property
+    def waiting_for_person(self) -> bool:
+        """Nobody is asked while building."""
+        return False
 
     def _settled(self, call: ToolCall) -> bool:
         if self.handing_off:

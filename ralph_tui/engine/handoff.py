@@ -12,11 +12,11 @@ from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Project
 
 if TYPE_CHECKING:  # the two need each other's types only
-    from ralph_tui.engine.desk import Desk
+    from ralph_tui.engine.desk import BuildDesk
     from ralph_tui.engine.iteration import IterationResult
 
 
-async def write_handoff(shop: Workshop, desk: "Desk", iteration: int, meter: Meter) -> str:
+async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter: Meter) -> str:
     """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
     docs = shop.ledger.docs
     task = desk.task
