@@ -1,0 +1,167 @@
+"""One agent session under the loop's eyes: money and context counted, requests obeyed, time bounded."""
+
+import asyncio
+import contextlib
+from enum import StrEnum
+from typing import Protocol, Self
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.budget import BudgetDecision
+from ralph_tui.domain.state import Halt
+from ralph_tui.engine.metering import Meter, limit_event
+from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
+from ralph_tui.engine.prompting import wrap_up_note
+from ralph_tui.engine.workshop import Workshop
+
+
+class Cut(StrEnum):
+    """Why a running turn was interrupted."""
+
+    NONE = ""
+    STOP = "stopped at once"
+    PAUSE = "paused at once"
+    TASK_TAKEN = "the person took the task away"
+    COST = "a cost limit was reached"
+    CONTEXT = "the context was full"
+    TIME = "the iteration took too long"
+
+
+class Desk(Overseer, Protocol):
+    """An overseer that also says where its work stands."""
+
+    handing_off: bool
+    wrap_up: str
+
+    @property
+    def working(self) -> bool:
+        """Whether there is still something to do in this session."""
+        ...
+
+    @property
+    def taken_away(self) -> bool:
+        """Whether the person took the work away."""
+        ...
+
+    @property
+    def waiting_for_person(self) -> bool:
+        """Whether an answer is waited for, which must not count as the model's time."""
+        ...
+
+
+class Conversation:
+    """Turns of one session; use it as an async context manager, the caller closes the session."""
+
+    def __init__(
+        self, shop: Workshop, desk: Desk, spec: SessionSpec, meter: Meter, *, seconds: float
+    ) -> None:
+        """Talk for at most `seconds`, the person's time to answer left out."""
+        self.cut = Cut.NONE
+        self.session_id = ""
+        self._shop = shop
+        self._desk = desk
+        self._spec = spec
+        self._meter = meter
+        self._seconds = seconds
+        self._session: AgentSession | None = None
+        self._helpers: list[asyncio.Task[None]] = []
+        self._interrupts: set[asyncio.Task[None]] = set()
+        self._reported: ev.UsageReported | None = None
+
+    @property
+    def session(self) -> AgentSession:
+        """The open session."""
+        if self._session is None:
+            msg = "the conversation was not opened"
+            raise RuntimeError(msg)
+        return self._session
+
+    async def __aenter__(self) -> Self:
+        self._session = await self._shop.agent.open(self._spec, self._desk)
+        self._helpers = [
+            asyncio.create_task(self._watch_requests(), name="ralph-requests"),
+            asyncio.create_task(self._watch_time(), name="ralph-time"),
+        ]
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for helper in self._helpers:
+            helper.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(*self._helpers, return_exceptions=True)
+        if kind is not None:
+            await self.session.close()
+
+    async def say(self, prompt: str) -> TurnEnded:
+        """One turn: events told, usage counted; how it ended."""
+        ended = TurnEnded()
+        async for item in self.session.run_turn(prompt):
+            match item:
+                case TurnUsage():
+                    await self._count(item)
+                case TurnEnded():
+                    ended = item
+                case _:
+                    if isinstance(item, ev.SessionStarted):
+                        self.session_id = item.session_id
+                    self._shop.emit(item)
+        self.session_id = self.session_id or ended.session_id
+        return ended
+
+    async def _count(self, usage: TurnUsage) -> None:
+        """Money is written down as it is spent, so that a kill -9 forgets none of it."""
+        report = self._meter.count(usage)
+        if report == self._reported:  # a turn's end repeats the last response's figures
+            return
+        self._reported = report
+        self._shop.emit(report)
+        costs = self._meter.costs
+        await self._shop.ledger.record_costs(costs)
+        level = self._meter.exceeded
+        if level is not None:
+            if self.cut is Cut.NONE:
+                self._shop.emit(limit_event(level, costs, self._meter.limits))
+            self.interrupt(Cut.COST)
+        elif not self._desk.handing_off:
+            self._mind_the_budget()
+
+    def _mind_the_budget(self) -> None:
+        budget = self._meter.budget
+        match budget.mid_turn():
+            case BudgetDecision.INTERRUPT:
+                if self._desk.working:
+                    self.interrupt(Cut.CONTEXT)
+            case BudgetDecision.WRAP_UP:
+                self._desk.wrap_up = self._desk.wrap_up or wrap_up_note(budget.percent)
+            case _:
+                pass
+
+    def interrupt(self, cut: Cut) -> None:
+        """Interrupt the turn for the first reason that came up."""
+        if self.cut is not Cut.NONE:
+            return
+        self.cut = cut
+        task = asyncio.create_task(self.session.interrupt(), name="ralph-interrupt")
+        self._interrupts.add(task)
+        task.add_done_callback(self._interrupts.discard)
+
+    async def _watch_requests(self) -> None:
+        """Obey what the person asks of the running turn."""
+        while True:
+            state = self._shop.ledger.docs.state
+            if state.stop is Halt.NOW:
+                self.interrupt(Cut.STOP)
+            elif state.pause is Halt.NOW:
+                self.interrupt(Cut.PAUSE)
+            elif self._desk.taken_away:
+                self.interrupt(Cut.TASK_TAKEN)
+            await self._shop.ledger.wait_changed()
+
+    async def _watch_time(self) -> None:
+        """Interrupt a session that takes too long; a person may take as long as they like."""
+        left = self._seconds
+        while left > 0:
+            step = min(left, 1.0)
+            await asyncio.sleep(step)
+            if not self._desk.waiting_for_person:
+                left -= step
+        self.interrupt(Cut.TIME)
