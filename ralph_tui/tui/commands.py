@@ -10,6 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.view import RunState
+from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.situation import Situation
 
 if TYPE_CHECKING:
@@ -234,16 +235,24 @@ class CommandsProvider(Provider):
     async def discover(self) -> Hits:
         """Every command, before anything was typed."""
         for name, text, run in self._entries():
-            yield DiscoveryHit(_escaped(name), run, text=name, help=_escaped(text))
+            yield DiscoveryHit(_escaped(name), run, text=name, help=_harmless(text))
 
     async def search(self, query: str) -> Hits:
         """Commands whose name matches."""
         matcher = self.matcher(query)
         for name, text, run in self._entries():
             if (score := matcher.match(name)) > 0:
-                yield Hit(score, matcher.highlight(name), run, text=name, help=_escaped(text))
+                yield Hit(score, matcher.highlight(name), run, text=name, help=_harmless(text))
 
 
-def _escaped(text: str) -> str:
-    """Text that means itself where the palette parses markup (task ids appear in reasons)."""
-    return text.replace("[", r"\[")
+def _escaped(name: str) -> str:
+    """A name of ours, with its key in brackets, where the palette parses markup."""
+    return name.replace("[", r"\[")
+
+
+_BRACKETS = str.maketrans("[]\\", "()/")
+
+
+def _harmless(text: str) -> str:
+    """A reason may name a task, and the palette parses markup: no bracket gets through."""
+    return flat(text).translate(_BRACKETS)

@@ -1,5 +1,6 @@
 """Screens in tests stand still: no animation, no blinking, one moment, one project."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -19,9 +20,17 @@ SIZE = (120, 40)
 Opened = AbstractAsyncContextManager[Pilot[int]]
 
 
+@pytest.fixture(scope="session")
+def report_folder() -> str:
+    """Where the snapshot plugin collects its report; the isolation hides the variable from it."""
+    return os.environ.get("TEXTUAL_SNAPSHOT_TEMPDIR", "")
+
+
 @pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
+def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Textual reads its settings at import, so the environment alone comes too late."""
+    if report_folder:
+        monkeypatch.setenv("TEXTUAL_SNAPSHOT_TEMPDIR", report_folder)
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setattr("locale.getpreferredencoding", lambda do_setlocale=True: "utf-8")

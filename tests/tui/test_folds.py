@@ -1,0 +1,285 @@
+"""The folds take any sequence of events, keep their bounds, and say what happened."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
+from ralph_tui.tui.render.banner import banner_of
+from ralph_tui.tui.render.board import board_line, board_rows
+from ralph_tui.tui.render.header import Facts, header_lines
+from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
+from ralph_tui.tui.render.task import task_parts
+from ralph_tui.tui.stopwatch import Stopwatch
+from ralph_tui.tui.timeline import lines
+from ralph_tui.tui.timeline.detail import detail_of
+from ralph_tui.tui.timeline.entries import CallEntry, TextEntry
+from ralph_tui.tui.timeline.fold import Timeline
+from tests.tui import feed
+
+TEXT = st.text(max_size=30)
+IDS = st.sampled_from(["a", "b", "c", "[/]"])
+NUMBERS = st.integers(0, 10**9)
+MONEY = st.floats(0, 1e6, allow_nan=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+TOOLS = st.sampled_from(
+    ["Bash", "Read", "Write", "Edit", "MultiEdit", "Grep", "Glob", "Agent", "WebFetch", "Odd",
+     "mcp__ralph__ralph_add_task", "mcp__other__thing", ""]
+)  # fmt: skip
+INPUTS = st.dictionaries(
+    st.sampled_from(["command", "file_path", "content", "edits", "pattern", "old_string", "path",
+                     "new_string", "prompt", "url", "task_id", "offset"]),
+    JSON, max_size=4,
+)  # fmt: skip
+TASK = st.builds(
+    Task,
+    id=IDS,
+    description=TEXT,
+    status=st.sampled_from(TaskStatus),
+    priority=st.integers(-5, 5),
+    dependencies=st.lists(IDS, max_size=2).map(tuple),
+    blockers=st.lists(TEXT, max_size=2).map(tuple),
+    retry_count=st.integers(0, 4),
+)
+RECEIPT = st.builds(
+    Receipt,
+    command=TEXT,
+    source=st.just("criterion"),
+    status=st.sampled_from(ReceiptStatus),
+    exit_code=st.none() | st.integers(0, 255),
+    seconds=MONEY,
+    tail=TEXT,
+    reason=TEXT,
+)
+PARENT = st.none() | IDS
+EVENTS: st.SearchStrategy[ev.Event] = st.one_of(
+    st.builds(ev.LoopStarted, run_id=TEXT, project=TEXT, phase=st.sampled_from(Phase)),
+    st.builds(
+        ev.LoopFinished,
+        status=st.sampled_from(ev.LoopStatus),
+        reason=TEXT,
+        exit_code=st.integers(0, 255),
+        hint=TEXT,
+        seconds=MONEY,
+    ),
+    st.builds(ev.PhaseChanged, phase=st.sampled_from(Phase), reason=TEXT),
+    st.builds(ev.PlanLoaded, tasks=st.lists(TASK, max_size=4).map(tuple)),
+    st.builds(ev.TaskChanged, task=TASK, reason=TEXT),
+    st.builds(ev.IterationStarted, iteration=NUMBERS, task_id=IDS, title=TEXT, why=TEXT),
+    st.builds(
+        ev.IterationFinished,
+        iteration=NUMBERS,
+        task_id=IDS,
+        outcome=st.sampled_from(ev.IterationOutcome),
+        reason=TEXT,
+        files_changed=st.lists(TEXT, max_size=2).map(tuple),
+    ),
+    st.builds(ev.TextDelta, text=TEXT, parent_id=PARENT),
+    st.builds(ev.AssistantText, text=TEXT, parent_id=PARENT),
+    st.builds(ev.ToolStarted, tool_id=IDS, name=TOOLS, input=INPUTS, parent_id=PARENT),
+    st.builds(ev.ToolRewritten, tool_id=IDS, before=TEXT, after=TEXT, rule=TEXT),
+    st.builds(ev.ToolDenied, tool_id=IDS, name=TOOLS, rule=TEXT, part=TEXT, reason=TEXT),
+    st.builds(
+        ev.ToolFinished,
+        tool_id=IDS,
+        name=TOOLS,
+        outcome=st.sampled_from(ev.ToolOutcome),
+        seconds=MONEY,
+        output=TEXT,
+    ),
+    st.builds(ev.UsageReported, context_tokens=NUMBERS, context_capacity=NUMBERS),
+    st.builds(ev.GateStarted, task_id=IDS, commands=st.lists(TEXT, max_size=2).map(tuple)),
+    st.builds(ev.GateChecked, task_id=IDS, receipt=RECEIPT),
+    st.builds(
+        ev.GateFinished,
+        task_id=IDS,
+        passed=st.booleans(),
+        receipts=st.lists(RECEIPT, max_size=2).map(tuple),
+    ),
+    st.builds(ev.InjectionQueued, id=IDS, text=TEXT),
+    st.builds(ev.HandoffStarted, reason=TEXT, percent=MONEY),
+    st.builds(ev.HandoffFinished, path=TEXT, summarised=st.booleans()),
+    st.builds(ev.BreakerChanged, breaker=st.builds(CircuitBreaker), reason=TEXT),
+    st.builds(ev.ApiRetry, attempt=NUMBERS, max_attempts=NUMBERS, delay_seconds=MONEY),
+    st.builds(ev.AgentFailed, failure=st.sampled_from(ev.FailureClass), message=TEXT),
+    st.builds(ev.PauseRequested, now=st.booleans()),
+    st.builds(ev.LoopPaused),
+    st.builds(ev.StopRequested, now=st.booleans()),
+    st.builds(ev.Notice, level=st.sampled_from(["info", "warning", "error"]), text=TEXT),
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(EVENTS, max_size=25),
+    st.integers(1, 200),
+    st.sampled_from([UNICODE, ASCII]),
+)
+def test_any_events_can_be_folded_and_drawn_at_any_width(
+    events: list[ev.Event], width: int, glyphs: Any
+) -> None:
+    timeline, view, watch = Timeline(max_entries=8, max_detail_chars=50), LoopView(), Stopwatch()
+    finished = None
+    for event in events:
+        timeline.feed(event)
+        view = reduce(view, event)
+        watch = watch.after(event, feed.NOW)
+        finished = event if isinstance(event, ev.LoopFinished) else finished
+    for number in range(timeline.first, timeline.end):
+        entry = timeline.entry(number)
+        assert entry is not None
+        for index in range(lines.height(entry, width)):
+            line = lines.line(entry, index, width, glyphs)
+            if width >= 40 and not isinstance(entry, TextEntry):
+                assert width_of(line) <= width
+        assert detail_of(entry, glyphs).title is not None
+    for item in board_rows(view.tasks):
+        board_line(item, width, glyphs)
+    for task in view.tasks.values():
+        task_parts(task, view, glyphs)
+    facts = Facts(view, "demo", "/home/dev/slug-demo", watch.elapsed(feed.NOW), None)
+    for line in header_lines(facts, max(20, width), glyphs):
+        assert width_of(line) <= max(20, width)
+    if banner := banner_of(view, finished, running=False, glyphs=glyphs):
+        banner.lines(width)
+
+
+@given(st.text(max_size=200), st.integers(1, 60))
+def test_wrap_fits_and_loses_no_words(text: str, width: int) -> None:
+    folded = wrap(text, width)
+    assert all(width_of([Span(line)]) <= max(2, width) for line in folded)
+    from ralph_tui.domain.text import inert
+
+    assert "".join("".join(folded).split()) == "".join(inert(text).split())
+
+
+@given(st.text(max_size=60), st.text(max_size=60), st.integers(4, 80))
+def test_row_has_exactly_its_width(left: str, right: str, width: int) -> None:
+    assert width_of(row([Span(left)], [Span(right)], width)) == width
+    assert width_of(crop([Span(left), Span(right)], width)) <= width
+
+
+def test_a_million_events_keep_their_bounds() -> None:
+    timeline = Timeline()
+    call: list[ev.Event] = [
+        ev.ToolStarted(tool_id="t", name="Bash", input={"command": "x" * 50}),
+        ev.ToolFinished(tool_id="t", outcome=ev.ToolOutcome.OK, output="y" * 4_000),
+        ev.TextDelta(text="some words that stream in "),
+        ev.AssistantText(text="and become a block"),
+    ]
+    for _ in range(25_000):
+        for event in call:
+            timeline.feed(event)
+    for _ in range(900_000):
+        timeline.feed(call[2])
+    assert timeline.end == 50_000
+    assert len(timeline.entries) <= 11_000
+    assert len(timeline.live_text) <= 4_000
+    kept = sum(len(e.call.output) for e in timeline.entries if isinstance(e, CallEntry))
+    assert kept <= 8_100_000
+    assert len(timeline._details) <= 2_500
+    assert not timeline._open
+    last = timeline.entries[-2]
+    assert isinstance(last, CallEntry)
+    assert last.call.output
+    oldest = next(e for e in timeline.entries if isinstance(e, CallEntry))
+    assert oldest.call.trimmed
+    assert "events.jsonl" in detail_of(oldest, UNICODE).text
+    assert "x" * 20 in plain(lines.line(oldest, 0, 80, UNICODE))
+
+
+def test_sub_agents_are_nested_and_unknown_calls_still_appear() -> None:
+    timeline = Timeline()
+    for event in feed.running():
+        timeline.feed(event)
+    depths = {e.call.tool_id: e.depth for e in timeline.entries if isinstance(e, CallEntry)}
+    assert depths["t3"] == 0
+    assert depths["t4"] == depths["t5"] == 1
+    timeline.feed(ev.ToolFinished(tool_id="lost", name="Read", outcome=ev.ToolOutcome.OK))
+    last = timeline.entries[-1]
+    assert isinstance(last, CallEntry)
+    assert last.call.name == "Read"
+
+
+def test_finished_text_replaces_what_was_being_written() -> None:
+    timeline = Timeline()
+    timeline.feed(ev.TextDelta(text="half a sen"))
+    assert timeline.live_text == "half a sen"
+    timeline.feed(ev.AssistantText(text="half a sentence"))
+    assert timeline.live_text == ""
+    assert timeline.end == 1
+
+
+def test_a_long_answer_is_cut_in_the_stream_and_whole_in_its_detail() -> None:
+    timeline = Timeline()
+    timeline.feed(ev.AssistantText(text="\n".join(f"line {n}" for n in range(500))))
+    entry = timeline.entries[0]
+    assert lines.height(entry, 80) == lines.MAX_TEXT_LINES
+    assert "441 more lines" in plain(lines.line(entry, lines.MAX_TEXT_LINES - 1, 80, UNICODE))
+    assert "line 499" in detail_of(entry, UNICODE).text
+
+
+def test_the_stopwatch_survives_a_clock_that_jumps_back() -> None:
+    watch = Stopwatch().after(feed.started(), feed.NOW)
+    assert watch.elapsed(feed.START - timedelta(hours=1)) == 0
+    assert watch.elapsed(feed.NOW) == 84
+
+
+@pytest.mark.parametrize(
+    ("environ", "encoding", "unicode"),
+    [
+        ({}, "UTF-8", True),
+        ({}, "utf8", True),
+        ({}, "ANSI_X3.4-1968", False),
+        ({}, "iso-8859-1", False),
+        ({"RALPH_ASCII": "1"}, "utf-8", False),
+        ({"RALPH_ASCII": "0"}, "utf-8", True),
+    ],
+)
+def test_which_signs_are_used(environ: dict[str, str], encoding: str, unicode: bool) -> None:
+    assert choose(environ, encoding).unicode is unicode
+
+
+def test_the_ascii_set_is_ascii_and_every_sign_is_one_cell() -> None:
+    for name, sign in vars(ASCII).items():
+        for one in sign if isinstance(sign, tuple) else (sign,):
+            assert isinstance(one, bool) or one.isascii(), name
+    for name, sign in vars(UNICODE).items():
+        for one in sign if isinstance(sign, tuple) else (sign,):
+            assert isinstance(one, bool) or width_of([Span(one)]) == 1, name
+
+
+def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:
+    silent = {"usage_reported", "text_delta"}
+    schema = TypeAdapter(ev.Event).json_schema()
+    names = set(schema["discriminator"]["mapping"])
+    shown = set()
+    for events in (feed.running(), feed.paused(), feed.stopped(), feed.complete()):
+        timeline = Timeline()
+        for event in events:
+            before = (timeline.end, len(timeline.changed))
+            timeline.feed(event)
+            if (timeline.end, len(timeline.changed)) != before:
+                shown.add(event.type)
+    table = {kind.model_fields["type"].default for kind in _noted()}
+    assert names <= shown | silent | table
+
+
+def _noted() -> set[type[ev.EventBase]]:
+    from ralph_tui.tui.timeline import notes
+
+    return set(notes._TABLE)

@@ -1,0 +1,196 @@
+"""Text from models, tools and files is shown as it is, and does nothing (DESIGN law 6)."""
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from rich.segment import Segment
+from textual.pilot import Pilot
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.task_detail import TaskDetail
+from ralph_tui.tui.screens.tool_detail import ToolDetail
+from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+
+Open = Callable[..., Opened]
+
+HOSTILE = {
+    "clipboard": "a\x1b]52;c;aGk=\x07b",
+    "clipboard_st": "a\x1b]52;c;aGk=\x1b\\b",
+    "title": "a\x1b]0;owned\x07b",
+    "sgr": "a\x1b[31;1mred\x1b[0mb",
+    "cursor": "a\x1b[2J\x1b[H\x1b[6nb",
+    "dcs": "a\x1bPq#0\x1b\\b",
+    "apc": "a\x1b_Gi=1\x1b\\b",
+    "c1": "a\x9b31mb\x9d0;x\x9cc",
+    "controls": "a\x00\x01\x08\x0b\x0c\x0e\x7fb",
+    "overwrite": "rm -rf /\rls",
+    "bidi": "a\u202eevil\u202c\u2066x\u2069b",
+    "markup_link": "[@click=app.quit]x[/]",
+    "markup_close": "[/]",
+    "markup_wrong": "x[/y]",
+    "markup_url": "[link=https://example.org]x[/link]",
+    "type": "list[int]",
+    "bold": "list[bold]",
+    "path": "path [/tmp/x]",
+    "variable": "$text-error [$primary]x",
+    "fence": "```\n# not a heading\n```",
+    "table": "|a|b|\n|-|-|\n" + "|x|y|\n" * 50,
+    "surrogate": "a\ud800b",
+    "wide": "\u6f22\u5b57" * 60 + "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "long": "x" * 5_000,
+    "tabs": "a\tb\nc\td",
+    "backslash": "\\[/] \\",
+}
+
+FORBIDDEN = {chr(code) for code in (*range(32), *range(0x7F, 0xA0))} | set(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ud800"
+)
+
+
+def hostile_run(bad: str) -> list[ev.Event]:
+    """A run in which every text is hostile."""
+    task = Task(
+        id=bad,
+        description=bad,
+        status=TaskStatus.BLOCKED,
+        dependencies=(bad, "other"),
+        verification_criteria=(bad,),
+        blockers=(bad,),
+        completion_notes=bad,
+    )
+    receipt = Receipt(
+        command=bad, source="criterion", status=ReceiptStatus.FAILED, tail=bad, reason=bad
+    )
+    return [
+        ev.LoopStarted(run_id="r", project=bad, phase=Phase.BUILDING, model=bad),
+        ev.PlanLoaded(tasks=(task, Task(id="waits", dependencies=(bad,)))),
+        ev.TaskChanged(task=task, reason=bad),
+        ev.IterationStarted(iteration=1, task_id=bad, title=bad, why=bad, attempt=2),
+        ev.SessionStarted(session_id=bad, model=bad, tools=(bad,), cli_version=bad),
+        ev.AssistantText(text=bad),
+        ev.ToolStarted(tool_id="1", name=bad, input={bad: bad}),
+        ev.ToolFinished(tool_id="1", outcome=ev.ToolOutcome.ERROR, output=bad),
+        ev.ToolStarted(tool_id="2", name="Bash", input={"command": bad, "description": bad}),
+        ev.ToolRewritten(tool_id="2", before=bad, after=bad, rule=bad),
+        ev.ToolDenied(tool_id="2", name="Bash", rule=bad, part=bad, reason=bad, instead=bad),
+        ev.ToolStarted(
+            tool_id="3", name="Edit", input={"file_path": bad, "old_string": bad, "new_string": "x"}
+        ),
+        ev.ToolFinished(tool_id="3", outcome=ev.ToolOutcome.OK, output=bad),
+        ev.GateStarted(task_id=bad, notes=bad, commands=(bad,)),
+        ev.GateChecked(task_id=bad, receipt=receipt),
+        ev.GateFinished(task_id=bad, passed=False, receipts=(receipt,), unchecked=(bad,)),
+        ev.LearningRecorded(category=bad, text=bad),
+        ev.InjectionQueued(id=bad, text=bad),
+        ev.HandoffStarted(reason=bad, percent=61),
+        ev.HandoffFinished(path=bad),
+        ev.AgentFailed(failure=ev.FailureClass.UNKNOWN, message=bad, hint=bad),
+        ev.ApiRetry(attempt=1, max_attempts=2, delay_seconds=1, error=bad),
+        ev.Notice(level="error", text=bad),
+        ev.TextDelta(text=bad),
+    ]
+
+
+def assert_inert(app: RalphApp) -> None:
+    """Nothing on the screen can do anything to the terminal or the app."""
+    for strip in app.screen._compositor.render_strips():
+        for segment in cast("list[Segment]", list(strip)):
+            assert not FORBIDDEN & set(segment.text), repr(segment.text)
+            meta = segment.style.meta if segment.style else {}
+            assert "@click" not in meta
+            assert not (segment.style and segment.style.link)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("size", [(80, 24), (160, 60)], ids=["narrow", "wide"])
+async def test_every_screen_is_inert(open_app: Open, name: str, size: tuple[int, int]) -> None:
+    script = script_of(hostile_run(HOSTILE[name]))
+    async with open_app(script, size=size) as pilot:
+        app = cast("RalphApp", pilot.app)
+        assert_inert(app)
+        await _details(pilot, app)
+        await pilot.press("1", "j", "k")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        assert_inert(app)
+        await pilot.press("escape", "3")
+        await pilot.pause()
+        assert_inert(app)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert_inert(app)
+        await pilot.press("escape")
+        script.news.put_nowait(
+            ev.LoopFinished(
+                status=ev.LoopStatus.ERROR, reason=HOSTILE[name], hint=HOSTILE[name], exit_code=3
+            )
+        )
+        await until(pilot, lambda: not app.bridge.running)
+        await pilot.pause()
+        assert_inert(app)
+
+
+async def _details(pilot: Pilot[int], app: RalphApp) -> None:
+    """Open the detail of every fifth entry, and of every tool call."""
+    stream = app.dashboard.stream
+    await pilot.press("2")
+    for number in range(stream.timeline.end):
+        if type(stream.timeline.entry(number)).__name__ == "NoteEntry" and number % 5:
+            continue
+        stream.move_cursor(number)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        await pilot.pause()
+        assert_inert(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, ToolDetail))
+
+
+@pytest.mark.parametrize("name", ["markup_link", "markup_close", "type", "bold", "path"])
+async def test_markup_is_literal_text(open_app: Open, name: str) -> None:
+    bad = HOSTILE[name]
+    async with open_app(script_of([ev.Notice(text=f"before {bad} after")])) as pilot:
+        app = cast("RalphApp", pilot.app)
+        assert f"before {bad} after" in screen_text(app)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
+    bad = HOSTILE[name]
+    tasks = (Task(id=f"a{bad}", description=bad),)
+    script = script_of([ev.PlanLoaded(tasks=tasks)])
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        script.controls.error = RuntimeError(bad)
+        await pilot.press("1", "t")
+        await until(pilot, lambda: bool(toasts(app)))
+        await pilot.press("s")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.pause()
+        assert_inert(app)
+        await pilot.press("s")
+        await until(pilot, lambda: any("That failed" in toast for toast in toasts(app)))
+        await asyncio.sleep(0)
+        await pilot.pause()
+        assert_inert(app)
+
+
+async def test_the_terminal_title_is_inert(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    async with open_app(script_of()) as pilot:
+        app = cast("RalphApp", pilot.app)
+        assert app._driver is not None
+        monkeypatch.setattr(app._driver, "write", written.append)
+        app.bridge.sink(
+            ev.LoopStarted(run_id="r", project="x\x07\x1b]52;c;aGk=\x07y", phase=Phase.BUILDING)
+        )
+        app.flush()
+        titles = [text for text in written if text.startswith("\x1b]0;")]
+        assert titles == ["\x1b]0;● xy running - ralph\x07"]

@@ -1,0 +1,103 @@
+"""Pictures of every state; look at the report before accepting a change."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from ralph_tui.domain.events import Event
+from ralph_tui.tui.app import RalphApp
+from tests.tui import feed
+from tests.tui.conftest import app_of, drained, script_of, until
+
+SIZES = ((80, 24), (120, 40))
+Compare = Callable[..., bool]
+
+STATES: dict[str, Callable[[], list[Event]]] = {
+    "idle": list,
+    "running": feed.running,
+    "failed_gate": feed.failed_gate,
+    "paused": feed.paused,
+    "complete": feed.complete,
+    "stopped": feed.stopped,
+}
+
+DIALOGS: dict[str, Sequence[str]] = {
+    "tool_detail": ("k", "k", "k", "k", "k", "k", "k", "k", "enter"),
+    "task_detail": ("1", "enter"),
+    "inject": ("i", "K", "e", "e", "p"),
+    "confirm_stop": ("x",),
+    "confirm_quit": ("q",),
+    "help": ("f1",),
+    "toast": ("b",),
+}
+
+
+def then(*keys: str, theme: str = "") -> Callable[[Pilot[int]], Awaitable[None]]:
+    """Wait for the script, then press keys one at a time."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        if theme:
+            app.theme = theme
+        await until(pilot, lambda: bool(app.view.tasks))
+        await drained(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.app.workers.wait_for_complete(_commands(app))
+            await drained(pilot)
+
+    return run
+
+
+def _commands(app: RalphApp) -> list[Any]:
+    """Commands under way that do not wait for an answer."""
+    waiting = len(app.screen_stack) > 2
+    return [] if waiting else [w for w in app.workers if w.group == "command-detail"]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("state", STATES)
+def test_dashboard(snap_compare: Compare, state: str, size: tuple[int, int]) -> None:
+    events = STATES[state]()
+    app = app_of(script_of(events), autostart=bool(events))
+    assert snap_compare(app, terminal_size=size, run_before=then())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("dialog", DIALOGS)
+def test_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int]) -> None:
+    app = app_of(script_of(feed.failed_gate()))
+    assert snap_compare(app, terminal_size=size, run_before=then(*DIALOGS[dialog]))
+
+
+@pytest.mark.parametrize("pane", ["1", "3"], ids=["tasks", "status"])
+def test_narrow_panes(snap_compare: Compare, pane: str) -> None:
+    app = app_of(script_of(feed.failed_gate()))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=then(pane))
+
+
+@pytest.mark.parametrize("theme", ["ralph-dark", "ralph-light", "ansi-dark"])
+def test_wide_in_every_kind_of_theme(snap_compare: Compare, theme: str) -> None:
+    app = app_of(script_of(feed.failed_gate()))
+    assert snap_compare(app, terminal_size=(160, 50), run_before=then(theme=theme))
+
+
+def test_without_colour(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = app_of(script_of(feed.failed_gate()))
+    assert snap_compare(app, terminal_size=(120, 40), run_before=then())
+
+
+def test_in_ascii(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RALPH_ASCII", "1")
+    app = app_of(script_of(feed.failed_gate()))
+    assert snap_compare(app, terminal_size=(120, 40), run_before=then())
+
+
+@pytest.mark.parametrize("size", [(60, 20), (50, 12)], ids=["60x20", "50x12"])
+def test_small(snap_compare: Compare, size: tuple[int, int]) -> None:
+    app = app_of(script_of(feed.running()))
+    assert snap_compare(app, terminal_size=size, run_before=then())

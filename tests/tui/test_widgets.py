@@ -1,0 +1,155 @@
+"""Board, stream and panels beyond what the keys show."""
+
+from collections.abc import Callable
+from typing import cast
+
+from textual.selection import SELECT_ALL
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.commands import COMMANDS, key_table
+from tests.tui import feed
+from tests.tui.conftest import Opened, screen_text, script_of, until
+
+Open = Callable[..., Opened]
+
+
+def many(count: int) -> tuple[Task, ...]:
+    return tuple(
+        Task(id=f"t-{n:05d}", description=f"Task number {n}", priority=n) for n in range(count)
+    )
+
+
+async def test_a_board_of_ten_thousand_renders_only_what_is_seen(open_app: Open) -> None:
+    script = script_of([feed.started(), ev.PlanLoaded(tasks=many(10_000))])
+    async with open_app(script) as pilot:
+        board = cast("RalphApp", pilot.app).dashboard.board
+        assert board.row_count() == 10_001
+        await pilot.press("1", "G")
+        await until(pilot, lambda: board.cursor == "t-09999")
+        assert "t-09999" in screen_text(cast("RalphApp", pilot.app))
+        assert len(board._strips) < 200
+
+
+async def test_the_selected_task_keeps_its_place_when_others_move(open_app: Open) -> None:
+    script = script_of([feed.started(), ev.PlanLoaded(tasks=many(200))])
+    async with open_app(script) as pilot:
+        board = cast("RalphApp", pilot.app).dashboard.board
+        await pilot.press("1")
+        board.move_cursor("t-00100")
+        board.scroll_to(y=90, animate=False, force=True, immediate=True)
+        await pilot.pause()
+        before = (board.row_of("t-00100") or 0) - board.scroll_offset.y
+        for number in (3, 4, 150):
+            done = many(200)[number].model_copy(update={"status": TaskStatus.COMPLETE})
+            script.news.put_nowait(ev.TaskChanged(task=done))
+        await until(pilot, lambda: board.row_of("t-00100") == 99)
+        await pilot.pause()
+        assert board.cursor == "t-00100"
+        assert (board.row_of("t-00100") or 0) - board.scroll_offset.y == before
+
+
+async def test_a_selected_task_that_is_deleted_is_let_go(open_app: Open) -> None:
+    script = script_of([feed.started(), ev.PlanLoaded(tasks=many(3))])
+    async with open_app(script) as pilot:
+        board = cast("RalphApp", pilot.app).dashboard.board
+        await pilot.press("1")
+        await until(pilot, lambda: board.cursor == "t-00000")
+        script.news.put_nowait(ev.PlanLoaded(tasks=many(3)[1:], source="disk"))
+        await until(pilot, lambda: board.row_count() == 3)
+        assert board.cursor is None
+        await pilot.press("j")
+        assert board.cursor == "t-00001"
+
+
+async def test_the_stream_stays_where_the_person_looks_when_old_rows_go(open_app: Open) -> None:
+    script = script_of([ev.Notice(text=f"entry {n}") for n in range(11_000)])
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        stream = app.dashboard.stream
+        stream.move_cursor(5_000)
+        await pilot.pause()
+        assert "entry 5000" in screen_text(app)
+        place = (stream.row_of(5_000) or 0) - stream.scroll_offset.y
+        for n in range(11_000, 11_500):
+            script.news.put_nowait(ev.Notice(text=f"entry {n}"))
+        await until(pilot, lambda: stream.timeline.end == 11_500)
+        await pilot.pause()
+        assert stream.timeline.first > 0
+        assert stream.row_count() <= 11_000
+        assert "entry 5000" in screen_text(app)
+        assert (stream.row_of(5_000) or 0) - stream.scroll_offset.y == place
+
+
+async def test_text_wraps_anew_when_the_terminal_changes(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = cast("RalphApp", pilot.app)
+        wide = app.dashboard.stream.row_count()
+        await pilot.resize_terminal(64, 30)
+        await until(pilot, lambda: app.dashboard.stream.row_count() > wide)
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: app.dashboard.stream.row_count() == wide)
+
+
+async def test_the_stream_can_be_selected_and_copied_with_the_mouse(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = cast("RalphApp", pilot.app)
+        stream = app.dashboard.stream
+        found = stream.get_selection(SELECT_ALL)
+        assert found is not None
+        assert "uv run pytest -q" in found[0]
+        assert len(found[0].splitlines()) == stream.row_count()
+        app.screen.selections = {stream: SELECT_ALL}
+        await pilot.pause()
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: "uv run pytest -q" in app.clipboard)
+
+
+async def test_a_running_call_becomes_finished_in_its_own_line(open_app: Open) -> None:
+    script = script_of(
+        [feed.started(), ev.ToolStarted(tool_id="a", name="Bash", input={"command": "make it"})]
+    )
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        rows = app.dashboard.stream.row_count()
+        assert "running" in next(t for t in screen_text(app).splitlines() if "make it" in t)
+        script.news.put_nowait(
+            ev.ToolFinished(
+                tool_id="a", outcome=ev.ToolOutcome.ERROR, seconds=3, output="Exit code 2"
+            )
+        )
+        await until(pilot, lambda: "exit 2" in screen_text(app))
+        assert app.dashboard.stream.row_count() == rows
+
+
+async def test_panels_do_not_move_when_receipts_come(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        before = app.dashboard.gate.region
+        for receipt in feed.RECEIPTS_FAILED:
+            script.news.put_nowait(ev.GateChecked(task_id="demo-02", receipt=receipt))
+        await until(pilot, lambda: len(app.dashboard.gate.receipts) == 3)
+        await pilot.pause()
+        assert app.dashboard.gate.region == before
+
+
+async def test_nothing_moves_by_timer_while_nothing_happens(open_app: Open) -> None:
+    async with open_app(script_of(), autostart=False) as pilot:
+        app = cast("RalphApp", pilot.app)
+        clock = app._clock_timer
+        assert clock is not None
+        assert not clock._active.is_set()
+
+
+def test_the_key_table_names_every_command() -> None:
+    table = key_table()
+    for command in COMMANDS:
+        assert command.help in table
+    assert "`ctrl+p`" in table
+
+
+def test_no_key_is_used_twice() -> None:
+    keys = [key for command in COMMANDS for key in command.keys]
+    assert len(keys) == len(set(keys))
