@@ -3,6 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from claude_agent_sdk import ClaudeAgentOptions, McpSdkServerConfig
@@ -41,6 +42,7 @@ def session_options(
     hooks: Hooks,
     server: McpSdkServerConfig,
     log: Log,
+    cli_path: Path | None = None,
 ) -> ClaudeAgentOptions:
     """Options for one session.
 
@@ -50,6 +52,7 @@ def session_options(
         hooks: The guard and the gate.
         server: The `ralph_*` tools.
         log: Takes the CLI's stderr, line by line; nothing of it reaches fd 2.
+        cli_path: What to start instead of the bundled CLI.
     """
     # The guard is the PreToolUse hook; the callback is for what the CLI still asks (SDK-FACTS 11.3), as
     # meant, and nothing may be written to fd 2 while the screen is open.
@@ -66,6 +69,7 @@ def session_options(
         max_budget_usd=spec.max_budget_usd,
         model=spec.model,
         cwd=spec.cwd,
+        cli_path=cli_path,
         settings=SETTINGS,
         setting_sources=sources,
         skills=[],

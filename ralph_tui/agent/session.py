@@ -22,6 +22,7 @@ from pydantic import JsonValue
 
 from ralph_tui.agent.failures import failure
 from ralph_tui.agent.hooks import Hooks
+from ralph_tui.agent.launcher import Launcher
 from ralph_tui.agent.options import session_options
 from ralph_tui.agent.tools import SERVER_NAME, tool_server
 from ralph_tui.agent.translate import Translator
@@ -59,8 +60,14 @@ class _Own:
 class ClaudeSession:
     """One fresh context on a connected CLI."""
 
-    def __init__(self, spec: SessionSpec, environment: Mapping[str, str], log: Log) -> None:
-        """Prepare the client; `connect` starts the CLI."""
+    def __init__(
+        self,
+        spec: SessionSpec,
+        environment: Mapping[str, str],
+        log: Log,
+        cli_path: Path | None = None,
+    ) -> None:
+        """Prepare the client; `connect` starts the CLI at `cli_path`, else the bundled one."""
         self.spec = spec
         self._mark = uuid.uuid4().hex
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
@@ -73,6 +80,7 @@ class ClaudeSession:
                 hooks=self._hooks,
                 server=tool_server(spec.ralph_tools, self._call_tool),
                 log=log,
+                cli_path=cli_path,
             )
         )
         self._reader: asyncio.Task[None] | None = None
@@ -94,7 +102,9 @@ class ClaudeSession:
         except (ClaudeSDKError, OSError) as error:
             await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
             message = f"The Claude Code CLI did not start: {inert(str(error))[:300]}"
-            raise SetupError(message, "See .ralph/logs/claude-cli.log, and run `ralph doctor`.") from error
+            raise SetupError(
+                message, "See .ralph/logs/claude-cli.log, and run `ralph doctor`."
+            ) from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
 
     def oversee(self, overseer: Overseer) -> None:
@@ -263,6 +273,7 @@ class ClaudeAgent:
         """Add `environment` to every CLI; append the CLI's stderr to `log`."""
         self._environment = dict(environment or {})
         self._log_path = log
+        self._launcher = Launcher()
         self._standby: asyncio.Task[ClaudeSession] | None = None
         self._standby_spec: SessionSpec | None = None
 
@@ -284,6 +295,7 @@ class ClaudeAgent:
         if standby is not None:
             with contextlib.suppress(SetupError):
                 await (await standby).close()
+        self._launcher.close()
 
     async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
         standby, self._standby = self._standby, None
@@ -299,7 +311,7 @@ class ClaudeAgent:
         return None
 
     async def _connect(self, spec: SessionSpec) -> ClaudeSession:
-        session = ClaudeSession(spec, self._environment, self._log)
+        session = ClaudeSession(spec, self._environment, self._log, self._launcher.path)
         try:
             await session.connect()
         except asyncio.CancelledError:

@@ -93,6 +93,7 @@ async def test_the_cli_offers_exactly_the_tools_of_the_phase(phase: Phase, tmp_p
         session = await agent.open(spec(tmp_path, phase), Recorder())
         items = await turn(session, "go")
         await session.close()
+        await agent.close()
         wire = server.requests[-1].body["tools"]
     started = next(i for i in items if isinstance(i, ev.SessionStarted))
     assert started.cli_version == CLI_VERSION
@@ -114,6 +115,7 @@ async def test_usage_has_the_fields_we_read(tmp_path: Path) -> None:
         session = await agent.open(spec(tmp_path), Recorder())
         items = await turn(session, "go")
         await session.close()
+        await agent.close()
     reports = [i for i in items if isinstance(i, TurnUsage)]
     assert reports[0].usage.context == 7 + 11 + 13 + 17
     assert reports[-1].session_cost_usd > 0
@@ -129,6 +131,7 @@ async def test_hooks_see_allow_rewrite_and_end(tmp_path: Path) -> None:
         session = await agent.open(spec(tmp_path), rewriting)
         items = await turn(session, "go")
         await session.close()
+        await agent.close()
     finished = next(i for i in items if isinstance(i, ev.ToolFinished))
     assert (finished.outcome, finished.output) == (ev.ToolOutcome.OK, "after")
     rewritten = next(i for i in items if isinstance(i, ev.ToolRewritten))
@@ -146,6 +149,7 @@ async def test_a_turn_can_be_ended_after_a_tool(tmp_path: Path) -> None:
         session = await agent.open(spec(tmp_path), ending)
         items = await turn(session, "go")
         await session.close()
+        await agent.close()
         assert [r.turn for r in server.requests if r.turn is not None] == [0]
     assert ending.calls == [
         ("ralph_mark_task_complete", {"task_id": "a", "verification_notes": "done"})
@@ -162,6 +166,7 @@ async def test_a_denied_or_unguarded_tool_does_not_run(overseer: Recorder, tmp_p
         session = await agent.open(spec(tmp_path), overseer)
         items = await turn(session, "go")
         await session.close()
+        await agent.close()
     assert not (tmp_path / "ran").exists()
     assert [i.outcome for i in items if isinstance(i, ev.ToolFinished)] == [ev.ToolOutcome.DENIED]
     assert any(isinstance(i, ev.ToolDenied) for i in items)
@@ -175,6 +180,7 @@ async def test_what_the_cli_asks_about_is_refused(path: str, tmp_path: Path) -> 
         session = await agent.open(spec(tmp_path), Recorder())
         items = await turn(session, "go")
         await session.close()
+        await agent.close()
     assert not (tmp_path / path).exists()
     assert any(isinstance(i, ev.ToolDenied) and i.rule == "cli-permission" for i in items)
 
@@ -195,6 +201,7 @@ async def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
         assert ended.failure is None
         again = await turn(session, "go on")
         await session.close()
+        await agent.close()
     assert any(isinstance(i, ev.AssistantText) for i in again)
 
 
@@ -222,4 +229,5 @@ async def test_the_clis_stderr_goes_to_the_log_not_to_ours(
         session = await agent.open(spec(tmp_path), Recorder())
         await turn(session, "go")
         await asyncio.gather(session.close(), session.close())
+        await agent.close()
     assert capfd.readouterr() == ("", "")

@@ -2,18 +2,26 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
+import pexpect
 import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from tests.harness.model import serving_in_process
-from tests.harness.processes import marked_processes, ralph_running, run_ralph
+from tests.harness.processes import (
+    marked_processes,
+    ralph_environment,
+    ralph_running,
+    run_ralph,
+)
 from tests.harness.projects import event_types, events_of, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
+from tests.scenario.running import WAITS_FOR_GO, let_go
 from tests.scenario.test_trouble import repr_yaml, sleeping
 
 pytestmark = pytest.mark.real_cli
@@ -79,3 +87,24 @@ async def test_ctrl_c_once_finishes_the_iteration_twice_stops_now(tmp_path: Path
     asked = [e.now for e in events_of(project) if isinstance(e, ev.StopRequested)]
     assert asked == [False, True]
     assert "Traceback" not in ran.stderr
+
+
+async def test_ctrl_c_in_a_terminal_does_not_reach_the_cli(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
+    with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+        environment = ralph_environment(server, tmp_path)
+        terminal = pexpect.spawn(
+            sys.executable,
+            ["-m", "ralph_tui", "build", "--headless"],
+            cwd=str(project),
+            env=environment,
+            timeout=60,
+        )
+        await until(lambda: "gate_started" in event_types(project), what="the claim")
+        terminal.sendintr()
+        await until(lambda: "stop_requested" in event_types(project), what="the request")
+        let_go(project)
+        terminal.expect(pexpect.EOF)
+        terminal.close()
+    assert task_of(project, "a").status is TaskStatus.COMPLETE, "the iteration was finished"
+    assert "agent_failed" not in event_types(project)

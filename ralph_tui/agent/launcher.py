@@ -1,0 +1,52 @@
+"""The CLI in a process group of its own.
+
+A terminal sends Ctrl+C to the whole foreground group; the CLI would take it as its own interrupt and
+the iteration that was to be finished would fail. The SDK starts whatever `cli_path` names, so it gets
+a small script that leaves our group and becomes the CLI.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+SCRIPT = """\
+#!{python} -IS
+import os, sys
+os.setpgid(0, 0)
+os.execv({cli!r}, [{cli!r}, *sys.argv[1:]])
+"""
+
+MAX_SHEBANG = 127
+"""Linux cuts a longer first line."""
+
+
+def bundled_cli() -> Path | None:
+    """The CLI inside the SDK's wheel, or None."""
+    import claude_agent_sdk
+
+    path = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
+    return path if path.is_file() else None
+
+
+class Launcher:
+    """Owns the script; `path` is None where it cannot be used, and the SDK finds the CLI itself."""
+
+    def __init__(self) -> None:
+        """Write the script into a private temporary directory."""
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self.path: Path | None = None
+        cli = bundled_cli()
+        first_line = f"#!{sys.executable} -IS"
+        if cli is None or len(first_line) > MAX_SHEBANG or " " in sys.executable:
+            return
+        self._directory = tempfile.TemporaryDirectory(prefix="ralph-cli-")
+        path = Path(self._directory.name) / "claude"
+        path.write_text(SCRIPT.format(python=sys.executable, cli=str(cli)), encoding="utf-8")
+        path.chmod(0o700)
+        self.path = path
+
+    def close(self) -> None:
+        """Remove the script."""
+        if self._directory is not None:
+            self._directory.cleanup()
+            self._directory = None
