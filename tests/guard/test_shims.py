@@ -1,0 +1,150 @@
+"""What text cannot show, run for real: scripts meet the same rule through PATH and git's own hook."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.guard.environment import agent_environment, hidden_names, repository
+from ralph_tui.guard.policy import Policy
+
+Run = Callable[[str], subprocess.CompletedProcess[str]]
+IDENTITY = {
+    f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+}
+
+
+def make_repository(path: Path) -> None:
+    path.mkdir()
+    for command in ("git init -q -b main", "git add -A", "git commit -q --allow-empty -m first"):
+        subprocess.run(command, shell=True, cwd=path, env=os.environ | IDENTITY, check=True)
+
+
+def refs(path: Path) -> str:
+    command = "git for-each-ref; git rev-parse HEAD; git ls-files -s"
+    return subprocess.run(
+        command, shell=True, cwd=path, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    make_repository(tmp_path / "proj")
+    return tmp_path / "proj"
+
+
+@pytest.fixture
+def run(project: Path) -> Run:
+    env = agent_environment(Policy(root=project), os.environ | IDENTITY)
+
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=project,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "git commit -q --allow-empty -m x",
+        "git branch pwn",
+        "git tag pwn",
+        "git -C . checkout -q -b pwn",
+        "echo x > f && git add f",
+        "git stash",
+        "git config a.b c",
+        "printf 'git tag pwn' > t.sh; sh t.sh",
+        "printf 'x:\\n\\tgit branch pwn\\n' > m; make -f m",
+        "printf 'import os; os.system(\"git tag pwn\")' > t.py; python3 t.py",
+        'ln -s "$(PATH=/usr/local/bin:/usr/bin:/bin command -v git)" ./g; ./g branch pwn',
+        "PATH=/usr/local/bin:/usr/bin:/bin git branch pwn",
+        "command -p git tag pwn",
+        "PATH=/usr/local/bin:/usr/bin:/bin git commit -q --allow-empty --no-verify -m x",
+    ],
+)
+def test_scripts_cannot_change_the_repository(run: Run, project: Path, script: str) -> None:
+    before = refs(project), (project / ".git/config").read_text()
+    run(script)
+    assert (refs(project), (project / ".git/config").read_text()) == before
+
+
+def test_a_refusal_says_why(run: Run) -> None:
+    result = run("git commit -m x")
+    assert result.returncode == 1
+    assert "git-read-only" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git status", "git log --oneline", "git diff", "git branch --list", "git config --get user.name || true",
+     "git -C . log -1", "git rev-parse HEAD", "git --version", "git stash list"],
+)  # fmt: skip
+def test_reading_works(run: Run, command: str) -> None:
+    result = run(command)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_other_repositories_are_not_the_guards_business(run: Run, project: Path) -> None:
+    other = project.parent / "other"
+    other.mkdir()
+    result = run(
+        f"cd {other} && git init -q && git commit -q --allow-empty -m x && git tag t && git tag"
+    )
+    assert (result.returncode, result.stdout) == (0, "t\n"), result.stderr
+
+
+@pytest.mark.parametrize("name", ["pip", "pip3", "virtualenv", "conda", "poetry", "pipenv"])
+def test_other_package_managers_point_to_uv(run: Run, name: str) -> None:
+    result = run(f"{name} install x")
+    assert result.returncode == 1
+    assert "uv add" in result.stderr
+
+
+def test_uv_and_python_work(run: Run) -> None:
+    assert run("uv --version").returncode == 0
+    assert run("python3 -c 'print(1)'").stdout == "1\n"
+
+
+def test_secrets_stay_and_the_clis_own_key_goes_along(tmp_path: Path) -> None:
+    base = {
+        "PATH": "/usr/bin", "HOME": "/h", "AWS_SECRET_ACCESS_KEY": "x", "DATABASE_PASSWORD": "x",
+        "API_SECRET_KEY": "x", "GITHUB_TOKEN": "x", "MY_SECRET": "x", "TOKEN": "x", "pg_password": "x",
+        "ANTHROPIC_API_KEY": "k", "CLAUDE_CODE_OAUTH_TOKEN": "t", "KEYBOARD": "de", "MONKEY": "1",
+        "GIT_DIR": "/elsewhere", "GIT_AUTHOR_NAME": "me",
+    }  # fmt: skip
+    env = agent_environment(Policy(root=tmp_path), base)
+    kept = {
+        "PATH",
+        "HOME",
+        "ANTHROPIC_API_KEY",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "KEYBOARD",
+        "MONKEY",
+        "GIT_AUTHOR_NAME",
+    }
+    assert kept == set(env) & set(base)
+    assert len(hidden_names(base)) == 7
+    again = agent_environment(Policy(root=tmp_path), env)
+    assert again == env
+
+
+def test_the_repository_of_a_linked_worktree(project: Path) -> None:
+    linked = project.parent / "linked"
+    subprocess.run(["git", "worktree", "add", "-q", str(linked)], cwd=project, check=True)
+    assert repository(linked) == os.path.realpath(project / ".git")
+    env = agent_environment(Policy(root=linked), os.environ | IDENTITY)
+    before = refs(linked)
+    subprocess.run(["git", "branch", "pwn"], cwd=linked, env=env, capture_output=True, check=False)
+    hidden = "PATH=/usr/bin:/bin git branch pwn"
+    subprocess.run(hidden, shell=True, cwd=linked, env=env, capture_output=True, check=False)
+    assert refs(linked) == before
