@@ -107,6 +107,7 @@ _FAMILIES: Mapping[str, _Family] = MappingProxyType(
         "ls-remote": _Family(known.LS_REMOTE, Spec("o", long=frozenset({"--sort"})), "u"),
         "hash-object": _Family(known.HASH_OBJECT, Spec("t", long=frozenset({"--path"})), "w"),
         "fsck": _Family(known.FSCK),
+        "clean": _Family(known.CLEAN, Spec("e", long=names("--exclude")), "i"),
         "archive": _Family(
             known.ARCHIVE,
             Spec("o", long=frozenset({"--output", "--format", "--prefix"})),

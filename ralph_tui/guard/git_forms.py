@@ -108,6 +108,17 @@ def _format_patch(read: Arguments, _: Sequence[Word]) -> str:
     return "" if read.has("--stdout") else "Without --stdout this writes files"
 
 
+def _clean(read: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words) or read.has("--no-dry-run"):
+        return "This may remove files"
+    return "" if read.has("-n", "--dry-run") else "This removes files"
+
+
+def _trailers(read: Arguments, _: Sequence[Word]) -> str:
+    in_place = any(len(o.name) > 3 and "--in-place".startswith(o.name) for o in read.options)
+    return "This writes the file" if in_place else ""
+
+
 def _merge_tree(read: Arguments, _: Sequence[Word]) -> str:
     if any(option.name != "--trivial-merge" for option in read.options):
         return "This writes objects"
@@ -131,6 +142,11 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "apply": _apply,
         "bisect": _first("log", "terms"),
         "branch": _branch,
+        "clean": _clean,
+        "commit-graph": _first("verify"),
+        "interpret-trailers": _trailers,
+        "multi-pack-index": _first("verify"),
+        "rerere": _first("status", "diff", "remaining"),
         "bundle": _first("verify", "list-heads"),
         "config": _config,
         "format-patch": _format_patch,

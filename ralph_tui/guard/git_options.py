@@ -140,6 +140,9 @@ FSCK = _names(
 )
 """Options of `fsck`, but not the one that writes what it finds."""
 
+CLEAN = _names("dry-run quiet exclude force no-quiet")
+"""Options of `clean`, of use only with `--dry-run`."""
+
 ARCHIVE = _names(
     """
     add-file add-virtual-file format list mtime prefix verbose worktree-attributes

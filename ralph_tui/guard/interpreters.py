@@ -22,6 +22,7 @@ _STRINGS = re.compile(
     r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
     r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
 )
+_BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
 _LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*\[?\s*(['\"])[^'\"]*\4)+)")
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
@@ -29,6 +30,7 @@ _WRITES = re.compile(
     r"|fopen|open|write|delete|fileutils|copy|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b",
     re.IGNORECASE,
 )
+_REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
 _GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
 _CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -139,8 +141,15 @@ def judge_code(code: str, given: Invocation) -> None:
     if code.strip() == UNKNOWN:
         unreadable_part(given.shown, "The interpreter would run code that cannot be read here")
     _judge_guarded_mention(code, given)
+    if _REMOVES.search(code):
+        for match in _STRINGS.finditer(code):
+            path = next((g for g in match.groups() if g), "")
+            if path.startswith(("/", "~", "..")):
+                given.places.check_removal(literal(path), given.shown)
     if not _STARTS_PROGRAMS.search(code):
         return
+    for match in _BARE_START.finditer(code):
+        judge_possible_command(match[1], given)
     for match in _LIST.finditer(code):
         rest = " ".join(item[1] for item in _ITEM.findall(match[3]))
         judge_possible_command(f"{match[2]} {rest}", given)

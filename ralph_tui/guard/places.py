@@ -17,6 +17,7 @@ _SCRATCH = (
 )  # fmt: skip
 _DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/full /dev/zero")
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
+_GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
 _MAX_DIRECTORIES = 8
 _NOWHERE = "/\0home"
 """Stands for a home directory that is not known: outside whatever the project is."""
@@ -29,10 +30,13 @@ class Places:
     Attributes:
         policy: Knows the project's root.
         directories: Absolute and normalised; None when it could be anywhere.
+        suspect: Whether a variable or a list may hold a guarded path, so that an unknown target may
+            be one.
     """
 
     policy: Policy
     directories: frozenset[str] | None = field(default=None)
+    suspect: bool = False
 
     @classmethod
     def at_root(cls, policy: Policy) -> "Places":
@@ -102,6 +106,13 @@ class Places:
             DeniedError: The path leads there.
         """
         self.check_guarded(word, shown)
+        if self.suspect and UNKNOWN in word.text:
+            deny(
+                "unreadable-command",
+                shown,
+                "What this writes is not known, and may be a guarded file",
+                "Write the path out.",
+            )
         for path in self.resolve(word) or ():
             if not self._scratch(path) and not self.inside(path):
                 deny(
@@ -134,6 +145,13 @@ class Places:
                     "This removes what is not inside the project",
                     f"Remove only what is below {self.root}.",
                 )
+
+    def note(self, word: Word) -> None:
+        """Remember that a value which later commands may use names a guarded path."""
+        if word.text.startswith(("-", "!", "^")):  # an option or a pattern that leaves it out
+            return
+        if _GUARDED_NAME.search(word.text):
+            self.suspect = True
 
     def check_guarded(self, word: Word, shown: str) -> None:
         """Refuse a change to ralph's, git's or the CLI's own files.

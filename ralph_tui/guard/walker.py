@@ -98,6 +98,7 @@ class CommandWalker:
         for assignment in command.assignments:
             self._substitutions(assignment.value)
             judge_assignment(assignment.name, assignment.value, command.raw)
+            self._places.note(assignment.value)
         feed = self._redirects(command.redirects, feed)
         if command.words:
             self.seen.add(command.values)
@@ -115,6 +116,9 @@ class CommandWalker:
             if not alone:
                 self._places = before.fork()
             self._command(stage, feed, certain=pipeline.operator == "&&")
+            if not alone and isinstance(stage, Simple):
+                for word in stage.words:  # what it prints may be what the next one changes
+                    before.note(word)
             feed = self._output(stage, feed)
         if not alone:
             self._places = before
@@ -126,6 +130,8 @@ class CommandWalker:
         self._count()
         for word in command.words:
             self._substitutions(word)
+            if command.kind == "loop":
+                self._places.note(word)
             if command.kind in ("test", "arithmetic"):
                 judge_subscript(word, word.raw)
         feed = self._redirects(command.redirects, feed)
@@ -301,6 +307,7 @@ class CommandWalker:
             assignment = as_assignment(word)
             if assignment is not None:
                 judge_assignment(assignment.name, assignment.value, given.shown)
+                given.places.note(assignment.value)
             elif "=" in word.text or (word.text.startswith("-") and "n" in word.text):
                 self.assign(word, given)
 

@@ -20,7 +20,8 @@ READERS = names(
     " false : exit return wait sleep seq date env printenv id whoami uname find fd fdfind locate"
     " xargs tee time watch lsof fuser zcat bzcat xzcat gzcat zless view python -m read set shopt"
     " export local declare typeset readonly unset let getopts shift break continue compgen"
-    " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh"
+    " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh yes expr pgrep pkill pidof killall tldr cheat apropos"
+    " whatis dpkg rpm wc tput clear banner envsubst iconv dos2unix sum printenv logname tty"
 )
 """Programs that may name guarded files, because they only read, or are judged elsewhere."""
 
@@ -227,6 +228,12 @@ def _unzip(given: Invocation) -> None:
     _check_all(parse(given.arguments, Spec("dxP")).values("-d"), given)
 
 
+def _in_place(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("opIn"))
+    if read.has("-i", "--inplace", "--in-place"):
+        _check_all(read.operands[1:] or read.operands, given)
+
+
 def _first_operand(given: Invocation) -> None:
     _check_all(parse(given.arguments).operands[:1], given)
 
@@ -277,6 +284,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "split": _split,
         "csplit": _split,
         "unzip": _unzip,
+        "yq": _in_place,
         "zip": _first_operand,
         "sqlite3": _first_operand,
         "uniq": _last_of_two,

@@ -109,6 +109,13 @@ export PAGER='sh -c "git push"'
 LD_PRELOAD=./x.so git status
 BASH_ENV=./x bash -c ls
 env 'BASH_FUNC_ls%%=() { git push; }' bash -c ls
+git clean -f
+git clean -fdx
+git clean -n --no-dry-run -f
+git clean -i
+git interpret-trailers --in-place x
+git rerere forget x
+git commit-graph write
 """.strip().splitlines()
 
 GIT_ALLOWED = r"""
@@ -286,6 +293,14 @@ git ls-files -z | xargs -0 grep -n TODO
 git diff --name-only | while read -r f; do wc -l "$f"; done
 [ -n "$(git status --porcelain)" ] && echo dirty
 git log -1 --format='%h' | xargs git show --stat
+git clean -n
+git clean -nd
+git clean --dry-run -x
+git interpret-trailers --parse
+git rerere status
+git log --remotes=origin --tags='v*'
+git log -G'pip install' -i
+git diff -U0 --stat=120
 """.strip().splitlines()
 
 RUN_DENIED = r"""
@@ -487,6 +502,48 @@ sort --compress-program='git push' f
 find . -name '*' -exec bash -c 'git push' \;
 PROMPT_COMMAND='git push' bash
 PS4='$(git push)' bash -xc ls
+echo 'git push' | at now
+at now <<< 'git push'
+socat - EXEC:'git push'
+expect -c 'spawn git push'
+git show HEAD:x.sh | bash
+tac <<< 'git push' | bash
+rev <<< 'hsup tig' | sh
+xxd -r -p <<< 676974 | bash
+ssh localhost 'git push'
+bash -c "$(cat x)"
+bash -c "$(printf 'git push')"
+eval $(echo git push)
+eval "${cmd[@]}"
+${0##*/} push
+"${a}${b}" push
+$'\u0067it' push
+g$'i't push
+git${IFS}push
+{git,}
+IFS=x; a=gitxpush; $a
+set -- git push; "$@"
+set -- push; git "$1"
+read -r c <<< 'git push'; $c
+c='git push'; $c
+c='git push'; sh -c "$c"
+function git { command git commit; }; git
+shopt -s expand_aliases; alias s='git push'
+python3 -c "import pty; pty.spawn(['git', 'push'])"
+python3 -c "import asyncio; asyncio.run(asyncio.create_subprocess_exec('git', 'push'))"
+python3 -c "getattr(__import__('os'), 'system')('git push')"
+python3 -c "eval(open('x').read())"
+nix-shell --run 'git push'
+cgexec -g cpu:x git push
+runcon x git commit -m y
+choom -n 5 -- git tag x
+nice git stash
+env -- git push
+env --chdir=/x git push
+sudo --user=x git push
+sudo VAR=1 git push
+time -f %e git push
+/usr/bin/time -v git push
 """.strip().splitlines()
 
 RUN_ALLOWED = r"""
@@ -673,6 +730,60 @@ printf "%d\n" 3
 date +%s
 true
 :
+yes 'git push' | head -1
+pgrep -f 'git push'
+ps aux | grep '[g]it push'
+tldr git push
+man git-push
+expr 'git push' : 'git'
+case 'git push' in git*) echo yes;; esac
+declare -A m=([git]=push); echo "${m[git]}"
+MSG='git push' env
+read -r x <<< 'git push'
+history | grep 'git push'
+apt list --installed git
+legit push
+./git-push.sh
+uv run pytest -k 'git push'
+ruby -e 'puts "git push"'
+awk '$0 ~ /git push/' f
+rm -rf -- build
+rm -rf "build dir" build/* {dist,out}
+(cd build && rm -rf *)
+find . -name __pycache__ -prune -exec rm -rf {} +
+cat .git/HEAD > build/head
+tar czf build/git.tgz .git
+python3 -m json.tool .ralph/state.json
+python3 -c "import json; print(json.load(open('.ralph/state.json')))"
+node -e "console.log(require('./.ralph/tasks.json'))"
+tail -f .ralph/logs/run.log
+f=x.txt; echo a > "$f"
+for f in a b; do echo x > "$f.txt"; done
+exec 3> build/log
+docker inspect rm
+docker run --rm alpine ls
+crontab -l
+systemctl status x
+kill -0 $$
+grep -rl foo --exclude-dir=.git . | xargs sed -i 's/a/b/'
+rg -l foo -g '!.git' | xargs sed -i 's/a/b/'
+git diff --name-only | xargs sed -i 's/a/b/'
+x=$(cat .ralph/state.json); echo "$x"
+echo "see .git/config" | tee build/notes.txt
+printf 'a\n' >> .gitignore
+ls "$(dirname "$0")"
+mkdir -p "$OUT" && touch "$OUT/x"
+pytest_args=-q; echo $pytest_args
+for t in a b; do (cd $t && ls); done
+uv run python - < script.py
+python3 < script.py
+bash < script.sh
+git show HEAD:a.py | python3 -m json.tool
+cat data.json | python3 -c 'import json,sys; print(json.load(sys.stdin))'
+seq 3 | while read -r n; do echo $n; done
+test "$(git rev-parse --abbrev-ref HEAD)" = main
+[[ "$(git log -1 --format=%s)" =~ ^fix ]] && echo y
+timeout 30 bash -c 'until ls x; do sleep 1; done'
 """.strip().splitlines()
 RUN_ALLOWED.remove("python3 - <<'EOF'")
 RUN_ALLOWED += [
@@ -856,6 +967,23 @@ node -e "require('fs').writeFileSync('.ralph/state.json','')"
 vim .git/config
 sort -o .ralph/x f
 tee -a .ralph/progress < x
+f=.ralph/state.json; echo x > "$f"
+d=.git; echo x > $d/HEAD
+for f in .ralph/*.json; do echo > "$f"; done
+ls .ralph/*.json | xargs rm
+find .ralph -type f | xargs rm -f
+export D=.ralph; rm -f "$D/state.json"
+yq -i '.a = 1' .ralph/config.yaml
+perl -e 'use File::Path; rmtree("../other")'
+node -e "require('fs').rmSync('../other', {recursive: true})"
+ruby -e 'require "fileutils"; FileUtils.rm_rf("/home/me")'
+docker-compose down -v
+docker ps -aq | xargs docker rm -f
+echo c > /proc/sysrq-trigger
+rsync -a --delete empty/ ../other/
+tee .ralph/{a,b}.json < x
+exec 3> .git/HEAD
+cat > .git/hooks/pre-commit < x
 """.strip().splitlines()
 
 REWRITES = {
