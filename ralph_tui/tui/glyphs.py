@@ -20,6 +20,7 @@ class Glyphs:
     verifying: str = "◆"
     handoff: str = "⇢"
     retry: str = "↻"
+    asking: str = "?"
     pause: str = "‖"
     stop: str = "■"
     current: str = "▶"
@@ -62,6 +63,7 @@ ASCII = Glyphs(
     verifying="?",
     handoff=">",
     retry="~",
+    asking="?",
     pause="=",
     stop="#",
     current=">",

@@ -388,6 +388,14 @@ def complete() -> list[ev.Event]:
     ]
 
 
+def story() -> list[ev.Event]:
+    """A whole run for the pictures: work, a refused claim, an accepted one, the end."""
+    loaded = ev.PlanLoaded(
+        tasks=tuple(t.model_copy(update={"status": TaskStatus.COMPLETE}) for t in TASKS[:5])
+    )
+    return [*failed_gate(), *_gate(RECEIPTS_PASSED, passed=True), loaded, complete()[-1]]
+
+
 def stopped() -> list[ev.Event]:
     """The breaker opened."""
     breaker = CircuitBreaker(

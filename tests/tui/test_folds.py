@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.budget import Zone
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.view import LoopView, RunState, reduce
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
+from ralph_tui.tui.render import states
 from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.render.board import board_line, board_rows
 from ralph_tui.tui.render.header import Facts, header_lines
@@ -277,6 +279,18 @@ def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:
                 shown.add(event.type)
     table = {kind.model_fields["type"].default for kind in _noted()}
     assert names <= shown | silent | table
+
+
+def test_every_state_and_every_end_has_a_look() -> None:
+    assert set(states.RUN) == set(RunState)
+    assert set(states.ZONE) == set(Zone)
+    assert set(states.BREAKER) == set(BreakerState)
+    for status in ev.LoopStatus:
+        finished = ev.LoopFinished(status=status, reason="why", exit_code=1)
+        timeline = Timeline()
+        timeline.feed(finished)
+        assert "why" in plain(lines.line(timeline.entries[0], 0, 80, UNICODE))
+        assert banner_of(LoopView(), finished, running=False, glyphs=UNICODE)
 
 
 def _noted() -> set[type[ev.EventBase]]:

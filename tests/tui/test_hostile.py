@@ -109,13 +109,11 @@ def assert_inert(app: RalphApp) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("size", [(80, 24), (160, 60)], ids=["narrow", "wide"])
-async def test_every_screen_is_inert(open_app: Open, name: str, size: tuple[int, int]) -> None:
+async def test_every_screen_is_inert(open_app: Open, name: str) -> None:
     script = script_of(hostile_run(HOSTILE[name]))
-    async with open_app(script, size=size) as pilot:
+    async with open_app(script, size=(150, 60)) as pilot:
         app = cast("RalphApp", pilot.app)
         assert_inert(app)
-        await _details(pilot, app)
         await pilot.press("1", "j", "k")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, TaskDetail))
@@ -135,6 +133,17 @@ async def test_every_screen_is_inert(open_app: Open, name: str, size: tuple[int,
         await until(pilot, lambda: not app.bridge.running)
         await pilot.pause()
         assert_inert(app)
+
+
+CHUNKS = [" ".join(list(HOSTILE.values())[part::3]) for part in range(3)]
+
+
+@pytest.mark.parametrize("bad", CHUNKS, ids=["first", "second", "third"])
+async def test_every_detail_is_inert(open_app: Open, bad: str) -> None:
+    async with open_app(script_of(hostile_run(bad)), size=(80, 24)) as pilot:
+        app = cast("RalphApp", pilot.app)
+        assert_inert(app)
+        await _details(pilot, app)
 
 
 async def _details(pilot: Pilot[int], app: RalphApp) -> None:

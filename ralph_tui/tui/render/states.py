@@ -24,6 +24,8 @@ RUN: dict[RunState, Look] = {
     RunState.WAITING: Look("pause", "waiting for you", Tone.WARN),
     RunState.LIMITED: Look("pause", "waiting for the limit", Tone.WARN),
     RunState.RETRYING: Look("retry", "retrying", Tone.WARN),
+    RunState.WAITING: Look("asking", "waiting for you", Tone.WARN),
+    RunState.LIMITED: Look("retry", "waiting for the limit", Tone.WARN),
     RunState.PAUSING: Look("pause", "pausing", Tone.WARN),
     RunState.PAUSED: Look("pause", "paused", Tone.WARN),
     RunState.STOPPING: Look("stop", "stopping", Tone.WARN),

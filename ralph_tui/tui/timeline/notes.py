@@ -30,6 +30,7 @@ _END = {
     ev.LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
     ev.LoopStatus.WAITING: ("stop", Tone.WARN),
     ev.LoopStatus.ERROR: ("failed", Tone.BAD),
+    ev.LoopStatus.WAITING: ("asking", Tone.WARN),
 }
 
 _OUTCOME = {
@@ -140,6 +141,54 @@ def _notice(e: ev.Notice) -> Note:
     return Note(glyph, "notice" if e.level == "info" else e.level, e.text, tone)
 
 
+def _question_asked(e: ev.QuestionAsked) -> Note:
+    question = e.question.question
+    options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in question.options)
+    return Note("asking", "question", question.question, Tone.WARN, more=options)
+
+
+def _question_answered(e: ev.QuestionAnswered) -> Note:
+    answer = e.question.answer
+    if answer is None:
+        return Note("asking", "question", "withdrawn: the session that asked is gone")
+    if answer.declined:
+        return Note("asking", "answer", "declined", Tone.WARN)
+    return Note("asking", "answer", answer.text, Tone.INFO, f"by {answer.by}")
+
+
+def _approval_requested(e: ev.ApprovalRequested) -> Note:
+    text = f"{e.kind}: {e.summary}" if e.summary else e.kind.value
+    return Note("asking", "approval", f"waits for you, {text}", Tone.WARN)
+
+
+def _approval_given(e: ev.ApprovalGiven) -> Note:
+    verdict = "approved" if e.approved else "rejected"
+    text = f"{e.kind} {verdict}" + (f": {e.reason}" if e.reason else "")
+    look = ("ok", Tone.OK) if e.approved else ("failed", Tone.WARN)
+    return Note(look[0], "approval", text, look[1], f"by {e.by}" if e.by else "")
+
+
+def _specs_checked(e: ev.SpecsChecked) -> Note:
+    good = plural(len(e.valid), "spec")
+    if not e.problems:
+        return Note("ok", "specs", f"{good} read", Tone.OK, more="\n".join(e.valid))
+    wrong = "\n".join(f"{name}: {'; '.join(found)}" for name, found in e.problems.items())
+    text = f"{good} read, {len(e.problems)} with problems"
+    return Note("warning", "specs", text, Tone.WARN, more=wrong)
+
+
+def _validation_finished(e: ev.ValidationFinished) -> Note:
+    look = ("ok", Tone.OK) if e.passed else ("failed", Tone.BAD)
+    verdict = "passed" if e.passed else f"failed: {plural(len(e.failures), 'finding')}"
+    more = "\n".join((e.summary, *e.failures)).strip()
+    return Note(look[0], "validate", f"round {e.round} {verdict}", look[1], more=more)
+
+
+def _limit_wait(e: ev.LimitWait) -> Note:
+    until = f"until {e.until:%H:%M} UTC"
+    return Note("retry", "waiting", e.message or "for the usage limit", Tone.WARN, until)
+
+
 def _pause_requested(e: ev.PauseRequested) -> Note:
     return Note("pause", "pause", "now" if e.now else "after this iteration", Tone.WARN)
 
@@ -174,6 +223,14 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.LoopResumed: lambda _: Note("current", "resumed", "the loop goes on", Tone.INFO),
     ev.StopRequested: _stop_requested,
     ev.Notice: _notice,
+    ev.QuestionAsked: _question_asked,
+    ev.QuestionAnswered: _question_answered,
+    ev.ApprovalRequested: _approval_requested,
+    ev.ApprovalGiven: _approval_given,
+    ev.SpecsChecked: _specs_checked,
+    ev.ValidationFinished: _validation_finished,
+    ev.LimitWait: _limit_wait,
+    ev.LimitWaitEnded: lambda e: Note("current", "limit", e.why or "the wait is over", Tone.INFO),
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from ralph_tui.domain.text import one_line
 from ralph_tui.tui.render.spans import Line
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.widgets.toned import Toned
@@ -36,6 +37,7 @@ class Panel(Toned):
 
     def show_look(self, look: Look) -> None:
         """A state as glyph and word in the lower border, coloured through a class."""
-        self.border_subtitle = Content(f"{getattr(self.app.glyphs, look.glyph)} {look.word}")
+        word = one_line(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", 40)
+        self.border_subtitle = Content(word)
         for tone in ("ok", "info", "warn", "bad", "muted"):
             self.set_class(look.tone == tone, f"-{tone}")
