@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ralph_tui.domain.tools import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.shell import read_command, second_reading
-from ralph_tui.guard.verdicts import DeniedError, UnreadableError, unreadable
+from ralph_tui.guard.verdicts import SPLIT, DeniedError, UnreadableError, denial, unreadable
 from ralph_tui.guard.walker import CommandWalker
 
 MAX_LENGTH = 64 * 1024
@@ -21,6 +21,9 @@ def judge_command(command: str, policy: Policy) -> Verdict:
         return unreadable(command, f"The command cannot be read with certainty ({error})")
     except RecursionError:
         return unreadable(command, "The command is nested too deeply")
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not let a command through
+        reason = f"The guard failed on this command ({type(error).__name__}: {error})"
+        return denial("guard-failed", command, reason, SPLIT)
 
 
 def _judge(command: str, policy: Policy) -> Verdict:

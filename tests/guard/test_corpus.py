@@ -129,3 +129,13 @@ def test_home_inside_which_the_project_lies() -> None:
     assert judge_command("rm -rf ~/proj/build", policy).decision == "allow"
     assert judge_command("rm -rf ~/other", policy).decision == "deny"
     assert judge_command("rm -rf ~root/proj/build", policy).decision == "deny"
+
+
+def test_a_mistake_in_the_guard_is_a_denial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: str) -> None:
+        raise IndexError("oops")
+
+    monkeypatch.setattr("ralph_tui.guard.rules.read_command", broken)
+    verdict = judge_command("ls", POLICY)
+    assert (verdict.decision, verdict.rule) == ("deny", "guard-failed")
+    assert "oops" in verdict.reason

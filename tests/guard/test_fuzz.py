@@ -150,9 +150,9 @@ SHELL_TEXT = st.lists(
 
 @settings(FUZZ, max_examples=800)
 @given(SHELL_TEXT, st.sampled_from(["", " "]))
-def test_no_text_makes_it_raise(pieces: list[str], glue: str) -> None:
+def test_no_text_makes_it_fail(pieces: list[str], glue: str) -> None:
     verdict = judge_command(glue.join(pieces), POLICY)
-    assert verdict.decision in ("allow", "deny", "rewrite")
+    assert verdict.rule != "guard-failed", verdict.reason
 
 
 COMMANDS = [
@@ -163,11 +163,12 @@ COMMANDS = [
 
 @settings(FUZZ, max_examples=400)
 @given(st.sampled_from(COMMANDS), st.data())
-def test_a_broken_command_never_makes_it_raise(command: str, data: st.DataObject) -> None:
+def test_a_broken_command_never_makes_it_fail(command: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(command)))
     end = data.draw(st.integers(start, len(command)))
-    judge_command(command[:start] + command[end:], POLICY)
-    judge_command(command[start:end] * 3, POLICY)
+    for broken in (command[:start] + command[end:], command[start:end] * 3):
+        verdict = judge_command(broken, POLICY)
+        assert verdict.rule != "guard-failed", verdict.reason
 
 
 @settings(FUZZ, max_examples=200)
@@ -190,4 +191,4 @@ def test_deep_nesting_and_length_end_quickly() -> None:
         "if " * 9000, "eval " * 5000, "bash -c " * 3000, "echo <<E\n" * 500, "\\\n" * 30_000,
         "sudo " * 8000 + "ls", "f() " * 5000, "! " * 20_000,
     ):  # fmt: skip
-        assert judge_command(text, POLICY).decision in ("allow", "deny")
+        assert judge_command(text, POLICY).rule != "guard-failed"
