@@ -1,6 +1,7 @@
-"""The long options that only read, per family of subcommands (git 2.39 to 2.51).
+"""The long options that only read, per family of subcommands.
 
-Taken from `git SUBCOMMAND --git-completion-helper-all` and the manual's revision options; what is
+The diff, status, blame, grep and similar lists come from `git SUBCOMMAND --git-completion-helper-all`
+of git 2.39; revision options and those of later versions were added by hand from the manual. What is
 not here is denied, so a new git's new option is unknown before it is trusted.
 """
 
