@@ -19,12 +19,15 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookEvent
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.questions import Option, Question
+from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.engine.ports import AgentItem, Overseer
 
 GUARD_TIMEOUT_SECONDS = 30.0
 """Long past the guard's own deadline; a timeout means the tool does not run."""
+
+ASK_TOOL = "AskUserQuestion"
 
 PASS: HookJSONOutput = {}
 """No opinion: the normal rules decide."""
@@ -58,6 +61,26 @@ def add_note(event: str, note: str) -> HookJSONOutput:
 def keep_going(reason: str) -> HookJSONOutput:
     """The turn does not end; the model reads the reason."""
     return {"decision": "block", "reason": reason}
+
+
+def questions_of(tool_input: dict[str, Any]) -> tuple[Question, ...]:
+    """The questions of an AskUserQuestion call, made inert; the CLI has checked their shape."""
+    return tuple(
+        Question(
+            question=inert(str(raw.get("question", ""))),
+            header=inert(str(raw.get("header", ""))),
+            multi_select=bool(raw.get("multiSelect", False)),
+            options=tuple(
+                Option(
+                    label=inert(str(option.get("label", ""))),
+                    description=inert(str(option.get("description", ""))),
+                    preview=inert(str(option.get("preview", ""))),
+                )
+                for option in raw.get("options", ())
+            ),
+        )
+        for raw in tool_input.get("questions", ())
+    )
 
 
 class Hooks:
@@ -95,7 +118,8 @@ class Hooks:
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> PermissionResultAllow | PermissionResultDeny:
         """What the CLI itself will not decide is refused: nobody is asked behind the guard's back."""
-        del tool_input
+        if name == ASK_TOOL and self.overseer is not None:
+            return await self._ask(self.overseer, tool_input)
         reason = f"{name} needs a permission that an unattended loop does not give."
         self._denied(context.tool_use_id or "")
         self._emit(
@@ -104,6 +128,18 @@ class Hooks:
             )
         )
         return PermissionResultDeny(message=reason)
+
+    async def _ask(
+        self, overseer: Overseer, tool_input: dict[str, Any]
+    ) -> PermissionResultAllow | PermissionResultDeny:
+        """Answer by question text (SDK-FACTS section 5.2); a refusal lets the turn go on."""
+        try:
+            reply = await overseer.ask(questions_of(tool_input))
+        except Exception as error:  # noqa: BLE001 - the model must learn that there is no answer
+            return PermissionResultDeny(message=f"No answer: {one_line(str(error), 200)}")
+        if reply.refused:
+            return PermissionResultDeny(message=reply.refused)
+        return PermissionResultAllow(updated_input={**tool_input, "answers": reply.answers})
 
     async def _before_tool(
         self, data: HookInput, tool_use_id: str | None, _: HookContext

@@ -160,7 +160,7 @@ class ClaudeSession:
             else float(self.spec.idle_timeout_seconds)
         )
         try:
-            message = await asyncio.wait_for(self._inbox.get(), limit)
+            message = await self._patiently(limit)
         except TimeoutError:
             text = f"The CLI said nothing for {limit:.0f} seconds."
             self._lost = text
@@ -173,6 +173,16 @@ class ClaudeSession:
         if isinstance(message, _Own):
             return [message.item]
         return self._checked(self._translator.translate(message))
+
+    async def _patiently(self, limit: float) -> Message | _Own | _Lost:
+        """The next message; a person who is asked may take as long as they like."""
+        while True:
+            try:
+                return await asyncio.wait_for(self._inbox.get(), limit)
+            except TimeoutError:
+                overseer = self._hooks.overseer
+                if overseer is None or not overseer.waiting_for_person:
+                    raise
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
         """A result ends our turn only when nothing we said is still unanswered (SDK-FACTS 6.2)."""

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import Halt, Injection
+from ralph_tui.domain.questions import Answer, AskedQuestion
+from ralph_tui.domain.state import Approval, Halt, Injection
+from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 
@@ -94,6 +96,54 @@ class Controls:
             message = "The guidance is empty."
             raise RalphError(message, 'Say what to do: ralph inject "Use sqlite, not json".')
         return self._project.queue_injection(guidance.strip())
+
+    def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
+        """Answer an open question.
+
+        Raises:
+            RalphError: There is no such question, or it is not open any more.
+        """
+
+        def change(docs: Documents) -> Documents:
+            question = docs.questions.find(question_id)
+            if question is None:
+                message = f"There is no question {question_id!r}."
+                raise RalphError(message, "`ralph answer` lists the open ones.")
+            if not question.is_open:
+                message = f"Question {question_id} is not open any more."
+                raise RalphError(message, "Nothing was changed.")
+            log = docs.questions.answering(question_id, answer, utc_now())
+            return docs.model_copy(update={"questions": log})
+
+        found = self._project.transact(change).questions.find(question_id)
+        assert found is not None
+        return found
+
+    def open_questions(self) -> tuple[AskedQuestion, ...]:
+        """Questions that wait for the person, oldest first."""
+        return self._project.load().questions.open()
+
+    def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
+        """Approve or reject what the loop waits for; also before the loop runs again.
+
+        Raises:
+            RalphError: Nothing waits for a decision, or a rejection has no reason.
+        """
+        if not approved and not reason.strip():
+            message = "A rejection needs a reason: it is what the model works on next."
+            raise RalphError(message, 'ralph reject --reason "The report lacks a total".')
+
+        def change(docs: Documents) -> Documents:
+            waiting = docs.state.approval
+            if waiting is None or waiting.approved is not None:
+                message = f"Nothing in {self.root} waits for approval."
+                raise RalphError(message, "`ralph status` shows what the loop is doing.")
+            decision = {"approved": approved, "reason": reason.strip(), "decided_by": by}
+            return _with_state(docs, approval=waiting.model_copy(update=decision))
+
+        approval = self._project.transact(change).state.approval
+        assert approval is not None
+        return approval
 
     def _need_loop(self, what: str) -> None:
         if LoopLock(self._project.layout).owner() is None:

@@ -42,11 +42,6 @@ class Desk(Overseer, Protocol):
         """Whether the person took the work away."""
         ...
 
-    @property
-    def waiting_for_person(self) -> bool:
-        """Whether an answer is waited for, which must not count as the model's time."""
-        ...
-
 
 class Conversation:
     """Turns of one session; use it as an async context manager, the caller closes the session."""

@@ -7,11 +7,12 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
+from ralph_tui.domain.questions import Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.ports import AfterTool
+from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.prompting import reminder
 from ralph_tui.engine.verify import receipt_text
 from ralph_tui.engine.workshop import Workshop
@@ -79,6 +80,12 @@ class BuildDesk:
     def waiting_for_person(self) -> bool:
         """Nobody is asked while building."""
         return False
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Building asks nobody: what is unclear blocks the task."""
+        del questions
+        text = "Nobody is asked while building. Decide, or block the task with the reason."
+        return QuestionReply(refused=text)
 
     def _settled(self, call: ToolCall) -> bool:
         if self.handing_off:

@@ -113,6 +113,7 @@ class Ledger:
         for injection in docs.pending:
             if injection.id not in known:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
+        self._tell_questions(before, docs)
         if self._requests:
             self._tell_requests(before, docs)
         if before.breaker != docs.breaker:
@@ -134,6 +135,17 @@ class Ledger:
         for task in after.tasks:
             if old.get(task.id) != task:
                 self._emit(ev.TaskChanged(task=task, reason=reason))
+
+    def _tell_questions(self, before: Documents, after: Documents) -> None:
+        was = {question.id: question for question in before.questions.questions}
+        for question in after.questions.questions:
+            old = was.get(question.id)
+            if old == question:
+                continue
+            if old is None:
+                self._emit(ev.QuestionAsked(question=question))
+            if not question.is_open:
+                self._emit(ev.QuestionAnswered(question=question))
 
     def _tell_requests(self, before: Documents, after: Documents) -> None:
         was, now = before.state, after.state

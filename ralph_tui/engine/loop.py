@@ -1,100 +1,63 @@
 """The loop: select, prompt, session, gate, record; and the reasons to stop."""
 
 import asyncio
-import time
-from collections.abc import Callable
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.budget import ContextBudget
-from ralph_tui.domain.costs import CostLevel, CostMeter
-from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
-from ralph_tui.domain.events import FailureClass, LoopStatus
-from ralph_tui.domain.model import Model
+from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.state import Halt, Injection
+from ralph_tui.domain.state import Injection
+from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.ending import End, complete, fatal, stopped
 from ralph_tui.engine.handoff import iteration_memory, memory_for_prompt, session_record
 from ralph_tui.engine.iteration import Iteration, IterationResult
 from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.ports import AgentSession, SessionSpec
+from ralph_tui.engine.ports import AgentSession
 from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_template
 from ralph_tui.engine.record import recorded
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.workshop import SpecFor, Workshop, session_budget
 from ralph_tui.store.project import Documents
+
+ONLY_TASK = "the only task is complete"
 
 PROMPT_LIMIT = 40_000
 """Characters of a file that goes into a prompt."""
 
 KEPT_LEARNINGS = 20
 
-SpecFor = Callable[[float], SessionSpec]
-"""Makes the session's spec for what may still be spent, in US dollars."""
-
-_FATAL = {
-    FailureClass.AUTHENTICATION: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.BILLING: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.BAD_REQUEST: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.SETUP: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
-}
-"""Failures that another iteration cannot get past."""
-
-
-class End(Model):
-    """Why the loop is over."""
-
-    status: LoopStatus
-    reason: str
-    exit_code: ExitCode
-    hint: str = ""
-
 
 class BuildLoop:
     """Works the plan, one task an iteration, until there is a reason to stop."""
 
-    def __init__(self, shop: Workshop, spec_for: SpecFor, *, max_iterations: int) -> None:
-        """Run at most `max_iterations` iterations."""
+    def __init__(self, shop: Workshop, spec_for: SpecFor, checkpoint: Checkpoint) -> None:
+        """Run while `checkpoint` lets it."""
         self._shop = shop
         self._spec_for = spec_for
-        self._max_iterations = max_iterations
-        self._done = 0
+        self._checkpoint = checkpoint
         self._closing: set[asyncio.Task[None]] = set()
-        self._paused = False
 
-    async def run(self) -> ev.LoopFinished:
-        """Work until the end; problems after the start end in the event, not in an exception."""
-        started = time.monotonic()
+    async def run(self) -> End:
+        """Work until the plan is complete or there is another reason to stop.
+
+        Raises:
+            RalphError: The plan cannot be worked, or the documents cannot be read or written.
+        """
         try:
-            end = await self._work()
-        except RalphError as error:
-            end = End(
-                status=LoopStatus.ERROR,
-                reason=error.message,
-                hint=error.hint,
-                exit_code=error.exit_code,
-            )
+            return await self._work()
         finally:
             await self._put_back()
             if self._closing:
                 await asyncio.wait(self._closing)
-        docs = self._shop.ledger.docs
-        return ev.LoopFinished(
-            status=end.status,
-            reason=end.reason,
-            hint=end.hint,
-            exit_code=int(end.exit_code),
-            iterations=self._done,
-            tasks_complete=docs.plan.counts()[TaskStatus.COMPLETE],
-            tasks_total=len(docs.plan.tasks),
-            cost_usd=docs.state.session_cost_usd,
-            seconds=time.monotonic() - started,
-        )
 
     async def _work(self) -> End:
         while True:
-            end = await self._reason_to_stop()
+            plan = self._docs.plan
+            if plan.is_finished:
+                count = len(plan.tasks)
+                return complete(f"all {count} tasks are complete" if count > 1 else ONLY_TASK)
+            end = await self._checkpoint.reason_to_stop()
             if end is not None:
                 return end
+            require_workable(self._docs.plan)
             task = self._docs.plan.get_next_task()
             if task is None:
                 return _nothing_ready(self._docs.plan)
@@ -106,62 +69,11 @@ class BuildLoop:
     def _docs(self) -> Documents:
         return self._shop.ledger.docs
 
-    async def _reason_to_stop(self) -> End | None:
-        """Everything that is looked at before money is spent on another iteration."""
-        await self._wait_while_paused()
-        docs = self._docs
-        if docs.state.stop is not Halt.NONE:
-            reason = "stopped by the person"
-            return End(status=LoopStatus.INTERRUPTED, reason=reason, exit_code=ExitCode.INTERRUPTED)
-        if docs.plan.is_finished:
-            count = len(docs.plan.tasks)
-            reason = (
-                "the only task is complete" if count == 1 else f"all {count} tasks are complete"
-            )
-            return End(status=LoopStatus.COMPLETE, reason=reason, exit_code=ExitCode.COMPLETE)
-        require_workable(docs.plan)
-        return self._limit_reached()
-
-    def _limit_reached(self) -> End | None:
-        breaker = self._docs.breaker
-        if breaker.state is BreakerState.OPEN:
-            signal = breaker.tripped()
-            counts = (
-                f"{signal.name} {signal.count:g}/{signal.threshold:g}"
-                if signal
-                else "its try failed"
-            )
-            evidence = f" (last: {signal.evidence[-1]})" if signal and signal.evidence else ""
-            reason = f"the circuit breaker is open: {counts}{evidence}"
-            return _stopped(reason, "Put right what failed, then run again; a new run resets it.")
-        costs, limits = self._costs(), self._shop.settings.safety.cost_limits
-        level = costs.exceeded(limits)
-        if level in (CostLevel.SESSION, CostLevel.TOTAL):
-            reason = f"the {level.value} cost ${costs.of(level):.2f} of ${limits.of(level):.2f}"
-            setting = "per_session" if level is CostLevel.SESSION else "total"
-            return _stopped(reason, f"Raise safety.cost_limits.{setting} to go on.")
-        if self._done >= self._max_iterations:
-            reason = f"{self._max_iterations} iterations were run, the most this run may"
-            return _stopped(reason, "Run again, or raise --max-iterations.")
-        return None
-
-    def _costs(self) -> CostMeter:
-        state = self._docs.state
-        return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
-
-    async def _wait_while_paused(self) -> None:
-        while (state := self._docs.state).pause is not Halt.NONE and state.stop is Halt.NONE:
-            if not self._paused:
-                self._paused = True
-                self._shop.emit(ev.LoopPaused())
-            await self._shop.ledger.wait_changed()
-        self._paused = False
-
     async def _iterate(self, task: Task) -> End | None:
         """One iteration and its record; a reason to stop when another cannot help."""
         number, guidance = await self._begin(task)
         meter = Meter(
-            self._costs(),
+            self._checkpoint.costs(),
             self._shop.settings.safety.cost_limits,
             session_budget(self._shop),
             follow_model=self._shop.settings.context.capacity_tokens == "auto",
@@ -172,13 +84,9 @@ class BuildLoop:
         self._announce(task, number, len(prompt))
         result, session = await iteration.run(prompt)
         self._close_later(session)
-        self._done += 1
+        self._checkpoint.done += 1
         await self._record(task, number, result)
-        if result.failure is None or result.failure.kind not in _FATAL:
-            return None
-        status, code = _FATAL[result.failure.kind]
-        failure = result.failure
-        return End(status=status, reason=failure.message, hint=failure.hint, exit_code=code)
+        return fatal(result.failure)
 
     async def _begin(self, task: Task) -> tuple[int, tuple[str, ...]]:
         """Mark the task, count the iteration and take the guidance that waits."""
@@ -290,17 +198,6 @@ class BuildLoop:
             await self._shop.ledger.transact(change, "the loop ended")
 
 
-def session_budget(shop: Workshop) -> ContextBudget:
-    """The budget of a fresh session, from the settings."""
-    context = shop.settings.context
-    capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
-    return ContextBudget(
-        total_capacity=capacity,
-        budget_percent=context.budget_percent,
-        handoff_threshold_percent=context.handoff_threshold_percent,
-    )
-
-
 def require_workable(plan: ImplementationPlan) -> None:
     """Refuse a plan that cannot be worked.
 
@@ -318,10 +215,6 @@ def require_workable(plan: ImplementationPlan) -> None:
         raise PlanError(message, "Write them into .ralph/implementation_plan.json.")
 
 
-def _stopped(reason: str, hint: str) -> End:
-    return End(status=LoopStatus.STOPPED, reason=reason, hint=hint, exit_code=ExitCode.STOPPED)
-
-
 def _nothing_ready(plan: ImplementationPlan) -> End:
     """No task can be selected, yet the plan is not finished: say what is in the way."""
     blocked = [t.id for t in plan.tasks if t.status is TaskStatus.BLOCKED]
@@ -332,7 +225,7 @@ def _nothing_ready(plan: ImplementationPlan) -> End:
     if waiting:
         parts.append(f"{len(waiting)} waiting on them ({', '.join(waiting[:5])})")
     hint = "`ralph tasks` shows why; `ralph retry TASK` opens a blocked task again."
-    return _stopped(f"no task can be worked: {', '.join(parts)}", hint)
+    return stopped(f"no task can be worked: {', '.join(parts)}", hint)
 
 
 def _count(items: list[str], noun: str) -> str:

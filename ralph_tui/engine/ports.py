@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.model import Count, Model, Money, Timestamp
+from ralph_tui.domain.questions import Question
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 
@@ -98,6 +99,15 @@ class AfterTool(Model):
     """End the turn here: the claim was accepted and more talk would only cost."""
 
 
+class QuestionReply(Model):
+    """What the model gets for its questions."""
+
+    answers: dict[str, str] = Field(default_factory=dict)
+    """Answer by question text."""
+    refused: str = ""
+    """Set instead when nobody answers: what the model does now."""
+
+
 class Overseer(Protocol):
     """What the engine answers while the agent works. Every method must return quickly or await."""
 
@@ -111,6 +121,15 @@ class Overseer(Protocol):
 
     async def after_tool(self, call: ToolCall) -> AfterTool:
         """What to add after a tool ran."""
+        ...
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Put the model's questions to the person; may take as long as the person does."""
+        ...
+
+    @property
+    def waiting_for_person(self) -> bool:
+        """Whether an answer is waited for, so that silence is no sign of trouble."""
         ...
 
     async def on_stop(self, last_message: str) -> str | None:

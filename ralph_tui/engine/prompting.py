@@ -7,6 +7,7 @@ from importlib.resources import files
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.plan import Task
+from ralph_tui.domain.state import Phase
 from ralph_tui.domain.verification import criterion_text
 
 HANDOFF_MARK = "HAND-OFF:"
@@ -53,18 +54,22 @@ def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
     )
     places = _places(parts, criteria)
 
+    text = _filled(expanded, places, source)
+    missing = [name for name in ("task.id", "memory", "guidance") if not _mentions(template, name)]
+    extras = "".join(_missing_part(name, places) for name in missing)
+    return text.rstrip() + "\n" + extras
+
+
+def _filled(template: str, places: Mapping[str, str], source: str) -> str:
     def fill(match: re.Match[str]) -> str:
         name = match[1]
         if name not in places:
-            line = expanded[: match.start()].count("\n") + 1
+            line = template[: match.start()].count("\n") + 1
             message = f"{source}, line {line}: there is no place {{{{{name}}}}}."
             raise ConfigError(message, f"Known: {', '.join(sorted(places))}.")
         return places[name]
 
-    text = _NAME.sub(fill, expanded)
-    missing = [name for name in ("task.id", "memory", "guidance") if not _mentions(template, name)]
-    extras = "".join(_missing_part(name, places) for name in missing)
-    return text.rstrip() + "\n" + extras
+    return _NAME.sub(fill, template)
 
 
 def _mentions(template: str, name: str) -> bool:
@@ -84,21 +89,23 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
         "iteration": str(parts.iteration),
         "task.id": task.id,
         "task.description": task.description or task.id,
-        "criteria": _bullets(criteria) or "- (none stated)",
-        "checks": _bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
+        "criteria": bullets(criteria) or "- (none stated)",
+        "checks": bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
         "attempts": _attempts(task),
-        "guidance": _section("Guidance from the person (follow it)", _bullets(parts.guidance)),
-        "memory": _section("Memory of earlier sessions", _memory(parts)),
-        "learnings": _section("Learnings so far", _bullets(parts.learnings)),
-        "agents": _section("AGENTS.md", parts.agents_md),
+        "guidance": section("Guidance from the person (follow it)", bullets(parts.guidance)),
+        "memory": section("Memory of earlier sessions", _memory(parts)),
+        "learnings": section("Learnings so far", bullets(parts.learnings)),
+        "agents": section("AGENTS.md", parts.agents_md),
     }
 
 
-def _bullets(lines: Sequence[str]) -> str:
+def bullets(lines: Sequence[str]) -> str:
+    """Lines as a Markdown list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _section(title: str, body: str) -> str:
+def section(title: str, body: str) -> str:
+    """A part of a prompt; empty when there is nothing to say."""
     return f"\n## {title}\n{body.strip()}\n" if body.strip() else ""
 
 
@@ -113,17 +120,25 @@ def _memory(parts: PromptParts) -> str:
 def _attempts(task: Task) -> str:
     if not task.retry_count:
         return ""
-    return _section(
+    return section(
         "Earlier attempts",
         f"{task.retry_count} attempt(s) at this task ended without an accepted claim. "
         "Find out why before you repeat what was tried.",
     )
 
 
-def system_prompt(claude_md: str) -> str:
-    """What is appended to the system prompt: the rules, and the project's CLAUDE.md."""
-    rules = builtin_template("build_system.md").strip()
-    return f"{rules}\n{_section('CLAUDE.md of this project', claude_md)}"
+_SYSTEM = {
+    Phase.DISCOVERY: "discovery_system.md",
+    Phase.PLANNING: "plan_system.md",
+    Phase.BUILDING: "build_system.md",
+    Phase.VALIDATION: "validate_system.md",
+}
+
+
+def system_prompt(phase: Phase, claude_md: str) -> str:
+    """What is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md."""
+    rules = builtin_template(_SYSTEM[phase]).strip()
+    return f"{rules}\n{section('CLAUDE.md of this project', claude_md)}"
 
 
 def handoff_prompt(percent: float) -> str:
@@ -155,3 +170,12 @@ def reminder(task_id: str, red_gate: str) -> str:
         f"Task {task_id} is neither claimed nor blocked. If it is done, call ralph_mark_task_complete; "
         "if it cannot be done, call ralph_mark_task_blocked; else go on."
     )
+
+
+def phase_prompt(template: str, places: Mapping[str, str], *, source: str) -> str:
+    """The user message of a phase session.
+
+    Raises:
+        ConfigError: The template names a place that does not exist.
+    """
+    return _filled(template, places, source)

@@ -7,8 +7,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ralph_tui.domain.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.tools import ToolAnswer
+from ralph_tui.domain.validation import SpecResult
 from ralph_tui.engine.ports import ToolSpec
 
 TEXT_LIMIT = 4_000
@@ -60,6 +62,20 @@ class NewTask(ToolInput):
     estimated_tokens: int | None = Field(None, ge=0)
 
 
+class SubmitPlan(ToolInput):
+    """All tasks of a plan at once."""
+
+    tasks: list[NewTask] = Field(min_length=1, max_length=500)
+
+
+class SubmitReport(ToolInput):
+    """The validation report."""
+
+    specs: list[SpecResult] = []
+    summary: str = Field("", max_length=TEXT_LIMIT)
+    observations: list[str] = []
+
+
 class Memory(ToolInput):
     """A session summary."""
 
@@ -104,11 +120,39 @@ _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     ("ralph_update_memory", "Write down what the next session must know.", Memory, False),
 )
 
-INPUTS: Mapping[str, type[ToolInput]] = {name: model for name, _, model, _ in _TOOLS}
+_BUILDING = tuple(name for name, *_ in _TOOLS)
+
+_PLANNING_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    (
+        "ralph_submit_plan",
+        "Hand in the whole plan; replaces what is not complete.",
+        SubmitPlan,
+        False,
+    ),
+)
+_VALIDATION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    ("ralph_submit_report", "Hand in the validation report.", SubmitReport, False),
+)
+_ALL = {entry[0]: entry for entry in (*_TOOLS, *_PLANNING_TOOLS, *_VALIDATION_TOOLS)}
+
+PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
+    Phase.DISCOVERY: ("ralph_append_learning",),
+    Phase.PLANNING: (
+        "ralph_get_plan_summary",
+        "ralph_add_task",
+        "ralph_submit_plan",
+        "ralph_append_learning",
+    ),
+    Phase.BUILDING: _BUILDING,
+    Phase.VALIDATION: ("ralph_get_plan_summary", "ralph_submit_report", "ralph_append_learning"),
+}
+"""Which `ralph_*` tools each phase has."""
+
+INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.items()}
 
 
-def tool_specs() -> tuple[ToolSpec, ...]:
-    """The tools as the model sees them; constant, for the prompt cache."""
+def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
+    """The tools of a phase as the model sees them; constant, for the prompt cache."""
     return tuple(
         ToolSpec(
             name=name,
@@ -116,7 +160,7 @@ def tool_specs() -> tuple[ToolSpec, ...]:
             input_schema=_schema(model),
             read_only=read_only,
         )
-        for name, description, model, read_only in _TOOLS
+        for name, description, model, read_only in (_ALL[n] for n in PHASE_RALPH_TOOLS[phase])
     )
 
 

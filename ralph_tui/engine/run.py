@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,19 +14,25 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Halt, Phase
+from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.ending import End, failed
 from ralph_tui.engine.journaling import Emitter
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.loop import BuildLoop, SpecFor, require_workable, session_budget
+from ralph_tui.engine.lifecycle import Lifecycle, first_phase
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.prompting import system_prompt
 from ralph_tui.engine.ralph_tools import tool_specs
 from ralph_tui.engine.verify import Gate, project_environment
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 from ralph_tui.store.journal import JournalWriter
@@ -61,11 +68,12 @@ class Wiring:
     label: str = ""
 
 
-def make_launch(root: Path, wiring: Wiring) -> Launch:
-    """A project ready to run or to watch."""
+def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
+    """A project ready to run or to watch; without a mission it works the plan."""
+    chosen = mission or Mission(only=Phase.BUILDING)
 
     async def run(sink: EventSink) -> LoopFinished:
-        return await run_building(root, wiring, sink)
+        return await run_mission(root, wiring, chosen, sink)
 
     async def watch(sink: EventSink) -> None:
         await watch_documents(root, sink)
@@ -88,13 +96,24 @@ async def watch_documents(root: Path, sink: EventSink) -> None:
 
 
 async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinished:
-    """Run the building loop of a project to its end.
+    """Work the plan of a project to its end.
+
+    Raises:
+        RalphError: Something is wrong that was found before anything was started or spent.
+    """
+    return await run_mission(root, wiring, Mission(only=Phase.BUILDING), sink)
+
+
+async def run_mission(
+    root: Path, wiring: Wiring, mission: Mission, sink: EventSink
+) -> LoopFinished:
+    """Run a mission to its end.
 
     Raises:
         RalphError: Something is wrong that was found before anything was started or spent.
     """
     project = Project(root)
-    await asyncio.to_thread(_check_before_start, project, wiring)
+    phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id)
@@ -105,7 +124,8 @@ async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinis
         for text in journal.damage:
             emitter.emit(ev.Notice(level="warning", text=text))
         try:
-            finished = await _run_locked(project, wiring, emitter, run_id)
+            session = Session(project, wiring, mission, emitter, run_id)
+            finished = await session.run(phase)
             emitter.emit(finished)
         finally:
             await emitter.close()
@@ -114,30 +134,129 @@ async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinis
     return finished
 
 
-def _check_before_start(project: Project, wiring: Wiring) -> None:
-    require_workable(project.load().plan)
+def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
+    phase = first_phase(project, project.load(), mission)
     wiring.preflight()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
+    return phase
 
 
-async def _run_locked(
-    project: Project, wiring: Wiring, emitter: Emitter, run_id: str
-) -> LoopFinished:
-    settings = wiring.settings
-    ledger = Ledger(project, emitter.emit)
-    docs, stale = await _begin_session(project, settings, run_id)
-    emitter.emit(_started(project, settings, docs, run_id))
-    await ledger.open()
-    if stale:
-        text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
-        emitter.emit(ev.Notice(level="warning", text=text))
-    async with _parts(project, wiring, ledger, emitter, run_id) as (shop, spec_for):
-        loop = BuildLoop(shop, spec_for, max_iterations=settings.phases.building.max_iterations)
-        return await loop.run()
+class Session:
+    """One run under the project's lock: its parts, its phases, its outcome."""
+
+    def __init__(
+        self, project: Project, wiring: Wiring, mission: Mission, emitter: Emitter, run_id: str
+    ) -> None:
+        """Run `mission` in `project`, telling `emitter`."""
+        self._project = project
+        self._wiring = wiring
+        self._settings = wiring.settings
+        self._mission = mission
+        self._emitter = emitter
+        self._run_id = run_id
+        self._marks = {RUN_MARK: run_id}
+        self._ledger = Ledger(project, emitter.emit)
+        self._agent: Agent | None = None
+        self._checkpoint: Checkpoint | None = None
+
+    async def run(self, phase: Phase) -> LoopFinished:
+        """Run from `phase`; problems after the start end in the event, not in an exception."""
+        started = time.monotonic()
+        docs, stale = await _begin_session(self._project, self._settings, self._run_id, phase)
+        self._emitter.emit(_started(self._project, self._settings, docs, self._run_id))
+        await self._ledger.open()
+        if stale:
+            text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
+            self._emitter.emit(ev.Notice(level="warning", text=text))
+        async with self._parts():
+            lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
+            try:
+                end = await lifecycle.run(phase)
+            except RalphError as error:
+                end = failed(error)
+        return self._finished(end, time.monotonic() - started)
+
+    def _has_specs(self) -> bool:
+        return any(spec.criteria for spec in self._project.read_specs())
+
+    def _finished(self, end: End, seconds: float) -> LoopFinished:
+        docs = self._ledger.docs
+        return LoopFinished(
+            status=end.status,
+            reason=end.reason,
+            hint=end.hint,
+            exit_code=int(end.exit_code),
+            iterations=self._checkpoint.done if self._checkpoint else 0,
+            tasks_complete=docs.plan.counts()[TaskStatus.COMPLETE],
+            tasks_total=len(docs.plan.tasks),
+            cost_usd=docs.state.session_cost_usd,
+            seconds=seconds,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _parts(self) -> AsyncIterator[None]:
+        """The agent, the watcher and the watchdog; all of them ended however the run ends."""
+        watchdog = Watchdog(self._run_id)
+        watchdog.start()
+        follower = asyncio.create_task(self._ledger.follow(), name="ralph-follow")
+        self._agent = agent = await asyncio.to_thread(self._wiring.make_agent)
+        try:
+            yield
+        finally:
+            follower.cancel()
+            await asyncio.wait([follower])
+            await asyncio.shield(self._put_away(agent, watchdog))
+
+    async def _put_away(self, agent: Agent, watchdog: Watchdog) -> None:
+        await agent.close()
+        await asyncio.to_thread(end_marked, RUN_MARK, self._run_id)
+        await watchdog.stop()
+
+    @contextlib.asynccontextmanager
+    async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
+        """A phase with its own guard, tools and prompt."""
+        if self._agent is None:
+            msg = "the parts were not made"
+            raise RuntimeError(msg)
+        guard = Guard(guard_policy(self._project, self._settings, phase))
+        warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
+        building = self._settings.phases.building
+        gate = Gate(
+            self._project.root,
+            backpressure=building.backpressure,
+            timeout=building.gate_timeout_seconds,
+            environment=project_environment(self._marks, self._wiring.environment),
+            review=guard.review,
+            emit=self._emitter.emit,
+        )
+        shop = Workshop(
+            ledger=self._ledger,
+            settings=self._settings,
+            agent=self._agent,
+            gate=gate,
+            review=guard.review,
+            emit=self._emitter.emit,
+            clock=lambda: datetime.now(UTC),
+        )
+        if self._checkpoint is None:
+            self._checkpoint = Checkpoint(shop, max_iterations=building.max_iterations)
+        environment = {**self._wiring.environment, **self._marks}
+        spec_for = spec_maker(self._project, self._settings, environment, phase)
+        try:
+            yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
+        finally:
+            warming.cancel()
+            await asyncio.wait([warming])
+            await asyncio.shield(guard.close())
+
+
+def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
+    """What the guard holds an agent of a phase to."""
+    return Policy(root=project.root, phase=phase, blocked_commands=settings.safety.blocked_commands)
 
 
 async def _begin_session(
-    project: Project, settings: Settings, run_id: str
+    project: Project, settings: Settings, run_id: str, phase: Phase
 ) -> tuple[Documents, tuple[str, ...]]:
     """A fresh session on disk: figures at zero, requests of an earlier run gone, no stale tasks."""
     stale: list[str] = []
@@ -149,7 +268,7 @@ async def _begin_session(
         state = docs.state.model_copy(
             update={
                 "project_root": str(project.root),
-                "current_phase": Phase.BUILDING,
+                "current_phase": phase,
                 "session_id": run_id[:12],
                 "started_at": docs.state.started_at or now,
                 "session_cost_usd": 0.0,
@@ -199,70 +318,21 @@ def _started(project: Project, settings: Settings, docs: Documents, run_id: str)
     )
 
 
-@contextlib.asynccontextmanager
-async def _parts(
-    project: Project, wiring: Wiring, ledger: Ledger, emitter: Emitter, run_id: str
-) -> AsyncIterator[tuple[Workshop, SpecFor]]:
-    """The agent, the guard, the gate and the watchers; all of them ended however the run ends."""
-    settings = wiring.settings
-    marks = {RUN_MARK: run_id}
-    watchdog = Watchdog(run_id)
-    watchdog.start()
-    guard = Guard(
-        Policy(
-            root=project.root,
-            phase=Phase.BUILDING,
-            blocked_commands=settings.safety.blocked_commands,
-        )
-    )
-    gate = Gate(
-        project.root,
-        backpressure=settings.phases.building.backpressure,
-        timeout=settings.phases.building.gate_timeout_seconds,
-        environment=project_environment(marks, wiring.environment),
-        review=guard.review,
-        emit=emitter.emit,
-    )
-    follower = asyncio.create_task(ledger.follow(), name="ralph-follow")
-    warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
-    agent = await asyncio.to_thread(wiring.make_agent)
-    shop = Workshop(
-        ledger=ledger,
-        settings=settings,
-        agent=agent,
-        gate=gate,
-        review=guard.review,
-        emit=emitter.emit,
-        clock=lambda: datetime.now(UTC),
-    )
-    try:
-        yield shop, spec_maker(project, settings, {**wiring.environment, **marks})
-    finally:
-        for task in (follower, warming):
-            task.cancel()
-        await asyncio.wait([follower, warming])
-        await asyncio.shield(_put_away(agent, guard, watchdog, run_id))
-
-
-async def _put_away(agent: Agent, guard: Guard, watchdog: Watchdog, run_id: str) -> None:
-    await agent.close()
-    await guard.close()
-    await asyncio.to_thread(end_marked, RUN_MARK, run_id)
-    await watchdog.stop()
-
-
-def spec_maker(project: Project, settings: Settings, environment: Mapping[str, str]) -> SpecFor:
+def spec_maker(
+    project: Project, settings: Settings, environment: Mapping[str, str], phase: Phase
+) -> SpecFor:
     """Specs that are equal from one iteration to the next, so that standby sessions fit."""
     claude_md = ""
     if settings.agent.include_claude_md:
         claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
     spec = SessionSpec(
-        phase=Phase.BUILDING,
+        phase=phase,
         cwd=project.root,
-        system_prompt=system_prompt(claude_md),
-        tools=PHASE_TOOLS[Phase.BUILDING],
-        ralph_tools=tool_specs(),
-        model=settings.models.primary,
+        system_prompt=system_prompt(phase, claude_md),
+        tools=PHASE_TOOLS[phase],
+        ralph_tools=tool_specs(phase),
+        model=settings.models.planning if thinks else settings.models.primary,
         max_budget_usd=settings.safety.cost_limits.per_iteration,
         max_turns=settings.agent.max_turns,
         setting_sources=settings.agent.setting_sources,
@@ -277,6 +347,3 @@ def spec_maker(project: Project, settings: Settings, environment: Mapping[str, s
         return spec.model_copy(update={"max_budget_usd": budget})
 
     return spec_for
-
-
-__all__ = ["Wiring", "make_launch", "run_building", "session_budget", "watch_documents"]

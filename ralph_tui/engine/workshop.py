@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.ports import Agent, EventSink
+from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.verify import Gate, Review
+
+SpecFor = Callable[[float], SessionSpec]
+"""Makes the session's spec for what may still be spent, in US dollars."""
 
 
 @dataclass(frozen=True)
@@ -31,3 +35,14 @@ class Workshop:
     review: Review
     emit: EventSink
     clock: Callable[[], datetime]
+
+
+def session_budget(shop: Workshop) -> ContextBudget:
+    """The budget of a fresh session, from the settings."""
+    context = shop.settings.context
+    capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
+    return ContextBudget(
+        total_capacity=capacity,
+        budget_percent=context.budget_percent,
+        handoff_threshold_percent=context.handoff_threshold_percent,
+    )

@@ -13,6 +13,7 @@ from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Model, Record
 from ralph_tui.domain.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
+from ralph_tui.domain.questions import QUESTIONS_SCHEMA_VERSION, QuestionLog
 from ralph_tui.domain.state import STATE_SCHEMA_VERSION, BreakerSummary, Injection, RalphState
 from ralph_tui.store.migrate import FIRST_VERSION, migrate, version_of
 from ralph_tui.store.strictjson import decode, line_of, parse_object, scrub
@@ -30,6 +31,7 @@ class Documents(Model):
     plan: ImplementationPlan = ImplementationPlan()
     budget: ContextBudget = ContextBudget()
     breaker: CircuitBreaker = CircuitBreaker()
+    questions: QuestionLog = QuestionLog()
     pending: tuple[Injection, ...] = ()
 
 
@@ -52,6 +54,7 @@ STATE = Document("state", RalphState, STATE_SCHEMA_VERSION)
 PLAN = Document("plan", ImplementationPlan, PLAN_SCHEMA_VERSION)
 BUDGET = Document("budget", ContextBudget, BUDGET_SCHEMA_VERSION)
 BREAKER = Document("breaker", CircuitBreaker, BREAKER_SCHEMA_VERSION)
+QUESTIONS = Document("questions", QuestionLog, QUESTIONS_SCHEMA_VERSION)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import SessionRecord
 from ralph_tui.domain.text import one_line
 from ralph_tui.store.documents import json_text
@@ -136,3 +137,27 @@ def _read_slice(path: Path, start: int, limit: int) -> str:
     text = data.decode("utf-8-sig", "replace")
     # A character cut in two at the limit is not part of the text.
     return text.rstrip("\N{REPLACEMENT CHARACTER}") if len(data) == limit else text
+
+
+SPEC_BYTES = 200_000
+MAX_SPECS = 100
+
+
+def read_specs(layout: Layout) -> tuple[Spec, ...]:
+    """The Markdown files of `specs/`, by name; links that leave the project read as empty."""
+    if not layout.specs.is_dir():
+        return ()
+    paths = sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:MAX_SPECS]
+    return tuple(Spec(name=p.name, text=read_text(layout, p, SPEC_BYTES)) for p in paths)
+
+
+def archive_plan(layout: Layout, now: datetime) -> Path | None:
+    """Copy the plan to `session_history/plan-TIME.json`."""
+    data = read_regular(layout.plan)
+    if data is None:
+        return None
+    path = layout.session_history / f"plan-{now:%Y%m%dT%H%M%S}.json"
+    with explained("make the directory of", path):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    write_atomic(path, data)
+    return path

@@ -9,9 +9,11 @@ from typing import Self, TypeVar
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
-from ralph_tui.domain.state import Injection, SessionRecord
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.state import Injection, Phase, SessionRecord
+from ralph_tui.domain.validation import ValidationReport
 from ralph_tui.store import dot, notes
-from ralph_tui.store.documents import Documents
+from ralph_tui.store.documents import Documents, json_text
 from ralph_tui.store.files import explained, utc_now
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
@@ -138,6 +140,30 @@ class Project:
         return self._write_numbered(
             self.layout.memory_sessions, "session", number, text, notes.KEPT_SESSIONS
         )
+
+    def write_phase_memory(self, phase: Phase, text: str) -> Path:
+        """Keep what a phase led to; a later round of the same phase replaces it."""
+        self._require_dot()
+        return notes.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
+
+    def read_phase_memory(self, phase: Phase) -> str:
+        """What a phase led to, or nothing."""
+        return self.read_text(self.layout.memory_phases / f"{phase.value}.md", notes.TAIL_BYTES)
+
+    def read_specs(self) -> tuple[Spec, ...]:
+        """The specifications, by file name."""
+        return notes.read_specs(self.layout)
+
+    def write_report(self, report: ValidationReport) -> Path:
+        """Keep the validation report."""
+        self._require_dot()
+        text = json_text(report, indent=2) + "\n"
+        return notes.write_text(self.layout.validation_report, text)
+
+    def archive_plan(self) -> Path | None:
+        """Copy the plan into the session history before it is replaced; None when there is none."""
+        self._require_dot()
+        return notes.archive_plan(self.layout, self._clock())
 
     def recent_iteration_memories(self, limit: int = 3) -> tuple[str, ...]:
         """The memories of the last iterations, newest last."""

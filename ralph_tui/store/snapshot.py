@@ -13,6 +13,7 @@ from ralph_tui.store.documents import (
     BREAKER,
     BUDGET,
     PLAN,
+    QUESTIONS,
     STATE,
     Document,
     Documents,
@@ -29,7 +30,13 @@ from ralph_tui.store.lock import write_lock
 
 R = TypeVar("R", bound=Record)
 
-KINDS: tuple[Document[Any], ...] = (STATE, PLAN, BUDGET, BREAKER)  # each of its own model
+KINDS: tuple[Document[Any], ...] = (
+    STATE,
+    PLAN,
+    BUDGET,
+    BREAKER,
+    QUESTIONS,
+)  # each of its own model
 RETRIES = 20
 
 

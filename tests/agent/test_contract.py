@@ -9,12 +9,14 @@ from pydantic import JsonValue
 
 from ralph_tui.agent.session import ClaudeAgent, tool_difference
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.questions import Question
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.ports import (
     AfterTool,
     AgentItem,
     AgentSession,
+    QuestionReply,
     SessionSpec,
     TurnEnded,
     TurnUsage,
@@ -53,6 +55,11 @@ class Recorder:
     async def after_tool(self, call: ToolCall) -> AfterTool:
         self.after.append(call)
         return self.reply
+
+    waiting_for_person = False
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        return QuestionReply(answers={q.question: q.options[0].label for q in questions})
 
     async def on_stop(self, last_message: str) -> str | None:
         self.stops.append(last_message)

@@ -156,7 +156,7 @@ async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) ->
     assert denied[0].instead
     outcomes = [e.outcome for e in run.of(ev.ToolFinished)]
     assert ev.ToolOutcome.DENIED in outcomes
-    assert run.end.reason == "1 iterations were run, the most this run may"
+    assert run.end.reason == "1 iteration ran, the most this run may"
 
 
 async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:

@@ -1,0 +1,173 @@
+"""Questions and approvals: they stand on disk, and whoever answers there answers the loop.
+
+The screen, another terminal's `ralph answer` and a file of prepared answers all end in the same
+document, so a crash loses no question and no answer reaches the wrong one.
+"""
+
+import uuid
+from datetime import datetime
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.engine.ending import End, interrupted, waiting
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.ports import QuestionReply
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents
+
+NOBODY = (
+    "Nobody is there to answer. Decide yourself what the person would most likely want, and record "
+    "each assumption in the spec it belongs to, under `## Constraints`, as `- Assumption: …`."
+)
+
+DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
+
+
+class Asking:
+    """Puts the model's questions to the person and counts them."""
+
+    def __init__(self, shop: Workshop, mission: Mission, phase: Phase, *, most: int) -> None:
+        """Ask at most `most` questions in this phase."""
+        self._shop = shop
+        self._mission = mission
+        self._phase = phase
+        self._most = most
+        self.waiting = False
+
+    @property
+    def left(self) -> int:
+        """How many questions may still be asked."""
+        return max(0, self._most - self._shop.ledger.docs.questions.asked_in(self._phase))
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Ask, wait for every answer, and say them as the model reads them."""
+        if self._mission.no_input:
+            return QuestionReply(refused=NOBODY)
+        if len(questions) > self.left:
+            text = f"Only {self.left} of {self._most} questions are left in this phase. "
+            return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
+        asked = await self._put(questions)
+        self.waiting = True
+        try:
+            answered = await self._wait_for(asked)
+        finally:
+            self.waiting = False
+        answers = {q.question.question: _told(q) for q in answered}
+        return QuestionReply(answers=answers)
+
+    async def _put(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
+        """Write the questions down, those that a file answers with their answer."""
+        batch = uuid.uuid4().hex[:8]
+        now = self._shop.clock()
+        asked = tuple(
+            _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._mission)
+            for number, question in enumerate(questions, 1)
+        )
+
+        def change(docs: Documents) -> Documents:
+            return docs.model_copy(update={"questions": docs.questions.asking(asked)})
+
+        await self._shop.ledger.transact(change)
+        return asked
+
+    async def _wait_for(self, asked: tuple[AskedQuestion, ...]) -> tuple[AskedQuestion, ...]:
+        ledger = self._shop.ledger
+        while True:
+            log = ledger.docs.questions
+            now = tuple(log.find(question.id) or question for question in asked)
+            if not any(question.is_open for question in now):
+                return now
+            await ledger.wait_changed()
+
+
+def _asked(
+    question_id: str, batch: str, phase: Phase, question: Question, now: datetime, mission: Mission
+) -> AskedQuestion:
+    answer = mission.answers.to(question)
+    return AskedQuestion(
+        id=question_id,
+        batch=batch,
+        phase=phase,
+        question=question,
+        asked_at=now,
+        answer=answer,
+        answered_at=now if answer else None,
+    )
+
+
+def _told(question: AskedQuestion) -> str:
+    answer = question.answer or Answer(declined=True)
+    return DECLINED if answer.declined or not answer.text else answer.text
+
+
+async def withdraw_open_questions(shop: Workshop) -> None:
+    """Questions of a session that is gone are asked again by the next one, not answered to it."""
+
+    def change(docs: Documents) -> Documents:
+        if not docs.questions.open():
+            return docs
+        return docs.model_copy(update={"questions": docs.questions.withdrawing_open()})
+
+    await shop.ledger.transact(change)
+
+
+async def decide(
+    shop: Workshop, mission: Mission, kind: ApprovalKind, summary: str
+) -> Approval | End:
+    """The person's decision; an end when nobody here can make it, or the loop is to stop.
+
+    A decision made while no loop ran (`ralph approve`) is taken at once and used up.
+    """
+    if mission.assume_yes and kind is not ApprovalKind.VALIDATION:
+        shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by="--yes"))
+        return Approval(kind=kind, approved=True, decided_by="--yes")
+    await _request(shop, kind, summary)
+    decided = _decision(shop, kind)
+    if decided is None:
+        shop.emit(ev.ApprovalRequested(kind=kind, summary=summary))
+        if not mission.interactive:
+            reason = f"waiting for approval of the {kind.value}"
+            return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
+    while decided is None:
+        if shop.ledger.docs.state.stop is not Halt.NONE:
+            return interrupted()
+        await shop.ledger.wait_changed()
+        decided = _decision(shop, kind)
+    await _use_up(shop)
+    shop.emit(
+        ev.ApprovalGiven(
+            kind=kind,
+            approved=bool(decided.approved),
+            reason=decided.reason,
+            by=decided.decided_by,
+        )
+    )
+    return decided
+
+
+async def _request(shop: Workshop, kind: ApprovalKind, summary: str) -> None:
+    now = shop.clock()
+
+    def change(docs: Documents) -> Documents:
+        there = docs.state.approval
+        if there is not None and there.kind is kind:
+            return docs
+        approval = Approval(kind=kind, summary=summary, requested_at=now)
+        return _with_approval(docs, approval)
+
+    await shop.ledger.transact(change)
+
+
+def _decision(shop: Workshop, kind: ApprovalKind) -> Approval | None:
+    approval = shop.ledger.docs.state.approval
+    made = approval is not None and approval.kind is kind and approval.approved is not None
+    return approval if made else None
+
+
+async def _use_up(shop: Workshop) -> None:
+    await shop.ledger.transact(lambda docs: _with_approval(docs, None))
+
+
+def _with_approval(docs: Documents, approval: Approval | None) -> Documents:
+    return docs.model_copy(update={"state": docs.state.model_copy(update={"approval": approval})})

@@ -1,0 +1,61 @@
+"""Why a run ends, as a value."""
+
+from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.events import FailureClass, LoopStatus
+from ralph_tui.domain.model import Model
+from ralph_tui.engine.ports import Failure
+
+_FATAL = {
+    FailureClass.AUTHENTICATION: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.BILLING: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.BAD_REQUEST: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.SETUP: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
+}
+"""Failures that another iteration cannot get past."""
+
+
+class End(Model):
+    """Why the loop is over."""
+
+    status: LoopStatus
+    reason: str
+    exit_code: ExitCode
+    hint: str = ""
+
+
+def stopped(reason: str, hint: str) -> End:
+    """A limit, the breaker, or a plan that cannot go on."""
+    return End(status=LoopStatus.STOPPED, reason=reason, hint=hint, exit_code=ExitCode.STOPPED)
+
+
+def complete(reason: str, hint: str = "") -> End:
+    """Everything asked for is done."""
+    return End(status=LoopStatus.COMPLETE, reason=reason, hint=hint, exit_code=ExitCode.COMPLETE)
+
+
+def interrupted() -> End:
+    """The person stopped it."""
+    reason = "stopped by the person"
+    return End(status=LoopStatus.INTERRUPTED, reason=reason, exit_code=ExitCode.INTERRUPTED)
+
+
+def waiting(reason: str, hint: str) -> End:
+    """A decision is waited for that nobody here can make."""
+    code = ExitCode.WAITING_FOR_APPROVAL
+    return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
+
+
+def failed(error: RalphError) -> End:
+    """Something a person must put right."""
+    return End(
+        status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
+    )
+
+
+def fatal(failure: Failure | None) -> End | None:
+    """The end a failure means, or None when another iteration may get past it."""
+    if failure is None or failure.kind not in _FATAL:
+        return None
+    status, code = _FATAL[failure.kind]
+    return End(status=status, reason=failure.message, hint=failure.hint, exit_code=code)

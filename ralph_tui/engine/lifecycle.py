@@ -1,0 +1,144 @@
+"""The way through the phases: Python decides every transition, and says why."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.ending import End, complete
+from ralph_tui.engine.loop import BuildLoop, require_workable
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.phases import discovery, planning, validation
+from ralph_tui.engine.phases.session import Stage
+from ralph_tui.store.project import Documents, Project
+
+StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
+"""Opens a phase: its guard, its tools, its prompt; closed when the phase is over."""
+
+_NEXT = {Phase.DISCOVERY: Phase.PLANNING, Phase.PLANNING: Phase.BUILDING}
+_WHY = {
+    Phase.PLANNING: "the specs are whole and confirmed",
+    Phase.BUILDING: "the plan is sound and agreed to",
+    Phase.VALIDATION: "every task is complete",
+}
+
+
+def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
+    """Where a run begins.
+
+    Raises:
+        PlanError: There is nothing to work on, or the plan cannot be worked.
+    """
+    phase = _chosen_phase(docs, mission)
+    if phase is Phase.BUILDING:
+        require_workable(docs.plan)
+    if phase is Phase.PLANNING and not project.read_specs() and not docs.plan.tasks:
+        message = "There are no specs to plan from."
+        raise PlanError(
+            message, 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
+        )
+    return phase
+
+
+def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
+    if mission.only is not None:
+        return mission.only
+    if mission.request.strip() and mission.request.strip() != docs.state.request:
+        return Phase.DISCOVERY
+    if not docs.state.request:  # a plan written by hand, or nothing at all
+        return Phase.BUILDING
+    return docs.state.current_phase
+
+
+class Lifecycle:
+    """Runs phases until the mission is done or there is a reason to stop."""
+
+    def __init__(
+        self, stages: StageMaker, mission: Mission, *, has_specs: Callable[[], bool]
+    ) -> None:
+        """Open phases with `stages`."""
+        self._stages = stages
+        self._mission = mission
+        self._has_specs = has_specs
+
+    async def run(self, phase: Phase) -> End:
+        """Run from `phase` to the end.
+
+        Raises:
+            RalphError: Something a person must put right.
+        """
+        while True:
+            async with self._stages(phase) as stage:
+                outcome = await self._run_phase(stage)
+                if isinstance(outcome, End):
+                    return outcome
+                await _remember(stage)
+                await _move(stage, outcome)
+            phase = outcome
+
+    async def _run_phase(self, stage: Stage) -> End | Phase:
+        """An end, or the phase that follows."""
+        if stage.phase is Phase.BUILDING:
+            return await self._build(stage)
+        if stage.phase is Phase.VALIDATION:
+            verdict = await validation.run(stage)
+            return verdict if isinstance(verdict, End) else Phase.BUILDING
+        run = discovery.run if stage.phase is Phase.DISCOVERY else planning.run
+        end = await run(stage)
+        if end is not None:
+            return end
+        if self._mission.only is not None:
+            return complete(f"{stage.phase.value} is done", _then(stage.phase))
+        return _NEXT[stage.phase]
+
+    async def _build(self, stage: Stage) -> End | Phase:
+        end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint).run()
+        goes_on = end.status is LoopStatus.COMPLETE and self._mission.only is None
+        if goes_on and await asyncio.to_thread(self._has_specs):
+            return Phase.VALIDATION
+        return end
+
+
+def _then(phase: Phase) -> str:
+    following = {Phase.DISCOVERY: "`ralph plan`", Phase.PLANNING: "`ralph build`"}
+    return f"Go on with {following[phase]}."
+
+
+async def _move(stage: Stage, phase: Phase) -> None:
+    """Enter the next phase on disk, then tell it; a crash between the two repeats nothing."""
+
+    def change(docs: Documents) -> Documents:
+        return docs.model_copy(
+            update={"state": docs.state.model_copy(update={"current_phase": phase})}
+        )
+
+    await stage.shop.ledger.transact(change)
+    back = stage.phase is Phase.VALIDATION
+    reason = "validation found something to do" if back else _WHY[phase]
+    stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))
+
+
+async def _remember(stage: Stage) -> None:
+    """The phase memory, captured by Python at the transition (seeds, "Memory Capture Boundaries")."""
+    docs = stage.docs
+    project = stage.shop.ledger.project
+    counts = docs.plan.counts()
+
+    def write() -> None:
+        specs = ", ".join(s.name for s in project.read_specs()) or "none"
+        project.write_phase_memory(
+            stage.phase,
+            f"# Phase {stage.phase.value}\n\n"
+            f"- Request: {docs.state.request or 'a plan written by hand'}\n"
+            f"- Specs: {specs}\n"
+            f"- Tasks: {len(docs.plan.tasks)}, {counts[TaskStatus.COMPLETE]} complete\n"
+            f"- Iterations so far: {docs.state.iteration_count}\n"
+            f"- Cost so far: ${docs.state.total_cost_usd:.4f}\n"
+            f"- Tokens so far: {docs.state.total_tokens_used:,}\n",
+        )
+
+    await asyncio.to_thread(write)

@@ -1,0 +1,27 @@
+"""What a person started: the request, how far to go, and who is there to answer."""
+
+from dataclasses import dataclass, field
+
+from ralph_tui.domain.questions import GivenAnswers
+from ralph_tui.domain.state import Phase
+
+
+@dataclass(frozen=True)
+class Mission:
+    """One run, as it was asked for.
+
+    Attributes:
+        request: What the person wants; empty to go on with what is there.
+        only: The single phase to run, or None for the whole way.
+        assume_yes: Approve specs and plan without asking; never the final validation.
+        no_input: Nobody answers questions; the model decides and records its assumption.
+        interactive: Somebody can decide while the loop waits (a screen, a terminal).
+        answers: Answers prepared in a file.
+    """
+
+    request: str = ""
+    only: Phase | None = None
+    assume_yes: bool = False
+    no_input: bool = False
+    interactive: bool = True
+    answers: GivenAnswers = field(default_factory=GivenAnswers)

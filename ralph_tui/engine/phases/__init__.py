@@ -1,0 +1,1 @@
+"""The phases around building: discovery, planning, validation. Each decides its own criteria."""

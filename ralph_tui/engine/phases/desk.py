@@ -1,0 +1,122 @@
+"""The overseer of a phase session: its tools, its guard, and what is still missing."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.questions import Question
+from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
+from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.asking import Asking
+from ralph_tui.engine.ports import AfterTool, QuestionReply
+from ralph_tui.engine.workshop import Workshop
+
+Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
+Missing = Callable[[], Awaitable[str | None]]
+"""What the phase still lacks, as an order to the model; None when its criteria are met."""
+
+MAX_REMINDERS = 3
+
+
+class PhaseDesk:
+    """Answers the agent in a phase that has no task."""
+
+    def __init__(
+        self,
+        shop: Workshop,
+        *,
+        missing: Missing,
+        handlers: Mapping[str, Handler],
+        asking: Asking | None = None,
+        ends_turn: frozenset[str] = frozenset(),
+    ) -> None:
+        """Serve the tools in `handlers`; those in `ends_turn` end it when nothing is missing."""
+        self.handing_off = False
+        self.wrap_up = ""
+        self._shop = shop
+        self._missing = missing
+        self._handlers = handlers
+        self._asking = asking
+        self._ends_turn = {f"mcp__ralph__{name}" for name in ends_turn}
+        self._reminders = 0
+
+    @property
+    def working(self) -> bool:
+        """A phase session works until its turn ends."""
+        return True
+
+    @property
+    def taken_away(self) -> bool:
+        """There is no task that could be taken away."""
+        return False
+
+    @property
+    def waiting_for_person(self) -> bool:
+        """Whether a question is open."""
+        return self._asking is not None and self._asking.waiting
+
+    async def review_tool(self, call: ToolCall) -> Verdict:
+        """The guard's verdict; leaving plan mode is asking for what the loop asks anyway."""
+        if call.name == "ExitPlanMode":
+            return Verdict(
+                decision="deny",
+                rule="plan-approval",
+                reason="The person reviews the plan when this session ends",
+                instead="Hand the plan in with ralph_submit_plan, then stop.",
+            )
+        return await self._shop.review(call)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+        """Answer a `ralph_*` tool of this phase."""
+        given = rt.parse(name, arguments)
+        if isinstance(given, ToolAnswer):
+            return given
+        handler = self._handlers.get(name) or _COMMON.get(name, self._unknown)(self)
+        return await handler(given)
+
+    @staticmethod
+    def _unknown(_: "PhaseDesk") -> Handler:
+        async def refuse(given: rt.ToolInput) -> ToolAnswer:
+            return rt.error(f"{type(given).__name__} has no use in this phase.")
+
+        return refuse
+
+    async def after_tool(self, call: ToolCall) -> AfterTool:
+        """End the turn after the tool that hands in the result."""
+        if call.name in self._ends_turn and await self._missing() is None:
+            return AfterTool(end_turn=True, note="The phase has what it needs.")
+        note, self.wrap_up = self.wrap_up, ""
+        return AfterTool(note=note)
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Put questions to the person, where the phase has any."""
+        if self._asking is None:
+            return QuestionReply(refused="Nobody is asked in this phase. Decide yourself.")
+        return await self._asking.ask(questions)
+
+    async def on_stop(self, last_message: str) -> str | None:
+        """Tell the model what the phase still lacks, a few times."""
+        del last_message
+        if self._reminders >= MAX_REMINDERS:
+            return None
+        self._reminders += 1
+        return await self._missing()
+
+    async def learn(self, given: rt.ToolInput) -> ToolAnswer:
+        """Record a learning."""
+        assert isinstance(given, rt.Learning)
+        category = given.category.upper()
+        await self._shop.ledger.learn(category, given.learning)
+        self._shop.emit(ev.LearningRecorded(category=category, text=given.learning))
+        return rt.answer({"recorded": True, "category": category})
+
+    async def plan(self, _: rt.ToolInput) -> ToolAnswer:
+        """Summarise the plan."""
+        return rt.plan_summary(self._shop.ledger.docs.plan)
+
+
+_COMMON: Mapping[str, Callable[[PhaseDesk], Handler]] = {
+    "ralph_append_learning": lambda desk: desk.learn,
+    "ralph_get_plan_summary": lambda desk: desk.plan,
+}

@@ -1,0 +1,129 @@
+"""Discovery: a request becomes specifications, in conversation with the person."""
+
+import asyncio
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.engine.asking import NOBODY, Asking, decide, withdraw_open_questions
+from ralph_tui.engine.ending import End
+from ralph_tui.engine.phases.desk import PhaseDesk
+from ralph_tui.engine.phases.session import Stage, run_session
+from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
+from ralph_tui.store.project import Documents
+
+TEXT_LIMIT = 40_000
+LEARNINGS = 20
+
+
+async def run(stage: Stage) -> End | None:
+    """Work until there are valid specs that the person confirms; None leads on to planning."""
+    fresh = await _take_request(stage)
+    await withdraw_open_questions(stage.shop)
+    feedback = ""
+    while True:
+        if fresh or feedback or await missing_specs(stage) is not None:
+            end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
+            if end is not None:
+                return end
+            fresh = False
+        if await missing_specs(stage) is not None:
+            continue
+        specs = await read_specs(stage)
+        summary = ", ".join(f"{s.name} ({len(s.criteria)} criteria)" for s in specs)
+        decided = await decide(stage.shop, stage.mission, ApprovalKind.SPECS, summary)
+        if isinstance(decided, End):
+            return decided
+        if decided.approved:
+            return None
+        feedback = decided.reason or "The person is not satisfied with the specs."
+
+
+async def _take_request(stage: Stage) -> bool:
+    """Keep the request on disk; whether it is a new one.
+
+    Raises:
+        PlanError: There is no request, neither now nor from before.
+    """
+    request = stage.mission.request.strip()
+    known = stage.docs.state.request
+    if not (request or known):
+        message = "There is nothing to discover: no request was given."
+        raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
+    if not request or request == known:
+        return False
+
+    def change(docs: Documents) -> Documents:
+        state = docs.state.model_copy(update={"request": request, "approval": None})
+        return docs.model_copy(update={"state": state})
+
+    await stage.shop.ledger.transact(change)
+    return True
+
+
+async def read_specs(stage: Stage) -> tuple[Spec, ...]:
+    """The specs as they are on disk now."""
+    return await asyncio.to_thread(stage.shop.ledger.project.read_specs)
+
+
+async def missing_specs(stage: Stage) -> str | None:
+    """What the specs lack, as an order to the model; None when every one is whole."""
+    specs = await read_specs(stage)
+    if not specs:
+        return "There is no spec yet. Write at least one `specs/<topic>.md` with the four sections."
+    lacking = {s.name: s.problems() for s in specs if s.problems()}
+    if not lacking:
+        return None
+    lines = [f"specs/{name} lacks {'; '.join(parts)}." for name, parts in lacking.items()]
+    return "Python checked the specs:\n" + bullets(lines)
+
+
+async def _talk(stage: Stage, feedback: str) -> End | None:
+    most = stage.shop.settings.phases.discovery.max_questions
+    asking = Asking(stage.shop, stage.mission, stage.phase, most=most)
+
+    async def missing() -> str | None:
+        return await missing_specs(stage)
+
+    desk = PhaseDesk(stage.shop, missing=missing, handlers={}, asking=asking)
+    prompt = await _prompt(stage, asking, feedback)
+    end = await run_session(
+        stage,
+        desk,
+        prompt=prompt,
+        missing=missing,
+        why=(feedback and "the person wants changes") or "a request becomes specifications",
+    )
+    await withdraw_open_questions(stage.shop)
+    specs = await read_specs(stage)
+    stage.shop.emit(
+        ev.SpecsChecked(
+            valid=tuple(s.name for s in specs if not s.problems()),
+            problems={s.name: s.problems() for s in specs if s.problems()},
+        )
+    )
+    return end
+
+
+async def _prompt(stage: Stage, asking: Asking, feedback: str) -> str:
+    project = stage.shop.ledger.project
+    own = project.layout.prompt(stage.phase)
+    nobody = stage.mission.no_input or not stage.shop.settings.phases.discovery.human_in_loop
+    questions = NOBODY if nobody else f"You may ask at most {asking.left} questions in all."
+
+    def build() -> str:
+        template = project.read_text(own, TEXT_LIMIT)
+        there = [f"specs/{spec.name}" for spec in project.read_specs()]
+        places = {
+            "request": stage.docs.state.request,
+            "questions": questions,
+            "feedback": section("The person's feedback on the specs (follow it)", feedback),
+            "specs": section("Specs that are there already", bullets(there)),
+            "learnings": section("Learnings so far", bullets(project.read_learnings(LEARNINGS))),
+            "agents": section("AGENTS.md", project.read_text(project.layout.agents_md, TEXT_LIMIT)),
+        }
+        source = own.name if template else "discovery.md"
+        return phase_prompt(template or builtin_template("discovery.md"), places, source=source)
+
+    return await asyncio.to_thread(build)

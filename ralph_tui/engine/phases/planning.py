@@ -1,0 +1,163 @@
+"""Planning: the gap between specs and code becomes a plan that the person agrees to."""
+
+import asyncio
+
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.tools import ToolAnswer
+from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.asking import decide
+from ralph_tui.engine.ending import End
+from ralph_tui.engine.loop import require_workable
+from ralph_tui.engine.phases.desk import PhaseDesk
+from ralph_tui.engine.phases.discovery import LEARNINGS, TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.session import Stage, run_session
+from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
+from ralph_tui.store.project import Documents
+
+SPEC_TEXT_LIMIT = 60_000
+
+
+async def run(stage: Stage) -> End | None:
+    """Work until there is a plan that the person agrees to; None leads on to building."""
+    feedback = stage.mission.request if stage.mission.only is stage.phase else ""
+    while True:
+        if feedback or await _missing_plan(stage) is not None:
+            end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
+            if end is not None:
+                return end
+        if await _missing_plan(stage) is not None:
+            continue
+        require_workable(stage.docs.plan)
+        decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, _summary(stage))
+        if isinstance(decided, End):
+            return decided
+        if decided.approved:
+            return None
+        feedback = decided.reason or "The person is not satisfied with the plan."
+
+
+def _summary(stage: Stage) -> str:
+    tasks = [t for t in stage.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
+    tokens = sum(t.estimated_tokens or 0 for t in tasks)
+    return f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}, about {tokens:,} tokens"
+
+
+async def _missing_plan(stage: Stage) -> str | None:
+    open_tasks = [t for t in stage.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
+    if open_tasks:
+        return None
+    return "There is no plan yet. Hand it in with ralph_submit_plan."
+
+
+async def _talk(stage: Stage, feedback: str) -> End | None:
+    """One session; on feedback the old plan is archived and what is not complete is replaced."""
+    handed_in = False
+    if feedback:
+        await asyncio.to_thread(stage.shop.ledger.project.archive_plan)
+
+    async def missing() -> str | None:
+        if feedback and not handed_in:
+            return "Hand in the changed plan with ralph_submit_plan."
+        return await _missing_plan(stage)
+
+    async def submit(given: rt.ToolInput) -> ToolAnswer:
+        nonlocal handed_in
+        assert isinstance(given, rt.SubmitPlan)
+        answer = await _submit(stage, given)
+        handed_in = handed_in or not answer.is_error
+        return answer
+
+    async def add(given: rt.ToolInput) -> ToolAnswer:
+        nonlocal handed_in
+        assert isinstance(given, rt.NewTask)
+        answer = await _add(stage, given)
+        handed_in = handed_in or not answer.is_error
+        return answer
+
+    desk = PhaseDesk(
+        stage.shop,
+        missing=missing,
+        handlers={"ralph_submit_plan": submit, "ralph_add_task": add},
+        ends_turn=frozenset({"ralph_submit_plan"}),
+    )
+    prompt = await _prompt(stage, feedback)
+    why = "the person wants another plan" if feedback else "specs become a plan"
+    return await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
+
+
+async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
+    """Replace all that is not complete, when the whole is sound."""
+    refused: list[str] = []
+
+    def change(docs: Documents) -> Documents:
+        refused.clear()
+        done = tuple(t for t in docs.plan.tasks if t.status is TaskStatus.COMPLETE)
+        tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
+        plan = docs.plan.model_copy(update={"tasks": (*done, *tasks)})
+        refused.extend(plan_problems(plan, tasks, _limit(stage)))
+        return docs if refused else docs.model_copy(update={"plan": plan})
+
+    await stage.shop.ledger.transact(change, "planned")
+    if refused:
+        return rt.error(
+            "NOT YET:\n" + bullets(refused) + "\nCorrect this and hand in all tasks again."
+        )
+    return rt.answer(
+        {"accepted": len(given.tasks), "next": "The person reviews the plan. Stop now."}
+    )
+
+
+async def _add(stage: Stage, given: rt.NewTask) -> ToolAnswer:
+    refused: list[str] = []
+
+    def change(docs: Documents) -> Documents:
+        refused.clear()
+        task = Task.model_validate(given.model_dump())
+        plan = docs.plan.adding([task])
+        refused.extend(plan_problems(plan, (task,), _limit(stage)))
+        return docs if refused else docs.model_copy(update={"plan": plan})
+
+    await stage.shop.ledger.transact(change, "planned")
+    return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
+
+
+def _limit(stage: Stage) -> int:
+    return stage.shop.settings.phases.planning.task_size_tokens
+
+
+def plan_problems(plan: ImplementationPlan, new: tuple[Task, ...], limit: int) -> list[str]:
+    """Why tasks are sent back: an unsound plan, or a task too big for one context."""
+    problems = [problem.message for problem in plan.problems()]
+    for task in new:
+        if task.estimated_tokens is None:
+            problems.append(f"Task {task.id} has no estimated_tokens.")
+        elif task.estimated_tokens > limit:
+            problems.append(
+                f"Task {task.id} is estimated at {task.estimated_tokens:,} tokens; split it, "
+                f"a task has at most {limit:,}."
+            )
+    return problems
+
+
+async def _prompt(stage: Stage, feedback: str) -> str:
+    project = stage.shop.ledger.project
+    own = project.layout.prompt(stage.phase)
+    specs = await read_specs(stage)
+    texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
+    lines = [f"{t.id} [{t.status.value}] {t.title}" for t in stage.docs.plan.tasks]
+
+    def build() -> str:
+        template = project.read_text(own, TEXT_LIMIT)
+        places = {
+            "task_size": f"{_limit(stage):,}",
+            "specs": section("Specifications", texts),
+            "plan": section("The plan so far (what is complete stays)", bullets(lines)),
+            "feedback": section("The person's feedback on the plan (follow it)", feedback),
+            "learnings": section("Learnings so far", bullets(project.read_learnings(LEARNINGS))),
+            "agents": section("AGENTS.md", project.read_text(project.layout.agents_md, TEXT_LIMIT)),
+        }
+        source = own.name if template else "plan.md"
+        return phase_prompt(template or builtin_template("plan.md"), places, source=source)
+
+    return await asyncio.to_thread(build)

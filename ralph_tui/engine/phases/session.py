@@ -1,0 +1,138 @@
+"""One session of a phase without tasks, told and recorded like an iteration."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import IterationVerdict
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.conversation import Conversation, Cut
+from ralph_tui.engine.ending import End, fatal
+from ralph_tui.engine.handoff import session_record
+from ralph_tui.engine.iteration import IterationResult
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.phases.desk import Missing, PhaseDesk
+from ralph_tui.engine.ports import TurnEnded
+from ralph_tui.engine.workshop import SpecFor, Workshop, session_budget
+from ralph_tui.store.project import Documents
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A phase at work: the parts of the run, and which phase it is."""
+
+    shop: Workshop
+    checkpoint: Checkpoint
+    spec_for: SpecFor
+    mission: Mission
+    phase: Phase
+
+    @property
+    def docs(self) -> Documents:
+        """The documents as last seen."""
+        return self.shop.ledger.docs
+
+
+async def run_session(
+    stage: Stage, desk: PhaseDesk, *, prompt: str, missing: Missing, why: str
+) -> End | None:
+    """Talk once; an end when nothing further can help, else None (the caller looks at the result)."""
+    shop, checkpoint, phase = stage.shop, stage.checkpoint, stage.phase
+    number = await _begin(shop)
+    shop.emit(
+        ev.IterationStarted(
+            iteration=number,
+            task_id=phase.value,
+            title=f"{phase.value.capitalize()}",
+            why=why,
+            prompt_chars=len(prompt),
+        )
+    )
+    follow = shop.settings.context.capacity_tokens == "auto"
+    limits = shop.settings.safety.cost_limits
+    meter = Meter(checkpoint.costs(), limits, session_budget(shop), follow_model=follow)
+    spec = stage.spec_for(meter.costs.remaining(limits))
+    started = time.monotonic()
+    seconds = shop.settings.phases.building.iteration_timeout_seconds
+    async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
+        ended = await talk.say(prompt)
+    lacking = await missing()
+    result = _result(ended, talk.cut, lacking).model_copy(
+        update={
+            "session_id": talk.session_id,
+            "cost_usd": meter.costs.iteration,
+            "tokens": meter.tokens,
+            "context_tokens": meter.budget.current_usage,
+            "seconds": time.monotonic() - started,
+        }
+    )
+    await talk.session.close()
+    checkpoint.done += 1
+    await _record(shop, phase, number, result)
+    return fatal(result.failure)
+
+
+async def _begin(shop: Workshop) -> int:
+    def change(docs: Documents) -> Documents:
+        count = docs.state.iteration_count + 1
+        return docs.model_copy(
+            update={"state": docs.state.model_copy(update={"iteration_count": count})}
+        )
+
+    return (await shop.ledger.transact(change)).state.iteration_count
+
+
+def _result(ended: TurnEnded, cut: Cut, lacking: str | None) -> IterationResult:
+    if cut in (Cut.STOP, Cut.PAUSE):
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
+    if lacking is None:
+        return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
+    if cut is not Cut.NONE:
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=cut.value)
+    if ended.failure is not None:
+        reason, failure = ended.failure.message, ended.failure
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=reason, failure=failure)
+    return IterationResult(outcome=IterationOutcome.INCOMPLETE, reason=lacking)
+
+
+async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
+    complete = result.outcome is IterationOutcome.COMPLETE
+    counted = result.outcome is not IterationOutcome.INTERRUPTED
+    verdict = IterationVerdict(
+        is_failure=not complete,
+        tasks_completed=int(complete),
+        cost_usd=result.cost_usd,
+        evidence=f"{phase.value}: {result.reason}",
+    )
+
+    def change(docs: Documents) -> Documents:
+        figures = {
+            "total_tokens_used": docs.state.total_tokens_used + result.tokens,
+            "session_tokens_used": docs.state.session_tokens_used + result.tokens,
+        }
+        breaker = docs.breaker.record_iteration(verdict) if counted else docs.breaker
+        state = docs.state.model_copy(update=figures)
+        return docs.model_copy(update={"state": state, "breaker": breaker})
+
+    await shop.ledger.transact(change)
+    record = session_record(number, phase.value, result).model_copy(update={"phase": phase})
+    await asyncio.to_thread(shop.ledger.project.archive_session, record)
+    if result.failure is not None:
+        failure = result.failure
+        shop.emit(ev.AgentFailed(failure=failure.kind, message=failure.message, hint=failure.hint))
+    shop.emit(
+        ev.IterationFinished(
+            iteration=number,
+            task_id=phase.value,
+            outcome=result.outcome,
+            reason=result.reason,
+            cost_usd=result.cost_usd,
+            tokens=result.tokens,
+            context_tokens=result.context_tokens,
+            seconds=result.seconds,
+        )
+    )

@@ -1,0 +1,157 @@
+"""Validation: Python's checks, the model's findings on every criterion, the person's approval."""
+
+import asyncio
+from enum import Enum
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.text import one_line
+from ralph_tui.domain.tools import ToolAnswer
+from ralph_tui.domain.validation import ValidationReport, repair_tasks, report_problems
+from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.asking import decide
+from ralph_tui.engine.ending import End, complete, stopped
+from ralph_tui.engine.phases.desk import PhaseDesk
+from ralph_tui.engine.phases.discovery import LEARNINGS, TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
+from ralph_tui.engine.phases.session import Stage, run_session
+from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
+from ralph_tui.store.project import Documents
+
+CHECKS = Task(id="validation", description="The project's own checks")
+
+
+class Turn(Enum):
+    """Where validation leads when it is not the end."""
+
+    BACK_TO_BUILDING = "back to building"
+
+
+async def run(stage: Stage) -> End | Turn:
+    """Validate once: the end, or back to building with a task for each failure."""
+    number = stage.docs.state.validation_round + 1
+    report = await _report(stage, number)
+    if isinstance(report, End):
+        return report
+    await asyncio.to_thread(stage.shop.ledger.project.write_report, report)
+    stage.shop.emit(
+        ev.ValidationFinished(
+            round=number,
+            passed=report.passed,
+            failures=report.failures(),
+            summary=report.summary,
+        )
+    )
+    if not report.passed:
+        return await _repair(stage, report, number)
+    if not stage.shop.settings.phases.validation.require_human_approval:
+        return complete("every check and every criterion passed")
+    return await _approve(stage, report, number)
+
+
+async def _approve(stage: Stage, report: ValidationReport, number: int) -> End | Turn:
+    summary = report.summary or "every check and every criterion passed"
+    decided = await decide(stage.shop, stage.mission, ApprovalKind.VALIDATION, summary)
+    if isinstance(decided, End):
+        return decided
+    if decided.approved:
+        return complete("validated, and approved by the person")
+    reason = decided.reason or "The person rejected the result without saying why."
+    task = Task(
+        id=f"rejected-r{number}",
+        description=f"The person rejected the result: {reason}",
+        priority=1,
+        verification_criteria=(reason,),
+    )
+    await _back(stage, (task,), number)
+    return Turn.BACK_TO_BUILDING
+
+
+async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | Turn:
+    most = stage.shop.settings.phases.validation.max_rounds
+    await _back(stage, repair_tasks(report, stage.docs.plan), number)
+    if number >= most:
+        failures = "; ".join(one_line(f, 120) for f in report.failures()[:3])
+        reason = f"validation failed {number} time{'s' if number > 1 else ''}: {failures}"
+        return stopped(reason, "See .ralph/validation_report.json; each failure is a task now.")
+    return Turn.BACK_TO_BUILDING
+
+
+async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
+    def change(docs: Documents) -> Documents:
+        known = {task.id for task in docs.plan.tasks}
+        new = [task for task in tasks if task.id not in known]
+        state = docs.state.model_copy(update={"validation_round": number})
+        return docs.model_copy(update={"state": state, "plan": docs.plan.adding(new)})
+
+    await stage.shop.ledger.transact(change, "found by validation")
+
+
+async def _report(stage: Stage, number: int) -> ValidationReport | End:
+    """Python's receipts and, where there are specs, the model's findings."""
+    checks = await stage.shop.gate.run(CHECKS, "validation")
+    specs = tuple(spec for spec in await read_specs(stage) if spec.criteria)
+    report = ValidationReport(round=number, created_at=stage.shop.clock(), checks=checks.receipts)
+    if not specs:
+        return report
+    found: list[ValidationReport] = []
+
+    async def missing() -> str | None:
+        return None if found else "The report is missing. Hand it in with ralph_submit_report."
+
+    async def submit(given: rt.ToolInput) -> ToolAnswer:
+        assert isinstance(given, rt.SubmitReport)
+        problems = report_problems(given.specs, specs)
+        if problems:
+            return rt.error("NOT YET:\n" + bullets(problems) + "\nHand in the whole report again.")
+        found.append(
+            report.model_copy(
+                update={
+                    "specs": tuple(given.specs),
+                    "summary": given.summary,
+                    "observations": tuple(given.observations),
+                }
+            )
+        )
+        return rt.answer({"accepted": True, "next": "Stop now."})
+
+    while not found:
+        end = await stage.checkpoint.reason_to_stop()
+        if end is not None:
+            return end
+        desk = PhaseDesk(
+            stage.shop,
+            missing=missing,
+            handlers={"ralph_submit_report": submit},
+            ends_turn=frozenset({"ralph_submit_report"}),
+        )
+        prompt = await _prompt(stage, report, specs)
+        why = f"round {number}: is what the specs ask for there?"
+        end = await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
+        if end is not None:
+            return end
+    return found[-1]
+
+
+async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...]) -> str:
+    project = stage.shop.ledger.project
+    own = project.layout.prompt(stage.phase)
+    checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
+    texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
+    lines = [f"{t.id} [{t.status.value}] {t.title}" for t in stage.docs.plan.tasks]
+
+    def build() -> str:
+        template = project.read_text(own, TEXT_LIMIT)
+        places = {
+            "round": str(report.round),
+            "checks": bullets(checks) or "- none are configured",
+            "specs": section("Specifications", texts),
+            "plan": section("The plan", bullets(lines)),
+            "learnings": section("Learnings so far", bullets(project.read_learnings(LEARNINGS))),
+        }
+        source = own.name if template else "validate.md"
+        return phase_prompt(template or builtin_template("validate.md"), places, source=source)
+
+    return await asyncio.to_thread(build)
