@@ -26,9 +26,9 @@ class BuildDesk:
     """Answers the agent while it works on one task (the engine's side of `Overseer`)."""
 
     def __init__(
-        self, task_id: str, shop: Workshop, *, meter: Meter, on_claim: Callable[[], None]
+        self, task_id: str, shop: Workshop, *, meter: Meter, on_work: Callable[[], None]
     ) -> None:
-        """Oversee work on `task_id`; `on_claim` is called when a gate starts."""
+        """Oversee work on `task_id`; `on_work` is called whenever the model uses a tool."""
         self.task_id = task_id
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
@@ -39,7 +39,7 @@ class BuildDesk:
         self._shop = shop
         self._ledger = shop.ledger
         self._meter = meter
-        self._on_claim = on_claim
+        self._on_work = on_work
         self._reminded = False
         self._settled_by_model = False
 
@@ -47,6 +47,7 @@ class BuildDesk:
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """The guard's verdict; during a hand-off only the summary may be written."""
+        self._on_work()
         if self.handing_off and call.name != HANDOFF_TOOL:
             return Verdict(
                 decision="deny",
@@ -200,7 +201,6 @@ class BuildDesk:
         task = self.task
         if task is None or task.status is not TaskStatus.IN_PROGRESS:
             return self._taken_away()
-        self._on_claim()
         self.gate_result = await self._shop.gate.run(task, claim.verification_notes)
         if not self.gate_result.passed:
             return rt.error(receipt_text(self.gate_result))

@@ -58,7 +58,7 @@ class Iteration:
         self._number = number
         self._spec = spec
         self._meter = meter
-        self._desk = BuildDesk(task.id, shop, meter=meter, on_claim=self._prepare_next)
+        self._desk = BuildDesk(task.id, shop, meter=meter, on_work=self._prepare_next)
         self._handed_off = False
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
@@ -89,9 +89,10 @@ class Iteration:
         return result, talk.session
 
     def _prepare_next(self) -> None:
-        """Connect the next session while the gate runs; there is one when other tasks wait."""
-        others = any(t.status is TaskStatus.PENDING for t in self._shop.ledger.docs.plan.tasks)
-        if others and self._shop.settings.agent.standby_session:
+        """Connect the next session while this one works, so that nobody waits for it later."""
+        tasks = self._shop.ledger.docs.plan.tasks
+        more = self._desk.handing_off or any(t.status is TaskStatus.PENDING for t in tasks)
+        if more and self._shop.settings.agent.standby_session:
             self._shop.agent.prepare(self._spec)
 
     def _wants_handoff(self, ended: TurnEnded, cut: Cut) -> bool:
