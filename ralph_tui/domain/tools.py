@@ -31,6 +31,8 @@ class Verdict(Model):
     @property
     def message(self) -> str:
         """The denial in one line, as the model and the person read it."""
+        if not self.reason:
+            return ""
         where = f" in `{self.part}`" if self.part else ""
         return f"{self.reason}{where}. {self.instead}".strip()
 

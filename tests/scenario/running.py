@@ -12,7 +12,9 @@ from ralph_tui.demo.project import demo_environment
 from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.engine.run import Wiring, run_building
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.run import Wiring, run_mission
 from tests.harness.model import ServerProcess, cli_environment
 from tests.harness.waiting import until
 
@@ -55,6 +57,7 @@ async def play(
     *,
     overrides: Mapping[str, object] | None = None,
     meanwhile: Meanwhile | None = None,
+    mission: Mission | None = None,
 ) -> Run:
     """Run the loop to its end; `meanwhile` acts beside it as a person would."""
     environment = cli_environment(server, project.parent)
@@ -65,7 +68,8 @@ async def play(
         environment=demo_environment(),
     )
     run = Run(project)
-    loop = asyncio.create_task(run_building(project, wiring, run.events.append))
+    chosen = mission or Mission(only=Phase.BUILDING)
+    loop = asyncio.create_task(run_mission(project, wiring, chosen, run.events.append))
     acting = asyncio.create_task(meanwhile(run) if meanwhile else asyncio.sleep(0))
     await asyncio.wait([loop, acting], return_when=asyncio.FIRST_EXCEPTION)
     if not loop.done():  # the person failed: end the loop, then say why

@@ -1,0 +1,303 @@
+"""The four phases on the real CLI: questions, approvals, refused transitions, and the way back."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.questions import Answer, GivenAnswers, parse_answer
+from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.mission import Mission
+from tests.harness.model import serving
+from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+REQUEST = "A greeter that says hello"
+
+SPEC = """\
+# Greeter
+
+## Problem Statement
+Nobody says hello.
+
+## Success Criteria
+- Hello is said in under a second
+
+## Constraints
+- No network
+
+## Acceptance Criteria
+- [ ] a.txt exists
+"""
+
+ASK = """
+questions:
+  - question: Which language?
+    header: Language
+    multiSelect: false
+    options:
+      - {label: English, description: Hello}
+      - {label: French, description: Bonjour}
+"""
+
+
+def indented(text: str, by: int) -> str:
+    return "\n".join(" " * by + line if line else "" for line in text.splitlines())
+
+
+def discovers(*, asks: bool = False, bad_first: bool = False) -> str:
+    """Writes a spec; perhaps asks before, perhaps writes a bad one first."""
+    turns = ""
+    if asks:
+        turns += "    - tools:\n        - name: AskUserQuestion\n          input:\n"
+        turns += indented(ASK.strip(), 12) + "\n"
+    if bad_first:
+        turns += "    - write: {path: specs/greeter.md, content: '# Greeter'}\n"
+        turns += "    - say: That is all.\n"
+    turns += "    - write:\n        path: specs/greeter.md\n        content: |\n"
+    turns += indented(SPEC, 10) + "\n"
+    turns += "    - say: The spec is written.\n"
+    return f'- name: discovers\n  when: "^# Ralph Discovery Mode"\n  turns:\n{turns}'
+
+
+def plans(estimated: int = 20_000, *, task_id: str = "a") -> str:
+    """Hands in a plan of one task."""
+    entry = (
+        f"{{id: {task_id}, description: Do {task_id}, priority: 1, dependencies: [], "
+        f"verification_criteria: [a.txt exists], estimated_tokens: {estimated}}}"
+    )
+    return f"""
+    - name: plans {task_id}
+      when: "^# Ralph Planning Mode"
+      turns:
+        - ralph: {{submit_plan: {{tasks: [{entry}]}}}}
+        - when: {{last_result: "NOT YET"}}
+          ralph: {{submit_plan: {{tasks: [{entry.replace(str(estimated), "20000")}]}}}}
+        - say: The plan is handed in.
+    """
+
+
+def report(*, passed: bool, evidence: str = "ls a.txt") -> str:
+    finding = f"{{criterion: a.txt exists, passed: {str(passed).lower()}, evidence: {json.dumps(evidence)}}}"
+    return f"submit_report: {{specs: [{{spec: greeter.md, criteria: [{finding}]}}], summary: Checked.}}"
+
+
+def validates(passed: bool = True, *, times: int | None = None) -> str:
+    limit = f"times: {times}" if times else "description: ''"
+    return f"""
+    - name: validates {passed}
+      when: "^# Ralph Validation Mode"
+      turns:
+        - ralph: {{{report(passed=passed)}}}
+        - say: The report is handed in.
+    """.replace("turns:", f"{limit}\n      turns:" if times else "turns:", 1)
+
+
+async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
+    controls = Controls(project)
+
+    async def person(run: Run) -> None:
+        asked = (await run.until_told(ev.QuestionAsked)).question
+        assert asked.question.options[1].description == "Bonjour"
+        assert asked.phase is Phase.DISCOVERY
+        controls.answer(asked.id, parse_answer(asked.question, "2", by="command"))
+        for kind in (ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION):
+            await run.until_told(ev.ApprovalRequested, lambda e, k=kind: e.kind is k)  # type: ignore[misc]  # the default binds the loop's value
+            controls.decide(approved=True, by="test")
+
+    scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
+    async with serving(scripts) as server:
+        run = await play(project, server, mission=Mission(request=REQUEST), meanwhile=person)
+        told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
+        assert server.unmatched == []
+    assert any("French" in text and "Which language?" in text for text in told)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
+    assert [e.phase for e in run.of(ev.PhaseChanged)] == [
+        Phase.PLANNING,
+        Phase.BUILDING,
+        Phase.VALIDATION,
+    ]
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    saved = json.loads((project / ".ralph/validation_report.json").read_text())
+    assert saved["specs"][0]["criteria"][0]["evidence"] == "ls a.txt"
+    for phase in ("discovery", "planning", "building"):
+        assert (project / f".ralph/memory/phases/{phase}.md").exists()
+    answered = run.of(ev.QuestionAnswered)[0].question
+    assert answered.answer == Answer(labels=("French",), by="command")
+
+
+async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [], config={"phases": {"validation": {"require_human_approval": False}}}
+    )
+    mission = Mission(request=REQUEST, assume_yes=True, no_input=True, interactive=False)
+    scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
+    async with serving(scripts) as server:
+        run = await play(project, server, mission=mission)
+        told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
+    assert run.end.exit_code == 0
+    assert not run.of(ev.QuestionAsked)
+    assert any("Nobody is there to answer" in text for text in told)
+
+
+async def test_answers_from_a_file(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    answers = GivenAnswers(answers={"Language": "english"})
+    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True, answers=answers)
+    async with serving(scenario(discovers(asks=True))) as server:
+        run = await play(project, server, mission=mission)
+    answered = run.of(ev.QuestionAnswered)[0].question.answer
+    assert answered == Answer(labels=("English",), by="file")
+    assert run.end.reason == "discovery is done"
+
+
+async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
+    async with serving(scenario(discovers(bad_first=True))) as server:
+        run = await play(project, server, mission=mission)
+        told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
+    assert any("specs/greeter.md lacks" in text for text in told)
+    assert run.of(ev.SpecsChecked)[-1].valid == ("greeter.md",)
+    assert run.end.exit_code == 0
+
+
+async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
+    script = discovers().replace(
+        "turns:\n", "turns:\n    - write: {path: main.py, content: x}\n", 1
+    )
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, mission=mission)
+    assert not (project / "main.py").exists()
+    assert len(run.of(ev.ToolDenied)) == 1
+
+
+async def test_a_task_too_big_is_sent_back(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
+    mission = Mission(only=Phase.PLANNING, assume_yes=True)
+    async with serving(scenario(plans(90_000))) as server:
+        run = await play(project, server, mission=mission)
+        told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "plans a"]
+    assert any("split it" in text for text in told)
+    assert plan_of(project).tasks[0].estimated_tokens == 20_000
+    assert run.end.reason == "planning is done"
+
+
+async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -> None:
+    done = task("old", status="complete")
+    project = make_project(tmp_path, [done], files={"specs/greeter.md": SPEC})
+    controls = Controls(project)
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ApprovalRequested)
+        controls.decide(approved=False, reason="Call it b instead")
+        await run.until_told(ev.ApprovalGiven)
+        await until(lambda: len(run.of(ev.ApprovalRequested)) == 2, what="the second request")
+        controls.decide(approved=True)
+
+    second = plans(task_id="b").replace(
+        '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b instead"]'
+    )
+    async with serving(scenario(second, plans())) as server:
+        run = await play(project, server, mission=Mission(only=Phase.PLANNING), meanwhile=person)
+    assert [t.id for t in plan_of(project).tasks] == ["old", "b"]
+    assert run.end.exit_code == 0
+    assert list((project / ".ralph/session_history").glob("plan-*.json"))
+
+
+async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
+    mission = Mission(only=Phase.PLANNING, interactive=False)
+    async with serving(scenario(plans())) as server:
+        run = await play(project, server, mission=mission)
+        assert (run.end.status, run.end.exit_code) == (LoopStatus.WAITING, 4)
+        assert "approval of the plan" in run.end.reason
+        before = len(server.requests)
+        Controls(project).decide(approved=True)
+        again = await play(project, server, mission=mission)
+        assert len(server.requests) == before, "nothing is spent on a decision that was made"
+    assert again.end.exit_code == 0
+
+
+async def test_a_report_without_evidence_is_refused(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}
+    )
+    script = f"""
+    - name: validates
+      when: "^# Ralph Validation Mode"
+      turns:
+        - ralph: {{submit_report: {{specs: []}}}}
+        - when: {{last_result: "NOT YET"}}
+          ralph: {{{report(passed=True, evidence="")}}}
+        - ralph: {{{report(passed=True)}}}
+        - say: Handed in.
+    """
+    mission = Mission(only=Phase.VALIDATION)
+    overrides = {"phases.validation.require_human_approval": False}
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, mission=mission, overrides=overrides)
+        told = "".join(json.dumps(r.body["messages"]) for r in server.requests)
+    assert "greeter.md is not in the report" in told
+    assert "no evidence for" in told
+    assert run.end.exit_code == 0
+
+
+async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path,
+        [task("a", status="complete")],
+        files={
+            "specs/greeter.md": SPEC,
+            ".ralph/state.json": json.dumps({"request": REQUEST, "current_phase": "validation"}),
+        },
+    )
+    scripts = scenario(validates(False, times=1), validates(), finishes("fix-r1-01"))
+    overrides = {"phases.validation.require_human_approval": False}
+    async with serving(scripts) as server:
+        run = await play(project, server, mission=Mission(), overrides=overrides)
+    assert [e.passed for e in run.of(ev.ValidationFinished)] == [False, True]
+    assert [e.phase for e in run.of(ev.PhaseChanged)] == [Phase.BUILDING, Phase.VALIDATION]
+    assert task_of(project, "fix-r1-01").status is TaskStatus.COMPLETE
+    assert run.end.exit_code == 0
+
+
+async def test_validation_gives_up_after_its_rounds(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}
+    )
+    overrides = {"phases.validation.max_rounds": 1}
+    async with serving(scenario(validates(False))) as server:
+        run = await play(
+            project, server, mission=Mission(only=Phase.VALIDATION), overrides=overrides
+        )
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert "validation failed 1 time" in run.end.reason
+
+
+async def test_a_phase_that_never_meets_its_criteria_opens_the_breaker(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    script = """
+    - name: idles
+      when: "^# Ralph Discovery Mode"
+      turns:
+        - say: I have nothing to write.
+          repeat: 10
+    """
+    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, mission=mission)
+    outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
+    assert outcomes == [IterationOutcome.INCOMPLETE] * 3
+    assert run.end.reason.startswith("the circuit breaker is open: failures 3/3")
