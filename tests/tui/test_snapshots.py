@@ -1,10 +1,10 @@
 """Pictures of every state; look at the report before accepting a change."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from ralph_tui.domain.events import Event
 from ralph_tui.tui.app import RalphApp
@@ -46,16 +46,16 @@ def then(*keys: str, theme: str = "") -> Callable[[Pilot[int]], Awaitable[None]]
         await drained(pilot)
         for key in keys:
             await pilot.press(key)
-            await pilot.app.workers.wait_for_complete(_commands(app))
+            await until(pilot, lambda: _answered(app))
             await drained(pilot)
 
     return run
 
 
-def _commands(app: RalphApp) -> list[Any]:
-    """Commands under way that do not wait for an answer."""
-    waiting = len(app.screen_stack) > 2
-    return [] if waiting else [w for w in app.workers if w.group == "command-detail"]
+def _answered(app: RalphApp) -> bool:
+    """A command is done, or waits for the person."""
+    busy = [w for w in app.workers if w.group.startswith("command-") and not w.is_finished]
+    return not busy or isinstance(app.screen, ModalScreen)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
