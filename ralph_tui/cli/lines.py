@@ -4,9 +4,11 @@ The screen's signs and figures are used here too, so a tool call looks the same 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
+from ralph_tui.cli import person_lines as person
+from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.text import one_line
@@ -17,9 +19,6 @@ from ralph_tui.tui.render import renderer_for
 from ralph_tui.tui.render.calls import STATE_OF, Call
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
 
-LIMIT = 600
-"""Most characters of one line."""
-
 _ENDINGS = {
     ev.LoopStatus.COMPLETE: "complete",
     ev.LoopStatus.STOPPED: "stopped",
@@ -28,23 +27,6 @@ _ENDINGS = {
     ev.LoopStatus.ERROR: "failed",
     ev.LoopStatus.INTERRUPTED: "interrupted",
 }
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of text, already inert; `tone` is a Rich style and may be lost without harm."""
-
-    text: str
-    tone: str = ""
-    indent: int = 0
-
-    def __str__(self) -> str:
-        return "  " * self.indent + self.text
-
-
-def line(text: str, tone: str = "", indent: int = 0) -> Line:
-    """A line from text that may come from a model, a tool or a file."""
-    return Line(one_line(text, LIMIT), tone, indent)
 
 
 class Narrator:
@@ -283,6 +265,17 @@ def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Li
 
 
 _Teller = Callable[[Narrator, Any, LoopView], Iterator[Line]]
+_E = TypeVar("_E", bound=ev.EventBase)
+
+
+def _simply(teller: Callable[[Glyphs, _E], Iterator[Line]]) -> _Teller:
+    """A teller that needs the signs alone."""
+
+    def tell(n: Narrator, e: _E, _: LoopView) -> Iterator[Line]:
+        yield from teller(n.glyphs, e)
+
+    return tell
+
 
 _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.LoopStarted: _loop_started,
@@ -315,4 +308,12 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.StopRequested: _requested,
     ev.LoopPaused: _paused,
     ev.LoopResumed: _resumed,
+    ev.QuestionAsked: _simply(person.question_asked),
+    ev.QuestionAnswered: _simply(person.question_answered),
+    ev.ApprovalRequested: _simply(person.approval_requested),
+    ev.ApprovalGiven: _simply(person.approval_given),
+    ev.SpecsChecked: _simply(person.specs_checked),
+    ev.ValidationFinished: _simply(person.validation_finished),
+    ev.LimitWait: _simply(person.limit_wait),
+    ev.LimitWaitEnded: _simply(person.limit_wait_ended),
 }

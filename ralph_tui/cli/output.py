@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from queue import SimpleQueue
 from typing import Protocol, TextIO
 
-from ralph_tui.cli.lines import Line, Narrator
+from ralph_tui.cli.line import Line
+from ralph_tui.cli.lines import Narrator
 from ralph_tui.cli.say import discard_stdout
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.tui import glyphs

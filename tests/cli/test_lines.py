@@ -1,15 +1,19 @@
 """What line mode says, as a person reads it."""
 
 import re
+from typing import get_args
 
 import pytest
 
-from ralph_tui.cli.lines import LIMIT, Narrator
+from ralph_tui.cli.line import LIMIT
+from ralph_tui.cli.lines import _TELLERS, Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question
+from ralph_tui.domain.state import ApprovalKind, Phase
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import ASCII
-from tests.cli.recorded import COMPLETE, HOSTILE, STOPPED, whole_run
+from tests.cli.recorded import COMPLETE, HOSTILE, NOON, STOPPED, whole_run
 
 GOLDEN = """\
 ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.00 / $200 (iteration / run / project)
@@ -66,6 +70,71 @@ def test_every_ending_has_a_word(status: ev.LoopStatus) -> None:
     assert told(COMPLETE.model_copy(update={"status": status}))[-1].startswith("ralph: ")
 
 
+def asked(text: str = "Which storage?") -> AskedQuestion:
+    options = (Option(label="A file", description="readable"), Option(label="SQLite"))
+    question = Question(question=text, header=text[:5], options=options)
+    return AskedQuestion(
+        id="q-1", batch="b", phase=Phase.DISCOVERY, question=question, asked_at=NOON
+    )
+
+
+def answered(answer: Answer | None, text: str = "Which storage?") -> AskedQuestion:
+    return asked(text).model_copy(update={"answer": answer, "withdrawn": answer is None})
+
+
+def test_what_is_asked_of_a_person_says_how_to_answer() -> None:
+    events = (
+        ev.QuestionAsked(question=asked()),
+        ev.QuestionAnswered(question=answered(Answer(labels=("SQLite",), by="screen"))),
+        ev.QuestionAnswered(question=answered(Answer(declined=True, by="terminal"))),
+        ev.QuestionAnswered(question=answered(None)),
+        ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary="3 tasks"),
+        ev.ApprovalGiven(kind=ApprovalKind.PLAN, approved=True, by="--yes"),
+        ev.ApprovalGiven(kind=ApprovalKind.VALIDATION, approved=False, reason="no total", by="Ann"),
+    )
+    assert told(*events) == [
+        "? discovery asks (Which): Which storage?",
+        "    1. A file - readable",
+        "    2. SQLite",
+        "    answer from anywhere: ralph answer q-1 TEXT",
+        "  + Which: SQLite (by screen)",
+        "  ? Which: declined (by terminal)",
+        "  ? Which: withdrawn, the session that asked is gone",
+        "? the plan waits for approval: 3 tasks",
+        "    decide from anywhere: ralph approve, or ralph reject --reason TEXT",
+        "+ the plan is approved (by --yes)",
+        "x the validation is rejected (by Ann): no total",
+    ]
+
+
+def test_what_was_found_on_the_way_is_told() -> None:
+    failures = tuple(f"finding {number}" for number in range(12))
+    events = (
+        ev.SpecsChecked(valid=("a.md",), problems={"b.md": ("a section `## Constraints`",)}),
+        ev.ValidationFinished(round=1, passed=False, failures=failures),
+        ev.ValidationFinished(round=2, passed=True, summary="all there"),
+        ev.LimitWait(until=NOON, message="5-hour limit"),
+        ev.LimitWaitEnded(why="it was reset"),
+    )
+    lines = told(*events)
+    assert lines[:3] == [
+        "  + 1 spec whole: a.md",
+        "  x specs/b.md lacks a section `## Constraints`",
+        "x validation round 1 found 12 things to do",
+    ]
+    assert "  and 2 more; see .ralph/validation_report.json" in lines
+    assert lines[-3:] == [
+        "+ validation round 2 passed: all there",
+        "= usage limit, waiting until 2026-01-01 12:00 UTC: 5-hour limit",
+        "* the wait is over: it was reset",
+    ]
+
+
+def test_every_event_is_told_or_left_out_on_purpose() -> None:
+    kinds = set(get_args(get_args(ev.Event)[0]))
+    assert kinds - set(_TELLERS) == {ev.TextDelta, ev.UsageReported}
+
+
 def hostile_events() -> tuple[ev.Event, ...]:
     task = Task(id="t[/]", description=HOSTILE, status=TaskStatus.BLOCKED, blockers=(HOSTILE,))
     receipt = Receipt(
@@ -99,6 +168,13 @@ def hostile_events() -> tuple[ev.Event, ...]:
         ev.ApiRetry(attempt=1, max_attempts=1, delay_seconds=1, error=HOSTILE),
         ev.AgentFailed(failure=ev.FailureClass.UNKNOWN, message=HOSTILE, hint=HOSTILE),
         ev.Notice(text=HOSTILE),
+        ev.QuestionAsked(question=asked(HOSTILE)),
+        ev.QuestionAnswered(question=answered(Answer(other=HOSTILE), HOSTILE)),
+        ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary=HOSTILE),
+        ev.ApprovalGiven(kind=ApprovalKind.PLAN, approved=False, reason=HOSTILE, by=HOSTILE),
+        ev.SpecsChecked(valid=(HOSTILE,), problems={HOSTILE: (HOSTILE,)}),
+        ev.ValidationFinished(round=1, passed=False, failures=(HOSTILE,)),
+        ev.LimitWait(until=NOON, message=HOSTILE),
         COMPLETE.model_copy(update={"reason": HOSTILE, "hint": HOSTILE}),
     )
 

@@ -1,0 +1,25 @@
+"""One line of a told run."""
+
+from dataclasses import dataclass
+
+from ralph_tui.domain.text import one_line
+
+LIMIT = 600
+"""Most characters of one line."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of text, already inert; `tone` is a Rich style and may be lost without harm."""
+
+    text: str
+    tone: str = ""
+    indent: int = 0
+
+    def __str__(self) -> str:
+        return "  " * self.indent + self.text
+
+
+def line(text: str, tone: str = "", indent: int = 0) -> Line:
+    """A line from text that may come from a model, a tool or a file."""
+    return Line(one_line(text, LIMIT), tone, indent)
