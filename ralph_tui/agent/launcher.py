@@ -2,7 +2,8 @@
 
 A terminal sends Ctrl+C to the whole foreground group; the CLI would take it as its own interrupt and
 the iteration that was to be finished would fail. The SDK starts whatever `cli_path` names, so it gets
-a small script that leaves our group and becomes the CLI.
+a small script that leaves our group, drops the variables the agent must not have (an environment
+laid over ours can change them, not remove them), and becomes the CLI.
 """
 
 import sys
@@ -13,6 +14,8 @@ SCRIPT = """\
 #!{python} -IS
 import os, sys
 os.setpgid(0, 0)
+for name in os.environ.pop("RALPH_GUARD_REMOVED", "").split():
+    os.environ.pop(name, None)
 os.execv({cli!r}, [{cli!r}, *sys.argv[1:]])
 """
 

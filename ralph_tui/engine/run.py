@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -31,8 +32,10 @@ from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.prompting import system_prompt
 from ralph_tui.engine.ralph_tools import tool_specs
-from ralph_tui.engine.verify import Gate, project_environment
+from ralph_tui.engine.subagents import SUB_AGENTS
+from ralph_tui.engine.verify import Gate, gate_environment
 from ralph_tui.engine.workshop import SpecFor, Workshop
+from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 from ralph_tui.store.journal import JournalWriter
@@ -218,14 +221,16 @@ class Session:
         if self._agent is None:
             msg = "the parts were not made"
             raise RuntimeError(msg)
-        guard = Guard(guard_policy(self._project, self._settings, phase))
+        policy = guard_policy(self._project, self._settings, phase)
+        inherited = {**os.environ, **self._wiring.environment}
+        guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         building = self._settings.phases.building
         gate = Gate(
             self._project.root,
             backpressure=building.backpressure,
             timeout=building.gate_timeout_seconds,
-            environment=project_environment(self._marks, self._wiring.environment),
+            environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,
             emit=self._emitter.emit,
         )
@@ -240,7 +245,8 @@ class Session:
         )
         if self._checkpoint is None:
             self._checkpoint = Checkpoint(shop, max_iterations=building.max_iterations)
-        environment = {**self._wiring.environment, **self._marks}
+        overlay = cli_overlay(policy, inherited)
+        environment = {**self._wiring.environment, **overlay, **self._marks}
         spec_for = spec_maker(self._project, self._settings, environment, phase)
         try:
             yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
@@ -252,7 +258,12 @@ class Session:
 
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
     """What the guard holds an agent of a phase to."""
-    return Policy(root=project.root, phase=phase, blocked_commands=settings.safety.blocked_commands)
+    return Policy(
+        root=project.root,
+        phase=phase,
+        blocked_commands=settings.safety.blocked_commands,
+        home=Path.home(),
+    )
 
 
 async def _begin_session(
@@ -298,8 +309,6 @@ def fresh_breaker(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker
 
 
 def _started(project: Project, settings: Settings, docs: Documents, run_id: str) -> ev.LoopStarted:
-    import os
-
     budget = ContextBudget(budget_percent=settings.context.budget_percent)
     capacity = settings.context.capacity_tokens
     return ev.LoopStarted(
@@ -332,6 +341,7 @@ def spec_maker(
         system_prompt=system_prompt(phase, claude_md),
         tools=PHASE_TOOLS[phase],
         ralph_tools=tool_specs(phase),
+        sub_agents=SUB_AGENTS[phase],
         model=settings.models.planning if thinks else settings.models.primary,
         max_budget_usd=settings.safety.cost_limits.per_iteration,
         max_turns=settings.agent.max_turns,

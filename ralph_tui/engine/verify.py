@@ -1,6 +1,5 @@
 """The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
 
-import os
 import shlex
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
@@ -207,8 +206,3 @@ def receipt_text(result: GateResult) -> str:
 
 def _quoted(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.strip().splitlines()[-60:])
-
-
-def project_environment(marks: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment for gate commands of this process."""
-    return gate_environment({**os.environ, **extra}, marks)

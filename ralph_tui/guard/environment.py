@@ -15,6 +15,17 @@ _SECRET = re.compile(
 )
 _NEEDED = ("ANTHROPIC_", "CLAUDE_", "RALPH_GUARD_")
 """The CLI reads its own key from here."""
+_PROVIDERS = {
+    "CLAUDE_CODE_USE_BEDROCK": "AWS_",
+    "CLAUDE_CODE_USE_VERTEX": "GOOGLE_",
+    "CLAUDE_CODE_USE_FOUNDRY": "AZURE_",
+}
+"""Clouds that serve the model; the CLI logs in there with their variables."""
+_OFF = ("", "0", "false", "no", "off")
+REMOVED = "RALPH_GUARD_REMOVED"
+"""Names of the variables that the CLI is to be started without."""
+_SHELL = {"CLAUDE_ENV_FILE": str(SHIMS / "every_command.sh")}
+"""Read before every command, after the person's own shell settings, which may have changed PATH."""
 _INHERITED_GIT = re.compile(r"GIT_(?:CONFIG.*|DIR|WORK_TREE|INDEX_FILE|EXEC_PATH|SSH.*|ASKPASS)")
 _GIT_SETTINGS = (
     ("core.fsmonitor", "false"),
@@ -25,7 +36,8 @@ _GIT_SETTINGS = (
 
 def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
     """The variables for the CLI and everything it starts, made from those of this process."""
-    kept = {n: v for n, v in base.items() if not _hidden(n) and not _INHERITED_GIT.fullmatch(n)}
+    hidden = set(hidden_names(base))
+    kept = {n: v for n, v in base.items() if n not in hidden and not _INHERITED_GIT.fullmatch(n)}
     settings = [("core.hooksPath", str(SHIMS / "hooks")), *_GIT_SETTINGS]
     for number, (name, value) in enumerate(settings):
         kept[f"GIT_CONFIG_KEY_{number}"] = name
@@ -37,16 +49,31 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
         "RALPH_GUARD_PYTHON": sys.executable,
         "RALPH_GUARD_REPOSITORY": repository(policy.root),
         "RALPH_GUARD_ROOT": os.path.realpath(policy.root),
+        "RALPH_GUARD_SHIMS": str(SHIMS),
     }
+
+
+def cli_overlay(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
+    """What to lay over `base`, which the SDK passes on to the CLI, to come to `agent_environment`.
+
+    A variable can only be laid over with another value, so the names of those to be removed go along:
+    whoever starts the CLI removes them, and until then they are empty.
+    """
+    wanted = agent_environment(policy, base)
+    removed = sorted(name for name in base if name not in wanted)
+    changed = {name: value for name, value in wanted.items() if base.get(name) != value}
+    return changed | dict.fromkeys(removed, "") | {REMOVED: " ".join(removed), **_SHELL}
 
 
 def hidden_names(base: Mapping[str, str]) -> tuple[str, ...]:
     """The variables kept from the agent because their names say that they are secret."""
-    return tuple(sorted(name for name in base if _hidden(name)))
+    clouds = (prefix for switch, prefix in _PROVIDERS.items() if base.get(switch, "") not in _OFF)
+    needed = (*_NEEDED, *clouds)
+    return tuple(sorted(name for name in base if _hidden(name, needed)))
 
 
-def _hidden(name: str) -> bool:
-    return bool(_SECRET.fullmatch(name)) and not name.upper().startswith(_NEEDED)
+def _hidden(name: str, needed: tuple[str, ...]) -> bool:
+    return bool(_SECRET.fullmatch(name)) and not name.upper().startswith(needed)
 
 
 def repository(root: Path) -> str:

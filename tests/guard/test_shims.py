@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.guard.environment import agent_environment, hidden_names, repository
+from ralph_tui.guard.environment import (
+    REMOVED,
+    SHIMS,
+    agent_environment,
+    cli_overlay,
+    hidden_names,
+    repository,
+)
 from ralph_tui.guard.policy import Policy
 
 Run = Callable[[str], subprocess.CompletedProcess[str]]
@@ -136,6 +143,32 @@ def test_secrets_stay_and_the_clis_own_key_goes_along(tmp_path: Path) -> None:
     assert len(hidden_names(base)) == 7
     again = agent_environment(Policy(root=tmp_path), env)
     assert again == env
+
+
+def test_the_overlay_leads_to_the_agents_environment(tmp_path: Path) -> None:
+    base = {"PATH": "/usr/bin", "DB_PASSWORD": "x", "GIT_DIR": "/elsewhere", "HOME": "/h"}
+    policy = Policy(root=tmp_path)
+    overlay = cli_overlay(policy, base)
+    assert overlay["DB_PASSWORD"] == "", "hidden even where nobody removes it"
+    assert "HOME" not in overlay
+    laid = base | overlay
+    for name in laid.pop(REMOVED).split():
+        del laid[name]
+    assert Path(laid.pop("CLAUDE_ENV_FILE")).is_file()
+    assert laid == agent_environment(policy, base)
+
+
+def test_a_cloud_that_serves_the_model_keeps_its_login() -> None:
+    base = {"AWS_SECRET_ACCESS_KEY": "x", "AWS_SESSION_TOKEN": "x", "GOOGLE_API_KEY": "x"}
+    assert hidden_names(base) == tuple(sorted(base))
+    assert hidden_names(base | {"CLAUDE_CODE_USE_BEDROCK": "0"}) == tuple(sorted(base))
+    assert hidden_names(base | {"CLAUDE_CODE_USE_BEDROCK": "1"}) == ("GOOGLE_API_KEY",)
+
+
+def test_every_shim_can_be_executed() -> None:
+    files = [path for path in SHIMS.rglob("*") if path.is_file() and path.suffix != ".sh"]
+    assert len(files) > 8
+    assert [path.name for path in files if not os.access(path, os.X_OK)] == []
 
 
 def test_the_repository_of_a_linked_worktree(project: Path) -> None:

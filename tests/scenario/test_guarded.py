@@ -9,7 +9,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from tests.harness.model import serving
-from tests.harness.projects import HAS_FILE, make_project, task, task_of
+from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
 from tests.scenario.running import play
 
@@ -46,7 +46,10 @@ SCRIPT = scenario(
 
 def repository(project: Path) -> None:
     identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
-    for command in (["init", "-q", "-b", "main"], [*identity, "commit", "-q", "--allow-empty", "-m", "1"]):
+    for command in (
+        ["init", "-q", "-b", "main"],
+        [*identity, "commit", "-q", "--allow-empty", "-m", "1"],
+    ):
         subprocess.run(["git", *command], cwd=project, check=True)
 
 
@@ -62,13 +65,12 @@ async def test_a_script_of_the_agent_meets_the_shims_and_sees_no_secrets(
     monkeypatch.setenv("PLAIN_SETTING", "plain")
     # As many people's shells do, this one puts other directories first.
     (isolated / ".bashrc").write_text("export PATH=/usr/bin:$PATH\n")
-    in_gate = "test -z \"$AWS_SECRET_ACCESS_KEY\" && ! git commit --allow-empty -m gate"
+    in_gate = 'test -z "$AWS_SECRET_ACCESS_KEY" && ! git commit --allow-empty -m gate'
     project = make_project(tmp_path, [task("a")], [in_gate], files={"try.sh": TRY})
     repository(project)
     async with serving(SCRIPT) as server:
         run = await play(project, server)
     script, direct = [e.output for e in run.of(ev.ToolFinished) if e.name == "Bash"]
-    print(script, direct)
     assert "commit: 1" in script
     assert "git-read-only" in script
     assert "branch: 1" in script

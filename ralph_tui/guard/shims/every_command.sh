@@ -1,0 +1,7 @@
+# Read by the CLI's shell before every command of the agent: a person's own shell settings may have put
+# other directories before the shims, and the key of the CLI is no business of its tools.
+case $PATH in
+"$RALPH_GUARD_SHIMS":*) ;;
+*) PATH=$RALPH_GUARD_SHIMS:$PATH ;;
+esac
+unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN
