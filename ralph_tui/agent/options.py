@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from claude_agent_sdk import ClaudeAgentOptions, McpSdkServerConfig
+from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, McpSdkServerConfig
 from claude_agent_sdk.types import CanUseToolShadowedWarning
 
 from ralph_tui.agent.hooks import Hooks
@@ -64,6 +64,15 @@ def session_options(
         system_prompt={"type": "preset", "preset": "claude_code", "append": spec.system_prompt},
         mcp_servers={SERVER_NAME: server},
         strict_mcp_config=True,
+        agents={
+            agent.name: AgentDefinition(
+                description=agent.description,
+                prompt=agent.prompt,
+                tools=list(agent.tools),
+                maxTurns=agent.max_turns,
+            )
+            for agent in spec.sub_agents
+        },
         permission_mode="default",
         max_turns=spec.max_turns,
         max_budget_usd=spec.max_budget_usd,

@@ -251,6 +251,8 @@ class ClaudeSession:
         self._inbox.put_nowait(_Own(item))
 
     def _tool_started(self, call: ToolCall) -> None:
+        if call.agent_id is not None:
+            return  # only the message of a sub-agent's call says whose it is
         for item in self._translator.start_tool(call):
             self._emit(item)
 

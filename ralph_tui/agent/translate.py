@@ -37,6 +37,7 @@ class Translator:
         """Measure durations with `clock`, in seconds."""
         self._clock = clock
         self._running: dict[str, tuple[str, float, str | None]] = {}
+        self._seen: set[str] = set()
         self._denied: set[str] = set()
         self._started_session = False
         self._assistant_error = ""
@@ -72,8 +73,9 @@ class Translator:
 
     def start_tool(self, call: ToolCall, parent_id: str | None = None) -> list[AgentItem]:
         """Note a call, reported by a hook or a message, whichever came first."""
-        if call.tool_id in self._running or call.tool_id in self._denied:
+        if call.tool_id in self._seen:
             return []
+        self._seen.add(call.tool_id)
         self._running[call.tool_id] = (call.name, self._clock(), parent_id)
         return [
             ev.ToolStarted(

@@ -14,6 +14,7 @@ from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.prompting import reminder
+from ralph_tui.engine.subagents import OneAtATime
 from ralph_tui.engine.verify import receipt_text
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
@@ -41,6 +42,7 @@ class BuildDesk:
         self._meter = meter
         self._on_work = on_work
         self._reminded = False
+        self._one_at_a_time = OneAtATime()
         self._settled_by_model = False
 
     # What the hooks ask
@@ -55,13 +57,14 @@ class BuildDesk:
                 reason="This session is being handed off",
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
-        verdict = await self._shop.review(call)
+        verdict = self._one_at_a_time.review(call) or await self._shop.review(call)
         if verdict.decision != "deny" and call.name in WRITING_TOOLS:
             self._note_file(call)
         return verdict
 
     async def after_tool(self, call: ToolCall) -> AfterTool:
         """End the turn when the task is settled; pass on the wrap-up request once."""
+        self._one_at_a_time.ended(call)
         if call.agent_id is None and self._settled(call):
             return AfterTool(end_turn=True, note="The task is settled.")
         note, self.wrap_up = self.wrap_up, ""

@@ -26,6 +26,16 @@ class ToolSpec(Model):
     read_only: bool = False
 
 
+class SubAgent(Model):
+    """A helper the model may start: its own context, its own tools, a bounded number of turns."""
+
+    name: str
+    description: str
+    prompt: str
+    tools: tuple[str, ...]
+    max_turns: Count
+
+
 class SessionSpec(Model):
     """What is fixed when a session connects; equal specs can share a standby session.
 
@@ -39,6 +49,7 @@ class SessionSpec(Model):
     tools: tuple[str, ...]
     """Built-in tools the model has; a hard limit, checked against what the CLI reports."""
     ralph_tools: tuple[ToolSpec, ...] = ()
+    sub_agents: tuple[SubAgent, ...] = ()
     model: str | None = None
     max_budget_usd: Money | None = None
     """A safety net inside the CLI; the loop's own meter is exact."""

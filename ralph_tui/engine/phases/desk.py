@@ -10,6 +10,7 @@ from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import Asking
 from ralph_tui.engine.ports import AfterTool, QuestionReply
+from ralph_tui.engine.subagents import OneAtATime
 from ralph_tui.engine.workshop import Workshop
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
@@ -40,6 +41,7 @@ class PhaseDesk:
         self._asking = asking
         self._ends_turn = {f"mcp__ralph__{name}" for name in ends_turn}
         self._reminders = 0
+        self._one_at_a_time = OneAtATime()
 
     @property
     def working(self) -> bool:
@@ -65,7 +67,7 @@ class PhaseDesk:
                 reason="The person reviews the plan when this session ends",
                 instead="Hand the plan in with ralph_submit_plan, then stop.",
             )
-        return await self._shop.review(call)
+        return self._one_at_a_time.review(call) or await self._shop.review(call)
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Answer a `ralph_*` tool of this phase."""
@@ -84,6 +86,7 @@ class PhaseDesk:
 
     async def after_tool(self, call: ToolCall) -> AfterTool:
         """End the turn after the tool that hands in the result."""
+        self._one_at_a_time.ended(call)
         if call.name in self._ends_turn and await self._missing() is None:
             return AfterTool(end_turn=True, note="The phase has what it needs.")
         note, self.wrap_up = self.wrap_up, ""
