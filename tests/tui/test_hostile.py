@@ -170,7 +170,9 @@ async def test_markup_is_literal_text(open_app: Open, name: str) -> None:
         assert f"before {bad} after" in screen_text(app)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name", ["clipboard", "c1", "bidi", "markup_link", "markup_close", "backslash", "long"]
+)
 async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
     bad = HOSTILE[name]
     tasks = (Task(id=f"a{bad}", description=bad),)

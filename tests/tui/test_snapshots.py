@@ -24,7 +24,7 @@ STATES: dict[str, Callable[[], list[Event]]] = {
 }
 
 DIALOGS: dict[str, Sequence[str]] = {
-    "tool_detail": ("k", "k", "k", "k", "k", "k", "k", "k", "enter"),
+    "tool_detail": ("k", "k", "k", "k", "k", "k", "k", "k", "k", "enter"),
     "task_detail": ("1", "enter"),
     "inject": ("i", "K", "e", "e", "p"),
     "confirm_stop": ("x",),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
+import pytest
 from textual.selection import SELECT_ALL
 
 from ralph_tui.domain import events as ev
@@ -141,6 +142,16 @@ async def test_nothing_moves_by_timer_while_nothing_happens(open_app: Open) -> N
         clock = app._clock_timer
         assert clock is not None
         assert not clock._active.is_set()
+
+
+async def test_in_ascii_everything_is_ascii(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RALPH_ASCII", "1")
+    async with open_app(script_of([*feed.failed_gate(), ev.Notice(text="naïve 漢")])) as pilot:
+        text = screen_text(cast("RalphApp", pilot.app))
+        assert "na?ve ?" in text
+        assert text.isascii()
 
 
 def test_the_key_table_names_every_command() -> None:

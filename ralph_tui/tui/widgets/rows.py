@@ -124,7 +124,7 @@ class RowsView(Toned, ScrollView, can_focus=True):
         known = self._strips.get((row, width))
         if known is not None:
             return known
-        segments = to_segments(self.row_line(index, width), self.tone_style)
+        segments = to_segments(self.adapted(self.row_line(index, width)), self.tone_style)
         strip = Strip(segments).crop(0, width)
         if row[0] is not None:  # rows without an item, such as text being written, change freely
             self._strips[(row, width)] = strip

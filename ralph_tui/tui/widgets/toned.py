@@ -10,7 +10,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.spans import Line, Tone, to_content
+from ralph_tui.tui.render.spans import Line, Span, Tone, to_content
 
 
 class Toned(Widget):
@@ -27,8 +27,18 @@ class Toned(Widget):
 
     def content(self, lines: Iterable[Line]) -> Content:
         """Lines as content; their text is never markup."""
-        return to_content(lines, self._visual)
+        return to_content(map(self.adapted, lines), self._visual)
+
+    def adapted(self, line: Line) -> Line:
+        """The line as this terminal can show it; with the ASCII signs everything is ASCII."""
+        if self.app.glyphs.unicode:
+            return line
+        return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
 
     def _visual(self, tone: Tone) -> Style:
         style = self.get_visual_style(f"tone--{tone}")
         return Style(foreground=style.foreground, bold=style.bold, dim=style.dim)
+
+
+def _ascii(text: str, ellipsis: str) -> str:
+    return text.replace("…", ellipsis).encode("ascii", "replace").decode("ascii")
