@@ -1,6 +1,8 @@
-"""Hostile text made inert: control characters out, length bounded (law 6)."""
+"""Text of others made fit to keep and show: control characters and secrets out, length bounded (law 6)."""
 
 import re
+
+from ralph_tui.domain.secrets import redact
 
 _SEQUENCES = re.compile(
     r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # OSC: titles, clipboard, links
@@ -18,9 +20,12 @@ _CONTROLS = re.compile(
 
 
 def inert(text: str) -> str:
-    """Text without escape sequences, control and bidi characters; tabs and newlines stay."""
+    """Text without escape sequences, control and bidi characters, and without keys and passwords.
+
+    Tabs and newlines stay. Secrets go last: a control character inside one must not hide it.
+    """
     text = text.replace("\r\n", "\n")
-    return _CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n"))
+    return redact(_CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n")))
 
 
 def one_line(text: str, limit: int = 200) -> str:

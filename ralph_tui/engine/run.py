@@ -18,6 +18,7 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.secrets import hide, secret_values
 from ralph_tui.domain.state import Halt, Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.controls import Controls
@@ -115,6 +116,7 @@ async def run_mission(
     Raises:
         RalphError: Something is wrong that was found before anything was started or spent.
     """
+    hide(secret_values(os.environ))
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)
     run_id = uuid.uuid4().hex

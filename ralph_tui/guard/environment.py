@@ -6,13 +6,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from ralph_tui.domain.secrets import is_secret_name
 from ralph_tui.guard.policy import Policy
 
 SHIMS = Path(__file__).with_name("shims")
 
-_SECRET = re.compile(
-    r".*(?:^|_)(?:TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)", re.IGNORECASE
-)
 _NEEDED = ("ANTHROPIC_", "CLAUDE_", "RALPH_GUARD_")
 """The CLI reads its own key from here."""
 _PROVIDERS = {
@@ -73,7 +71,7 @@ def hidden_names(base: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _hidden(name: str, needed: tuple[str, ...]) -> bool:
-    return bool(_SECRET.fullmatch(name)) and not name.upper().startswith(needed)
+    return is_secret_name(name) and not name.upper().startswith(needed)
 
 
 def repository(root: Path) -> str:

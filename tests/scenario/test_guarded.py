@@ -85,3 +85,55 @@ async def test_a_script_of_the_agent_meets_the_shims_and_sees_no_secrets(
     assert log(project) == "1 HEAD -> main\n"
     assert task_of(project, "a").status is TaskStatus.COMPLETE
     assert os.environ["AWS_SECRET_ACCESS_KEY"], "ralph keeps its own environment"
+
+
+LEAKS = """\
+#!/bin/sh
+echo "key=sk-ant-api03-abcdefghijklmnopqrstuvwx"
+echo "Authorization: Bearer abcdefgh12345678"
+echo "postgres://me:pa55word@db/x AKIAIOSFODNN7EXAMPLE ghp_abcdefghijklmnopqrstuvwxyz0123"
+echo "from a file: correct-horse-battery"
+"""
+LEAKED = ("abcdefghijklmno", "abcdefgh12345678", "pa55word", "AKIAIO", "correct-horse")
+
+TELLS = scenario(
+    """
+    - name: tells secrets everywhere
+      task: a
+      turns:
+        - say: The key is sk-ant-api03-abcdefghijklmnopqrstuvwx, or correct-horse-battery.
+          bash: sh leak.sh; echo sk-ant-api03-abcdefghijklmnopqrstuvwx
+        - ralph: {append_learning: {learning: Use ghp_abcdefghijklmnopqrstuvwxyz0123, category: build}}
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: AKIAIOSFODNN7EXAMPLE works}}
+        - when: {last_result: "ACCEPTED:"}
+          say: Done.
+    """
+)
+
+
+async def test_what_a_script_tells_of_secrets_is_kept_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_TOKEN", "correct-horse-battery")
+    gate = ["sh leak.sh", "echo sk-ant-api03-abcdefghijklmnopqrstuvwx"]
+    project = make_project(tmp_path, [task("a")], gate, files={"leak.sh": LEAKS})
+    async with serving(TELLS) as server:
+        run = await play(project, server)
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    told = "\n".join(event.model_dump_json() for event in run.events)
+    kept = {
+        path: path.read_text(errors="replace")
+        for path in (project / ".ralph").rglob("*")
+        if path.is_file() and path.name != "config.yaml"  # the person wrote that themselves
+    }
+    kept[project / "progress.txt"] = (project / "progress.txt").read_text()
+    assert "[redacted]" in told
+    assert "[redacted]" in kept[project / ".ralph" / "events.jsonl"]
+    for secret in LEAKED:
+        assert secret not in told
+        assert [path.name for path, text in kept.items() if secret in text] == []
+    files = [
+        path for path in kept if path.parent != project and path.name != "implementation_plan.json"
+    ]
+    assert [p.name for p in files if p.stat().st_mode & 0o077] == []
+    assert (project / ".ralph" / ".gitignore").read_text() == "*\n"

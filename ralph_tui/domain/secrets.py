@@ -1,0 +1,76 @@
+"""Keys, tokens and passwords: how they are recognised, and how they are taken out of a text.
+
+Recognised by their form wherever they come from, and by their value when it was in the environment
+under a name that says it is secret; those values are made known once, at the start.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+REDACTED = "[redacted]"
+
+MIN_VALUE = 8
+"""Shorter values are words that would be taken out of ordinary text."""
+
+_WORD = re.compile(r"[a-z]{,15}|[A-Z][a-z]{,14}|\d{,11}")
+"""So are `postgres` and `password`, which people do set as passwords of a test database."""
+
+# What must be in the text for a form to be worth looking for: finding it costs a hundredth.
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("sk-", re.compile(r"\bsk-[A-Za-z0-9_-]{16,}")),
+    *((f"gh{kind}_", re.compile(rf"\bgh{kind}_[A-Za-z0-9]{{20,}}")) for kind in "pousr"),
+    ("github_pat_", re.compile(r"\bgithub_pat_\w{20,}")),
+    ("glpat-", re.compile(r"\bglpat-[\w-]{16,}")),
+    ("xox", re.compile(r"\bxox[abeoprs]-[\w-]{10,}")),
+    ("AKIA", re.compile(r"\bAKIA[A-Z0-9]{16}\b")),
+    ("ASIA", re.compile(r"\bASIA[A-Z0-9]{16}\b")),
+    ("eyJ", re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}")),
+    ("earer", re.compile(r"(?<=[Bb]earer )[\w.~+/-]{8,}=*")),
+    ("uthorization", re.compile(r"(?<=uthorization: )(?:Basic |Token |token )[\w.~+/-]{8,}=*")),
+    ("pi-key", re.compile(r"(?<=pi-key: )[\w.~+/-]{8,}=*")),
+    ("pi-Key", re.compile(r"(?<=pi-Key: )[\w.~+/-]{8,}=*")),
+    ("://", re.compile(r"(?<=://)[^\s/:@\"'\\]*:[^\s/@\"'\\]+(?=@)")),
+    (
+        "-----BEGIN",
+        re.compile(
+            r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+            re.DOTALL,
+        ),
+    ),
+)
+
+_NAME = re.compile(
+    r".*(?:(?:^|_)(?:KEY|PASS|PWD|AUTH)|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY)"
+    r"|.*(?:^|_)(?:SECRET|PASSWORD|API_KEY|PRIVATE_KEY)_.*",
+    re.IGNORECASE,
+)
+_DIRECTORIES = frozenset({"PWD", "OLDPWD"})
+
+_hidden: list[str] = []
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether an environment variable says by its name that its value is secret."""
+    return bool(_NAME.fullmatch(name)) and name.upper() not in _DIRECTORIES
+
+
+def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The values that must not be shown."""
+    stripped = (value.strip() for name, value in environment.items() if is_secret_name(name))
+    return tuple(v for v in stripped if len(v) >= MIN_VALUE and not _WORD.fullmatch(v))
+
+
+def hide(values: Iterable[str]) -> None:
+    """Have `redact` take these values out from now on, for the whole process."""
+    _hidden[:] = sorted({*_hidden, *values}, key=len, reverse=True)  # one may be part of another
+
+
+def redact(text: str) -> str:
+    """The text without keys, tokens and passwords."""
+    for value in _hidden:
+        if value in text:
+            text = text.replace(value, REDACTED)
+    for needed, form in _FORMS:
+        if needed in text:
+            text = form.sub(REDACTED, text)
+    return text
