@@ -140,7 +140,9 @@ def terminal(
         "AFTER": str(notes / "after"),
     }
     words = ["-c", _SHELL, "sh", sys.executable, "-m", "ralph_tui", *args]
-    child = pexpect.spawn("sh", words, cwd=str(cwd), env=env, dimensions=(lines, columns))
+    child: "pexpect.spawn[bytes]" = pexpect.spawn(
+        "sh", words, cwd=str(cwd), env=env, dimensions=(lines, columns)
+    )
     child.delaybeforesend = None
     try:
         yield Terminal(child, size, notes)

@@ -1,0 +1,102 @@
+"""From a key to its paint, on a real terminal, while events stream into the app."""
+
+import json
+import random
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyte
+
+from tests.bench.ptys import recording
+from tests.bench.report import percentile
+
+SECONDS = 12.0
+SIZE = (120, 40)
+FIRST_ROW, LAST_ROW = 4, 15
+"""Where the twelve tasks of `streaming.py` stand on the screen."""
+
+
+@dataclass(frozen=True)
+class Paced:
+    """How the app did at one rate."""
+
+    rate: float
+    """Events a second that were shown."""
+    cpu: float
+    """Share of a core."""
+    latencies: tuple[float, ...]
+
+    @property
+    def p50(self) -> float:
+        """The median, in seconds."""
+        return statistics.median(self.latencies)
+
+    @property
+    def p95(self) -> float:
+        """All but the slowest twentieth, in seconds."""
+        return percentile(self.latencies, 95)
+
+
+def paced(rate: int, tmp: Path) -> Paced:
+    """Stream `rate` events a second and move the board's cursor meanwhile."""
+    tmp.mkdir()
+    report = tmp / "report.json"
+    script = Path(__file__).with_name("streaming.py")
+    command = [sys.executable, str(script), str(rate), str(SECONDS), str(tmp), str(report)]
+    presses = []
+    chance = random.Random(rate)  # keys must not fall into step with the flush
+    with recording(command, tmp, size=SIZE) as record:
+        record.wait_for(b"task-12")
+        record.child.send("1")
+        time.sleep(0.5)
+        for key, row in journey():
+            presses.append((time.perf_counter(), key, row))
+            record.child.send(key)
+            time.sleep(0.15 + chance.random() * 0.1)
+        assert record.ended.wait(60), "the app did not leave"
+        moves = cursor_moves(record.pieces)
+    figures = json.loads(report.read_text())
+    return Paced(figures["rate"], figures["cpu"], _latencies(presses, moves))
+
+
+def journey() -> list[tuple[str, int]]:
+    """Keys down the board and up again, each with the row it leads to."""
+    down = [("j", row) for row in range(FIRST_ROW + 1, LAST_ROW + 1)]
+    up = [("k", row) for row in range(LAST_ROW - 1, FIRST_ROW - 1, -1)]
+    return (down + up) * 2
+
+
+def cursor_moves(pieces: list[tuple[float, bytes]]) -> list[tuple[float, int]]:
+    """When the board's cursor was seen in which row."""
+    screen = pyte.Screen(*SIZE)
+    stream = pyte.ByteStream(screen)
+    moves: list[tuple[float, int]] = []
+    for moment, data in pieces:
+        stream.feed(data)
+        row = _cursor_row(screen)
+        if row is not None and (not moves or moves[-1][1] != row):
+            moves.append((moment, row))
+    return moves
+
+
+def _cursor_row(screen: pyte.Screen) -> int | None:
+    """The one row of the board whose background stands out."""
+    colours = {row: screen.buffer[row][12].bg for row in range(FIRST_ROW, LAST_ROW + 1)}
+    plain = statistics.mode(colours.values())
+    return next((row for row, colour in colours.items() if colour != plain), None)
+
+
+def _latencies(
+    presses: list[tuple[float, str, int]], moves: list[tuple[float, int]]
+) -> tuple[float, ...]:
+    """From each press to the first picture in which its row is reached or passed."""
+    found = []
+    for pressed, key, row in presses:
+        ahead = 1 if key == "j" else -1
+        shown = next((t for t, r in moves if t > pressed and (r - row) * ahead >= 0), None)
+        assert shown is not None, "a key was never seen on the screen"
+        found.append(shown - pressed)
+    return tuple(found)

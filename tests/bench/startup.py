@@ -1,0 +1,58 @@
+"""How soon something is there: the first paint of the screen, and a small command's answer."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.bench.ptys import recording
+from tests.harness.projects import make_project, task
+
+FIRST_FRAME = b"gate"
+"""The title of the last pane, so that the whole dashboard stands."""
+
+TASK = "task-zebra"
+
+EMPTY_APP = f"""
+from textual.app import App
+from textual.widgets import Static
+
+class Empty(App):
+    def compose(self):
+        yield Static("{TASK}")
+
+Empty().run()
+"""
+
+
+def project(tmp: Path) -> Path:
+    """A project with one task that can be recognised on the screen."""
+    return make_project(tmp, [task(TASK)])
+
+
+def ralph_paints(root: Path) -> float:
+    """Seconds until the dashboard of a project stands, with nothing running."""
+    with recording([sys.executable, "-m", "ralph_tui"], root) as record:
+        return record.wait_for(FIRST_FRAME)
+
+
+def empty_app_paints(root: Path) -> float:
+    """Seconds until an app of one line stands."""
+    with recording([sys.executable, "-c", EMPTY_APP], root) as record:
+        return record.wait_for(TASK.encode())
+
+
+def status_answers(root: Path) -> float:
+    """Seconds of `ralph status`."""
+    return _seconds(["-m", "ralph_tui", "status"], root)
+
+
+def python_takes(code: str, root: Path) -> float:
+    """Seconds of a Python that runs `code` and ends."""
+    return _seconds(["-c", code], root)
+
+
+def _seconds(words: list[str], cwd: Path) -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, *words], cwd=cwd, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began

@@ -1,0 +1,76 @@
+"""The app fed with events at a rate: `python streaming.py RATE SECONDS ROOT REPORT`."""
+
+import asyncio
+import itertools
+import json
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.tui.app import RalphApp
+
+TICK = 0.005
+
+TASKS = tuple(Task(id=f"task-{n:02}", description=f"Piece of work {n}") for n in range(1, 13))
+
+
+def work() -> Iterator[ev.Event]:
+    """What a busy agent says: text in pieces, then a tool call with output."""
+    for number in itertools.count():
+        for word in range(7):
+            yield ev.TextDelta(text=f"word {word} of sentence {number}, ")
+        yield ev.AssistantText(text=f"The whole of sentence {number}, seven words long.")
+        tool = f"tool-{number}"
+        yield ev.ToolStarted(tool_id=tool, name="Bash", input={"command": f"echo {number}"})
+        yield ev.ToolFinished(
+            tool_id=tool, name="Bash", outcome=ev.ToolOutcome.OK, seconds=0.1, output="fine\n" * 5
+        )
+
+
+def main(rate: int, seconds: float, root: Path, report: Path) -> None:
+    """Run the app; it leaves by itself, and the report says what it took."""
+    figures: dict[str, float] = {}
+
+    async def run(sink: EventSink) -> ev.LoopFinished:
+        sink(ev.LoopStarted(run_id="bench", project="bench", phase=Phase.BUILDING))
+        sink(ev.PlanLoaded(tasks=TASKS, source="start"))
+        began, used, sent = time.monotonic(), _cpu(), 0
+        stream = work()
+        while (passed := time.monotonic() - began) < seconds:
+            for event in itertools.islice(stream, int(passed * rate) - sent):
+                sink(event)
+            sent = max(sent, int(passed * rate))
+            await asyncio.sleep(TICK)
+        while app.bridge._queue:  # noqa: ASYNC110 - the app tells nobody when it has caught up
+            await asyncio.sleep(TICK)
+        passed = time.monotonic() - began
+        figures.update(rate=sent / passed, cpu=(_cpu() - used) / passed)
+        app.exit(0)
+        return ev.LoopFinished(
+            status=ev.LoopStatus.COMPLETE, reason="the time is over", exit_code=0
+        )
+
+    async def watch(_: EventSink) -> None:
+        await asyncio.Event().wait()
+
+    launch = Launch(root=root, controls=Controls(root), run=run, watch=watch, warm_up=lambda: None)
+    app = RalphApp(launch, autostart=True)
+    app.run()
+    report.write_text(json.dumps(figures))
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))

@@ -1,0 +1,130 @@
+"""Benchmarks against a peer in the same run; they print a table and assert no times."""
+
+import json
+import statistics
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from tests.bench import startup
+from tests.bench.keys import paced
+from tests.bench.loops import NO_CHECK, UNIT_TESTS, Timed, bare_loop, ralph_loop
+from tests.bench.report import Row, in_turns, timed_row
+
+pytestmark = pytest.mark.timeout(900)
+
+LOOP_ROUNDS = 3
+ROUNDS = 9
+
+
+@pytest.mark.parametrize(
+    ("check", "name"),
+    [(UNIT_TESTS, "check: a pytest run"), (NO_CHECK, "check: nothing")],
+    ids=["pytest", "nothing"],
+)
+def test_an_iteration_against_a_bare_shell_loop(
+    tmp_path: Path, rows: list[Row], check: str, name: str
+) -> None:
+    pairs = [
+        (bare_loop(tmp_path / f"bare-{n}", check), ralph_loop(tmp_path / f"ours-{n}", check))
+        for n in range(LOOP_ROUNDS)
+    ]
+    ours = statistics.median(ralph.typical for _, ralph in pairs)
+    peer = statistics.median(bare.typical for bare, _ in pairs)
+    assert ours > 0
+    assert peer > 0
+    what = f"one iteration: one file written, {name}"
+    rows.append(timed_row(what, ours, peer, "shell loop of `claude -p`", "< 1"))
+    if check is NO_CHECK:
+        _tell_requests(rows, pairs[-1][1], pairs[-1][0])
+
+
+def _tell_requests(rows: list[Row], ours: Timed, peer: Timed) -> None:
+    """Bytes of an iteration's first request, and how much of it the model's cache has seen."""
+    size, share = _first_requests(ours)
+    peer_size, peer_share = _first_requests(peer)
+    rows.append(
+        Row(
+            "bytes of an iteration's first request",
+            f"{size:,}",
+            f"`claude -p`: {peer_size:,}",
+            size / peer_size,
+        )
+    )
+    rows.append(
+        Row(
+            "share of it identical to the one before (prefix)",
+            f"{share:.1%}",
+            f"`claude -p`: {peer_share:.1%}",
+            share / peer_share,
+        )
+    )
+
+
+def _first_requests(timed: Timed) -> tuple[int, float]:
+    first = [request for request in timed.requests if request["turn"] == 0]
+    assert len(first) > 1
+    texts = [_as_cached(request["body"]) for request in first]
+    shares = [_common(before, text) / len(text) for before, text in pairwise(texts)]
+    sizes = [size for request in first if isinstance(size := request["size"], int)]
+    return round(statistics.median(sizes)), statistics.median(shares)
+
+
+def _common(before: str, after: str) -> int:
+    """How many characters both begin with."""
+    pairs = zip(before, after, strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(before), len(after)))
+
+
+def _as_cached(body: JsonValue) -> str:
+    """The request in the order in which the model's cache reads it."""
+    assert isinstance(body, dict)
+    return json.dumps([body.get(part) for part in ("tools", "system", "messages")])
+
+
+def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> None:
+    root = startup.project(tmp_path)
+    paint = partial(startup.ralph_paints, root)
+    empty = partial(startup.empty_app_paints, root)
+    assert min(paint(), empty()) > 0  # the first of each also warms caches and bytecode
+    ours, peer = in_turns(paint, empty, ROUNDS)
+    rows.append(timed_row("first paint of `ralph`", ours, peer, "empty Textual app", "≤ 1.25"))
+
+
+def test_status_against_its_imports(tmp_path: Path, rows: list[Row]) -> None:
+    root = startup.project(tmp_path)
+    startup.status_answers(root)  # warms caches and bytecode
+    peers = (
+        ("import typer, pydantic", "≤ 1.5"),
+        ("import typer; from pydantic import BaseModel", ""),
+    )
+    for code, target in peers:
+        ours, peer = in_turns(
+            partial(startup.status_answers, root),
+            partial(startup.python_takes, code, root),
+            ROUNDS,
+        )
+        assert ours > 0
+        rows.append(timed_row("`ralph status`", ours, peer, f"`{code}`", target))
+
+
+def test_keys_while_events_stream(tmp_path: Path, rows: list[Row]) -> None:
+    idle = paced(0, tmp_path / "idle")
+    for rate in (1_000, 5_000):
+        busy = paced(rate, tmp_path / str(rate))
+        assert busy.rate > 0
+        at = f"{rate:,} events/s"
+        rows.append(
+            Row(
+                f"events shown at {at} ({busy.cpu:.0%} of a core)",
+                f"{busy.rate:,.0f}/s",
+                f"sent: {rate:,}/s",
+                busy.rate / rate,
+                "1",
+            )
+        )
+        rows.append(timed_row(f"key to paint at {at}, p50", busy.p50, idle.p50, "idle"))
+        rows.append(timed_row(f"key to paint at {at}, p95", busy.p95, idle.p95, "idle"))
