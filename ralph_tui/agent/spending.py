@@ -20,6 +20,7 @@ class Spending:
         self._exact = 0.0
         self._estimated = 0.0
         self._tokens = 0
+        self._output = 0
         self._window = 0
         self._sub_agent_messages: set[str] = set()
 
@@ -43,6 +44,7 @@ class Spending:
 
     def _count(self, model: str, usage: TokenUsage) -> None:
         self._estimated += estimate(model, usage)
+        self._output += usage.output_tokens
         self._tokens += usage.input_tokens + usage.cache_creation_tokens + usage.output_tokens
 
     def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
@@ -61,6 +63,7 @@ class Spending:
             usage=self._last,
             session_cost_usd=self._exact + self._estimated,
             session_tokens=self._tokens,
+            session_output_tokens=self._output,
             context_window=self._window,
         )
 

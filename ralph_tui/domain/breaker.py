@@ -1,8 +1,17 @@
-"""The circuit breaker: stops the loop when it fails or stands still."""
+"""The circuit breaker: stops the loop when it fails, stands still, or goes round in circles."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
+from pydantic import Field
+
 from ralph_tui.domain.model import Count, Model, Money, Record
+
+KEPT_EVIDENCE = 5
+"""How many of the last pieces of evidence a signal keeps."""
+
+COLLAPSE = 0.30
+"""Output below this share of the usual counts as collapsed (a drop by 70 %)."""
 
 
 class BreakerState(StrEnum):
@@ -14,11 +23,14 @@ class BreakerState(StrEnum):
 
 
 class RecoveryAction(StrEnum):
-    """What the seeds' breaker suggests after it opened."""
+    """What is done about a pattern of failure."""
 
     NONE = "none"
-    REGENERATE_PLAN = "regenerate_plan"
+    RETRY = "retry"
     SKIP_CURRENT_TASK = "skip_current_task"
+    HANDOFF = "handoff"
+    REGENERATE_PLAN = "regenerate_plan"
+    MANUAL_INTERVENTION = "manual_intervention"
 
 
 class IterationVerdict(Model):
@@ -28,6 +40,15 @@ class IterationVerdict(Model):
     tasks_completed: Count = 0
     cost_usd: Money = 0.0
     evidence: str = ""
+    error: str = ""
+    """What went wrong, in words that are the same when it is the same."""
+    denied: str = ""
+    """The command that was denied most recently; empty when none was."""
+    output_tokens: Count = 0
+    tests_only: bool = False
+    """The iteration ran tests and changed nothing but tests."""
+    refused_claim: bool = False
+    """A claim was made and no gate passed."""
 
 
 class Signal(Model):
@@ -45,44 +66,69 @@ class CircuitBreaker(Record):
     state: BreakerState = BreakerState.CLOSED
     failure_count: Count = 0
     stagnation_count: Count = 0
+    same_error_count: Count = 0
+    denied_count: Count = 0
+    collapse_count: Count = 0
+    tests_only_count: Count = 0
+    refused_claims_count: Count = 0
     total_cost: Money = 0.0
     max_consecutive_failures: Count = 3
     max_stagnation_iterations: Count = 5
+    max_same_error: Count = 5
+    max_denied: Count = 5
+    max_collapses: Count = 3
+    max_tests_only: Count = 3
+    max_refused_claims: Count = 2
     max_cost_usd: Money = 200.0
-    failure_evidence: tuple[str, ...] = ()
-    stagnation_evidence: tuple[str, ...] = ()
+    last_error: str = ""
+    last_denied: str = ""
+    usual_output: Money = 0.0
+    """Output tokens of an iteration, as a moving average."""
+    evidence: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     reset_reason: str = ""
 
     def signals(self) -> tuple[Signal, ...]:
         """Every counter as n/threshold."""
-        return (
-            Signal(
-                name="failures",
-                count=self.failure_count,
-                threshold=self.max_consecutive_failures,
-                evidence=self.failure_evidence,
-            ),
-            Signal(
-                name="stagnation",
-                count=self.stagnation_count,
-                threshold=self.max_stagnation_iterations,
-                evidence=self.stagnation_evidence,
-            ),
-            Signal(name="cost", count=self.total_cost, threshold=self.max_cost_usd),
+        counted = (
+            ("failures", self.failure_count, self.max_consecutive_failures),
+            ("stagnation", self.stagnation_count, self.max_stagnation_iterations),
+            ("same error", self.same_error_count, self.max_same_error),
+            ("denials", self.denied_count, self.max_denied),
+            ("output collapse", self.collapse_count, self.max_collapses),
+            ("tests only", self.tests_only_count, self.max_tests_only),
+            ("refused claims", self.refused_claims_count, self.max_refused_claims),
+            ("cost", self.total_cost, self.max_cost_usd),
+        )
+        return tuple(
+            Signal(name=name, count=count, threshold=limit, evidence=self.evidence.get(name, ()))
+            for name, count, limit in counted
         )
 
     def record_iteration(self, verdict: IterationVerdict) -> "CircuitBreaker":
         """A copy after one more iteration, opened when a threshold is reached."""
         progress = verdict.tasks_completed > 0
-        evidence = (verdict.evidence,) if verdict.evidence else ()
+        counts = {
+            "failures": _next(self.failure_count, on=verdict.is_failure),
+            "stagnation": _next(self.stagnation_count, on=not progress),
+            "same error": self._same(verdict.error, self.last_error, self.same_error_count),
+            "denials": self._same(verdict.denied, self.last_denied, self.denied_count),
+            "output collapse": _next(self.collapse_count, on=self._collapsed(verdict)),
+            "tests only": _next(self.tests_only_count, on=verdict.tests_only and not progress),
+            "refused claims": _next(self.refused_claims_count, on=verdict.refused_claim),
+        }
         counted = self.model_copy(
             update={
-                "failure_count": self.failure_count + 1 if verdict.is_failure else 0,
-                "failure_evidence": (*self.failure_evidence, *evidence)
-                if verdict.is_failure
-                else (),
-                "stagnation_count": 0 if progress else self.stagnation_count + 1,
-                "stagnation_evidence": () if progress else (*self.stagnation_evidence, *evidence),
+                "failure_count": counts["failures"],
+                "stagnation_count": counts["stagnation"],
+                "same_error_count": counts["same error"],
+                "denied_count": counts["denials"],
+                "collapse_count": counts["output collapse"],
+                "tests_only_count": counts["tests only"],
+                "refused_claims_count": counts["refused claims"],
+                "last_error": verdict.error,
+                "last_denied": verdict.denied,
+                "usual_output": self._usual(verdict),
+                "evidence": self._with_evidence(counts, verdict),
                 "total_cost": self.total_cost + verdict.cost_usd,
             }
         )
@@ -90,6 +136,33 @@ class CircuitBreaker(Record):
         opened = counted.tripped() is not None or probe_failed
         state = BreakerState.OPEN if opened else BreakerState.CLOSED
         return counted.model_copy(update={"state": state})
+
+    @staticmethod
+    def _same(now: str, before: str, count: int) -> int:
+        if not now:
+            return 0
+        return count + 1 if now == before else 1
+
+    def _collapsed(self, verdict: IterationVerdict) -> bool:
+        return verdict.output_tokens < COLLAPSE * self.usual_output
+
+    def _usual(self, verdict: IterationVerdict) -> float:
+        """A collapse does not become the new usual."""
+        if self._collapsed(verdict):
+            return self.usual_output
+        before = self.usual_output or verdict.output_tokens
+        return (2 * before + verdict.output_tokens) / 3
+
+    def _with_evidence(
+        self, counts: Mapping[str, int], verdict: IterationVerdict
+    ) -> dict[str, tuple[str, ...]]:
+        """What counted for each signal that stands above zero."""
+        kept: dict[str, tuple[str, ...]] = {}
+        for name, count in counts.items():
+            if count:
+                before = self.evidence.get(name, ()) if count > 1 else ()
+                kept[name] = (*before, verdict.evidence)[-KEPT_EVIDENCE:]
+        return kept
 
     def tripped(self) -> Signal | None:
         """The first signal that reached its threshold, or None."""
@@ -103,7 +176,7 @@ class CircuitBreaker(Record):
         if signal.name == "cost":
             return True, f"cost_limit:${self.total_cost:.2f}"
         name = "consecutive_failures" if signal.name == "failures" else signal.name
-        return True, f"{name}:{signal.count:.0f}"
+        return True, f"{name.replace(' ', '_')}:{signal.count:.0f}"
 
     def attempt_recovery(self) -> RecoveryAction:
         """The seeds' choice of recovery for the pattern that opened the breaker."""
@@ -115,19 +188,19 @@ class CircuitBreaker(Record):
 
     def half_open(self) -> "CircuitBreaker":
         """A copy that lets exactly one iteration through."""
-        return self.model_copy(
-            update={"state": BreakerState.HALF_OPEN, "failure_count": 0, "stagnation_count": 0}
-        )
+        return self._cleared(BreakerState.HALF_OPEN)
 
     def reset(self, reason: str) -> "CircuitBreaker":
         """A closed copy with its counters at zero and the reason kept."""
+        cleared = self._cleared(BreakerState.CLOSED)
+        return cleared.model_copy(update={"evidence": {}, "reset_reason": reason})
+
+    def _cleared(self, state: BreakerState) -> "CircuitBreaker":
+        counters = {n: 0 for n in CircuitBreaker.model_fields if n.endswith("_count")}
         return self.model_copy(
-            update={
-                "state": BreakerState.CLOSED,
-                "failure_count": 0,
-                "stagnation_count": 0,
-                "failure_evidence": (),
-                "stagnation_evidence": (),
-                "reset_reason": reason,
-            }
+            update={**counters, "state": state, "last_error": "", "last_denied": ""}
         )
+
+
+def _next(count: int, *, on: bool) -> int:
+    return count + 1 if on else 0

@@ -119,7 +119,7 @@ async def decide(
 
     A decision made while no loop ran (`ralph approve`) is taken at once and used up.
     """
-    if mission.assume_yes and kind is not ApprovalKind.VALIDATION:
+    if mission.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
         shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by="--yes"))
         return Approval(kind=kind, approved=True, decided_by="--yes")
     await _request(shop, kind, summary)

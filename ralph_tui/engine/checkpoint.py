@@ -1,20 +1,25 @@
 """What is looked at before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
 from ralph_tui.domain.costs import CostLevel, CostMeter
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.recovery import recovery_for
+from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, interrupted, stopped
+from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents
 
 
 class Checkpoint:
     """Counts the iterations of a run and holds the run against its limits."""
 
-    def __init__(self, shop: Workshop, *, max_iterations: int) -> None:
+    def __init__(self, shop: Workshop, mission: Mission, *, max_iterations: int) -> None:
         """Allow `max_iterations` iterations."""
         self.done = 0
         self._shop = shop
+        self._mission = mission
         self._max_iterations = max_iterations
         self._paused = False
 
@@ -23,7 +28,35 @@ class Checkpoint:
         await self._wait_while_paused()
         if self._shop.ledger.docs.state.stop is not Halt.NONE:
             return interrupted()
+        if self._shop.ledger.docs.breaker.state is BreakerState.OPEN:
+            return await self._breaker_open()
         return self._limit_reached()
+
+    async def _breaker_open(self) -> End | None:
+        """Recover by policy; the person may let one more iteration try."""
+        docs = self._shop.ledger.docs
+        reason = _why_open(docs.breaker)
+        action = recovery_for(docs.plan, docs.breaker)
+        hint = "Put right what failed, then run again; a new run resets it."
+        end = stopped(reason, hint).model_copy(update={"recovery": action})
+        if action is not RecoveryAction.MANUAL_INTERVENTION or not self._mission.interactive:
+            return end
+        summary = f"{reason}. Let one more iteration try?"
+        decided = await decide(self._shop, self._mission, ApprovalKind.RECOVERY, summary)
+        if isinstance(decided, End):
+            return decided
+        if not decided.approved:
+            return end
+        await self.set_breaker(docs.breaker.half_open(), "the person lets one iteration try")
+        return None
+
+    async def set_breaker(self, breaker: CircuitBreaker, reason: str) -> None:
+        """Put the breaker into another state, with the reason told."""
+
+        def change(docs: Documents) -> Documents:
+            return docs.model_copy(update={"breaker": breaker})
+
+        await self._shop.ledger.transact(change, reason)
 
     def costs(self) -> CostMeter:
         """What was spent before the next iteration."""
@@ -31,15 +64,6 @@ class Checkpoint:
         return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
 
     def _limit_reached(self) -> End | None:
-        breaker = self._shop.ledger.docs.breaker
-        if breaker.state is BreakerState.OPEN:
-            signal = breaker.tripped()
-            counts = "its try failed"
-            if signal is not None:
-                counts = f"{signal.name} {signal.count:g}/{signal.threshold:g}"
-            evidence = f" (last: {signal.evidence[-1]})" if signal and signal.evidence else ""
-            reason = f"the circuit breaker is open: {counts}{evidence}"
-            return stopped(reason, "Put right what failed, then run again; a new run resets it.")
         costs, limits = self.costs(), self._shop.settings.safety.cost_limits
         level = costs.exceeded(limits)
         if level in (CostLevel.SESSION, CostLevel.TOTAL):
@@ -60,3 +84,12 @@ class Checkpoint:
                 self._shop.emit(ev.LoopPaused())
             await ledger.wait_changed()
         self._paused = False
+
+
+def _why_open(breaker: CircuitBreaker) -> str:
+    signal = breaker.tripped()
+    if signal is None:
+        return "the circuit breaker is open: its try failed"
+    evidence = f" (last: {signal.evidence[-1]})" if signal.evidence else ""
+    counts = f"{signal.name} {signal.count:g}/{signal.threshold:g}"
+    return f"the circuit breaker is open: {counts}{evidence}"

@@ -1,5 +1,6 @@
 """The overseer of one session: hands out the `ralph_*` tools, the guard, the gate and the reminders."""
 
+import re
 from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
@@ -23,6 +24,14 @@ WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 HANDOFF_TOOL = "mcp__ralph__ralph_update_memory"
 
 
+TEST_COMMAND = re.compile(r"\b(?:pytest|unittest|tox|nox)\b")
+TEST_FILE = re.compile(r"(?:^|/)(?:tests?/|test_[^/]*$|[^/]*_test\.py$|conftest\.py$)")
+
+
+def _command(call: ToolCall) -> str:
+    return str(call.input.get("command", ""))
+
+
 class BuildDesk:
     """Answers the agent while it works on one task (the engine's side of `Overseer`)."""
 
@@ -37,6 +46,8 @@ class BuildDesk:
         self.wrap_up = ""
         self.handing_off = False
         self.retry_counted = False
+        self.denied = ""
+        self._ran_tests = False
         self._shop = shop
         self._ledger = shop.ledger
         self._meter = meter
@@ -58,8 +69,12 @@ class BuildDesk:
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
         verdict = self._one_at_a_time.review(call) or await self._shop.review(call)
-        if verdict.decision != "deny" and call.name in WRITING_TOOLS:
+        if verdict.decision == "deny":
+            self.denied = verdict.part or call.name
+        elif call.name in WRITING_TOOLS:
             self._note_file(call)
+        elif call.name == "Bash":
+            self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(_command(call)))
         return verdict
 
     async def after_tool(self, call: ToolCall) -> AfterTool:
@@ -69,6 +84,16 @@ class BuildDesk:
             return AfterTool(end_turn=True, note="The task is settled.")
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
+
+    @property
+    def tests_only(self) -> bool:
+        """Whether the session ran tests and wrote nothing but tests."""
+        return self._ran_tests and all(TEST_FILE.search(path) for path in self.files)
+
+    @property
+    def claim_refused(self) -> bool:
+        """Whether a claim was made and the last gate was red."""
+        return self.gate_result is not None and not self.gate_result.passed
 
     @property
     def working(self) -> bool:
@@ -103,8 +128,8 @@ class BuildDesk:
         if over:
             return None
         self._reminded = True
-        refused = self.gate_result is not None and not self.gate_result.passed
-        red_gate = receipt_text(self.gate_result) if refused and self.gate_result else ""
+        gate = self.gate_result
+        red_gate = receipt_text(gate) if gate is not None and self.claim_refused else ""
         return reminder(self.task_id, red_gate)
 
     @property

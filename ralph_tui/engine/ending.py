@@ -1,5 +1,6 @@
 """Why a run ends, as a value."""
 
+from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import FailureClass, LoopStatus
 from ralph_tui.domain.model import Model
@@ -22,6 +23,8 @@ class End(Model):
     reason: str
     exit_code: ExitCode
     hint: str = ""
+    recovery: RecoveryAction = RecoveryAction.NONE
+    """What could get past it, when the breaker is open."""
 
 
 def stopped(reason: str, hint: str) -> End:

@@ -45,6 +45,10 @@ class IterationResult(Model):
     context_tokens: Count = 0
     seconds: Money = 0.0
     files: tuple[str, ...] = ()
+    output_tokens: Count = 0
+    denied: str = ""
+    tests_only: bool = False
+    refused_claim: bool = False
 
 
 class Iteration:
@@ -84,6 +88,10 @@ class Iteration:
                 "context_tokens": self._meter.budget.current_usage,
                 "seconds": time.monotonic() - started,
                 "files": tuple(self._desk.files),
+                "output_tokens": self._meter.output_tokens,
+                "denied": self._desk.denied,
+                "tests_only": self._desk.tests_only,
+                "refused_claim": self._desk.claim_refused,
             }
         )
         return result, talk.session
@@ -140,7 +148,7 @@ class Iteration:
     def _without_claim(self) -> IterationResult:
         gate = self._desk.gate_result
         reason = "the model stopped without a claim"
-        if gate is not None:
+        if gate is not None and self._desk.claim_refused:
             failed = ", ".join(r.command for r in gate.failures)
             reason = f"the claim was refused: {failed} failed"
         return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.retry_counted)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan import TaskStatus
@@ -24,6 +25,12 @@ _WHY = {
     Phase.PLANNING: "the specs are whole and confirmed",
     Phase.BUILDING: "the plan is sound and agreed to",
     Phase.VALIDATION: "every task is complete",
+}
+
+
+_WHY_BACK = {
+    (Phase.VALIDATION, Phase.BUILDING): "validation found something to do",
+    (Phase.BUILDING, Phase.PLANNING): "the plan made no progress",
 }
 
 
@@ -64,6 +71,8 @@ class Lifecycle:
         self._stages = stages
         self._mission = mission
         self._has_specs = has_specs
+        self._planned_anew = False
+        self._feedback = ""
 
     async def run(self, phase: Phase) -> End:
         """Run from `phase` to the end.
@@ -87,8 +96,11 @@ class Lifecycle:
         if stage.phase is Phase.VALIDATION:
             verdict = await validation.run(stage)
             return verdict if isinstance(verdict, End) else Phase.BUILDING
-        run = discovery.run if stage.phase is Phase.DISCOVERY else planning.run
-        end = await run(stage)
+        if stage.phase is Phase.DISCOVERY:
+            end = await discovery.run(stage)
+        else:
+            feedback, self._feedback = self._feedback, ""
+            end = await planning.run(stage, feedback)
         if end is not None:
             return end
         if self._mission.only is not None:
@@ -97,10 +109,23 @@ class Lifecycle:
 
     async def _build(self, stage: Stage) -> End | Phase:
         end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint).run()
+        if await self._may_plan_anew(end):
+            self._planned_anew = True
+            self._feedback = f"The plan made no progress: {end.reason}. Find another way."
+            breaker = stage.docs.breaker.reset("the plan is made anew")
+            await stage.checkpoint.set_breaker(breaker, end.reason)
+            return Phase.PLANNING
         goes_on = end.status is LoopStatus.COMPLETE and self._mission.only is None
         if goes_on and await asyncio.to_thread(self._has_specs):
             return Phase.VALIDATION
         return end
+
+    async def _may_plan_anew(self, end: End) -> bool:
+        """A plan that stands still is made anew, once in a run, where there are specs to plan from."""
+        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN
+        if not wanted or self._planned_anew or self._mission.only is not None:
+            return False
+        return await asyncio.to_thread(self._has_specs)
 
 
 def _then(phase: Phase) -> str:
@@ -117,8 +142,7 @@ async def _move(stage: Stage, phase: Phase) -> None:
         )
 
     await stage.shop.ledger.transact(change)
-    back = stage.phase is Phase.VALIDATION
-    reason = "validation found something to do" if back else _WHY[phase]
+    reason = _WHY_BACK.get((stage.phase, phase)) or _WHY[phase]
     stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))
 
 

@@ -23,5 +23,5 @@ class Mission:
     only: Phase | None = None
     assume_yes: bool = False
     no_input: bool = False
-    interactive: bool = True
+    interactive: bool = False
     answers: GivenAnswers = field(default_factory=GivenAnswers)

@@ -83,6 +83,7 @@ class TurnUsage(Model):
     session_cost_usd: Money = 0.0
     session_tokens: Count = 0
     """Tokens processed by this session so far, cached reads left out."""
+    session_output_tokens: Count = 0
     context_window: Count = 0
     """The model's own window in tokens; 0 until the CLI reported it."""
 

@@ -29,6 +29,11 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
             tasks_completed=int(complete),
             cost_usd=result.cost_usd,
             evidence=f"{task_id}: {result.reason}",
+            error=result.reason if result.outcome in _FAILURES else "",
+            denied=result.denied,
+            output_tokens=result.output_tokens,
+            tests_only=result.tests_only,
+            refused_claim=result.refused_claim and not complete,
         )
         breaker = breaker.record_iteration(verdict)
     budget = docs.budget.using(result.context_tokens)

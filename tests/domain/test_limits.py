@@ -34,7 +34,8 @@ def test_the_breaker_opens_exactly_at_a_threshold(history: list[IterationVerdict
         failures = failures + 1 if verdict.is_failure else 0
         stagnation = 0 if verdict.tasks_completed else stagnation + 1
         cost += verdict.cost_usd
-        reached = failures >= 3 or stagnation >= 5 or cost >= 100
+        others = breaker.collapse_count >= 3
+        reached = others or failures >= 3 or stagnation >= 5 or cost >= 100
         assert (breaker.state is BreakerState.OPEN) == reached
         assert breaker.should_halt()[0] == reached
         assert (breaker.failure_count, breaker.stagnation_count) == (failures, stagnation)
@@ -50,7 +51,7 @@ def test_half_open_lets_one_iteration_decide(verdict: IterationVerdict) -> None:
 @given(st.lists(verdicts, min_size=20, max_size=30))
 def test_a_threshold_of_zero_is_off(history: list[IterationVerdict]) -> None:
     breaker = CircuitBreaker(
-        max_consecutive_failures=0, max_stagnation_iterations=0, max_cost_usd=0
+        **{name: 0 for name in CircuitBreaker.model_fields if name.startswith("max_")}
     )
     for verdict in history:
         breaker = breaker.record_iteration(verdict)
@@ -65,6 +66,7 @@ def test_reasons_and_recovery_are_the_seeds() -> None:
     assert failed.should_halt() == (True, "consecutive_failures:3")
     assert failed.attempt_recovery() is RecoveryAction.SKIP_CURRENT_TASK
     assert failed.signals()[0].evidence == ("try 0", "try 1", "try 2")
+    assert failed.half_open().evidence == failed.evidence, "what counted stays to be read"
     stuck = CircuitBreaker(stagnation_count=5)
     assert stuck.should_halt() == (True, "stagnation:5")
     assert stuck.attempt_recovery() is RecoveryAction.REGENERATE_PLAN
@@ -123,3 +125,46 @@ def test_no_strange_number_switches_a_limit_off(bad: float) -> None:
         CostLimits(total=bad)
     with pytest.raises(ValidationError):
         CostMeter(total=bad)
+
+
+def bad(**fields: object) -> IterationVerdict:
+    return IterationVerdict.model_validate({"is_failure": False, "tasks_completed": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "threshold"),
+    [
+        ({"error": "same"}, "same error", 5),
+        ({"denied": "git push"}, "denials", 5),
+        ({"tests_only": True, "tasks_completed": 0}, "tests only", 3),
+        ({"refused_claim": True}, "refused claims", 2),
+    ],
+)
+def test_each_signal_opens_at_its_threshold_and_says_why(
+    fields: dict[str, object], name: str, threshold: int
+) -> None:
+    breaker = CircuitBreaker(max_stagnation_iterations=0)
+    for number in range(threshold):
+        assert breaker.state is BreakerState.CLOSED
+        breaker = breaker.record_iteration(bad(evidence=f"n{number}", **fields))
+    signal = breaker.tripped()
+    assert breaker.state is BreakerState.OPEN
+    assert signal is not None
+    assert (signal.name, signal.count, signal.threshold) == (name, threshold, threshold)
+    assert signal.evidence[-1] == f"n{threshold - 1}"
+
+
+def test_another_error_starts_the_count_again() -> None:
+    breaker = CircuitBreaker()
+    for error in ("a", "a", "b", "", "a"):
+        breaker = breaker.record_iteration(bad(error=error))
+    assert breaker.same_error_count == 1
+
+
+def test_output_that_collapses_counts_and_does_not_become_usual() -> None:
+    breaker = CircuitBreaker()
+    for tokens in (1000, 1000, 200, 200):
+        breaker = breaker.record_iteration(bad(output_tokens=tokens))
+    assert breaker.collapse_count == 2
+    assert breaker.usual_output == pytest.approx(1000)
+    assert breaker.record_iteration(bad(output_tokens=900)).collapse_count == 0

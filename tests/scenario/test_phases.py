@@ -116,7 +116,9 @@ async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_p
 
     scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
     async with serving(scripts) as server:
-        run = await play(project, server, mission=Mission(request=REQUEST), meanwhile=person)
+        run = await play(
+            project, server, mission=Mission(request=REQUEST, interactive=True), meanwhile=person
+        )
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
         assert server.unmatched == []
     assert any("French" in text and "Which language?" in text for text in told)
@@ -210,7 +212,12 @@ async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -
         '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b instead"]'
     )
     async with serving(scenario(second, plans())) as server:
-        run = await play(project, server, mission=Mission(only=Phase.PLANNING), meanwhile=person)
+        run = await play(
+            project,
+            server,
+            mission=Mission(only=Phase.PLANNING, interactive=True),
+            meanwhile=person,
+        )
     assert [t.id for t in plan_of(project).tasks] == ["old", "b"]
     assert run.end.exit_code == 0
     assert list((project / ".ralph/session_history").glob("plan-*.json"))

@@ -18,9 +18,13 @@ from ralph_tui.store.project import Documents
 SPEC_TEXT_LIMIT = 60_000
 
 
-async def run(stage: Stage) -> End | None:
-    """Work until there is a plan that the person agrees to; None leads on to building."""
-    feedback = stage.mission.request if stage.mission.only is stage.phase else ""
+async def run(stage: Stage, feedback: str = "") -> End | None:
+    """Work until there is a plan that the person agrees to; None leads on to building.
+
+    With feedback the plan is made anew even where there is one.
+    """
+    if stage.mission.only is stage.phase:
+        feedback = stage.mission.request
     while True:
         if feedback or await _missing_plan(stage) is not None:
             end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
