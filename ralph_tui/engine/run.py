@@ -246,7 +246,9 @@ class Session:
             clock=lambda: datetime.now(UTC),
         )
         if self._checkpoint is None:
-            self._checkpoint = Checkpoint(shop, max_iterations=building.max_iterations)
+            self._checkpoint = Checkpoint(
+                shop, self._mission, max_iterations=building.max_iterations
+            )
         overlay = cli_overlay(policy, inherited)
         environment = {**self._wiring.environment, **overlay, **self._marks}
         spec_for = spec_maker(self._project, self._settings, environment, phase)
