@@ -13,17 +13,18 @@ from ralph_tui.domain.events import LoopFinished, LoopStatus
 from ralph_tui.engine.launch import Launch
 
 
-def run_lines(make: Callable[[], Launch], *, as_json: bool) -> int:
+def run_lines(make: Callable[[], Launch], *, as_json: bool, interactive: bool = False) -> int:
     """Make a launch, run its loop and print what happens; the exit status of the run.
 
-    However it ends, a reader of JSON gets a `loop_finished` as the last line.
+    However it ends, a reader of JSON gets a `loop_finished` as the last line. An interactive run
+    prompts on the terminal for what the loop asks.
 
     Raises:
         RalphError: The run could not start.
         KeyboardInterrupt: The person did not want to wait for its end.
     """
     try:
-        return asyncio.run(_run(make(), as_json=as_json))
+        return asyncio.run(_run(make(), as_json=as_json, interactive=interactive))
     except RalphError as error:
         _print_end(as_json, LoopStatus.ERROR, str(error), error.exit_code)
         raise
@@ -101,13 +102,18 @@ def _signals(stopper: _Stopper) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _run(launch: Launch, *, as_json: bool) -> int:
+async def _run(launch: Launch, *, as_json: bool, interactive: bool) -> int:
     stopper = _Stopper(launch)
-    output = Output(
-        json_printer(sys.stdout) if as_json else line_printer(sys.stdout),
-        lambda: stopper.stop_now("standard output was closed"),
-    )
-    with _signals(stopper):
+    printer = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    with contextlib.ExitStack() as stack:
+        if interactive:
+            from ralph_tui.cli.terminal import Terminal
+
+            terminal = Terminal(launch.controls)
+            stack.callback(terminal.close)
+            printer = terminal.around(printer)
+        output = Output(printer, lambda: stopper.stop_now("standard output was closed"))
+        stack.enter_context(_signals(stopper))
         finished = await launch.run(output.sink)
         output.sink(finished)  # ignored when the engine sent it already
         await output.finish()

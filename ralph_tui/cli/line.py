@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.text import one_line
 
 LIMIT = 600
@@ -23,3 +24,10 @@ class Line:
 def line(text: str, tone: str = "", indent: int = 0) -> Line:
     """A line from text that may come from a model, a tool or a file."""
     return Line(one_line(text, LIMIT), tone, indent)
+
+
+def counted(breaker: CircuitBreaker) -> str:
+    """The breaker's signals that have counted anything, each as n/threshold; money is told elsewhere."""
+    signals = (s for s in breaker.signals() if s.count and s.name != "cost")
+    told = ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in signals)
+    return told or "nothing counts against it"

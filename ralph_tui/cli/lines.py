@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ralph_tui.cli import person_lines as person
-from ralph_tui.cli.line import Line, line
+from ralph_tui.cli.line import Line, counted, line
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.text import one_line
@@ -219,9 +219,11 @@ def _phase_changed(n: Narrator, e: ev.PhaseChanged, _: LoopView) -> Iterator[Lin
 def _breaker_changed(n: Narrator, e: ev.BreakerChanged, before: LoopView) -> Iterator[Line]:
     if e.breaker.state is before.breaker.state:
         return
-    counts = ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in e.breaker.signals())
     why = f": {e.reason}" if e.reason else ""
-    yield line(f"{n.glyphs.warning} circuit breaker {e.breaker.state}{why} ({counts})", "yellow")
+    yield line(
+        f"{n.glyphs.warning} circuit breaker {e.breaker.state}{why} ({counted(e.breaker)})",
+        "yellow",
+    )
 
 
 def _limit_reached(n: Narrator, e: ev.LimitReached, _: LoopView) -> Iterator[Line]:

@@ -2,81 +2,111 @@
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
 import typer
 
 from ralph_tui.cli.here import find_project
-from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.options import examples
+from ralph_tui.cli.run_options import Headless, Json, RunOptions, takes_run_options
 from ralph_tui.cli.say import note
 
 if TYPE_CHECKING:
     from ralph_tui.engine.launch import Launch
 
-Headless = Annotated[
-    bool, typer.Option("--headless", help="Print lines instead of opening the screen.")
+Request = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="REQUEST", help="What you want; `-` reads standard input, `@FILE` a file."
+    ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")]
-MaxIterations = Annotated[
-    int | None,
-    typer.Option("--max-iterations", metavar="N", help="Most iterations in this run."),
-]
-Model = Annotated[
-    str | None, typer.Option("--model", metavar="NAME", help="The model that builds.")
-]
-MaxCost = Annotated[
-    float | None,
-    typer.Option("--max-cost", metavar="USD", help="Stop when this run has cost so much."),
+Feedback = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FEEDBACK", help="What to change; `-` reads standard input, `@FILE` a file."
+    ),
 ]
 
-
-def run(
-    *,
-    headless: Headless = False,
-    as_json: Json = False,
-    max_iterations: MaxIterations = None,
-    model: Model = None,
-    max_cost: MaxCost = None,
-    project_root: ProjectRoot = None,
-) -> None:
-    """Work the plan until it is done."""
-    build(
-        headless=headless,
-        as_json=as_json,
-        max_iterations=max_iterations,
-        model=model,
-        max_cost=max_cost,
-        project_root=project_root,
-    )
+REPLAN = "Make the plan anew from the specs and from what is there now."
 
 
-def build(
-    *,
-    headless: Headless = False,
-    as_json: Json = False,
-    max_iterations: MaxIterations = None,
-    model: Model = None,
-    max_cost: MaxCost = None,
-    project_root: ProjectRoot = None,
-) -> None:
+def run(request: Request = None, *, options: RunOptions) -> None:
+    """Go the whole way: discover, plan, build, validate.
+
+    Without a request it goes on where the project stands; a plan written by hand is built.
+    """
+    _start(request, None, options)
+
+
+def discover(request: Request = None, *, options: RunOptions) -> None:
+    """Turn a request into specs, asking what is unclear."""
+    _start(request, "discovery", options)
+
+
+def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
+    """Turn the specs into a plan; with feedback, change the plan.
+
+    What is complete stays; the plan before is archived.
+    """
+    _start(feedback, "planning", options)
+
+
+def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
+    """Throw the open tasks away and plan again.
+
+    What is complete stays; the plan before is archived in .ralph/session_history.
+    """
+    _start(feedback or [REPLAN], "planning", options)
+
+
+def build(*, options: RunOptions) -> None:
     """Build the plan, one task per iteration.
 
     The plan is .ralph/implementation_plan.json.
     """
+    _start(None, "building", options)
+
+
+def validate(*, options: RunOptions) -> None:
+    """Check what was built against every criterion of the specs."""
+    _start(None, "validation", options)
+
+
+def _start(words: list[str] | None, only: str | None, options: RunOptions) -> NoReturn:
+    """Run a mission and leave with its status; nothing is read or started before the face is known."""
+    thinks = only in ("discovery", "planning")
     overrides: Mapping[str, object] = {
-        "phases.building.max_iterations": max_iterations,
-        "models.primary": model,
-        "safety.cost_limits.per_session": max_cost,
+        "phases.building.max_iterations": options.max_iterations,
+        "models.planning" if thinks else "models.primary": options.model,
+        "safety.cost_limits.per_session": options.max_cost,
     }
 
-    def launch() -> "Launch":
+    def launch(*, interactive: bool) -> "Launch":
+        from ralph_tui.cli.given import read_answers, read_request
         from ralph_tui.cli.wiring import launch_project
+        from ralph_tui.domain.state import Phase
+        from ralph_tui.engine.mission import Mission
 
-        return launch_project(find_project(project_root).root, overrides)
+        mission = Mission(
+            request=read_request(words),
+            only=Phase(only) if only else None,
+            assume_yes=options.yes,
+            no_input=options.no_input,
+            interactive=interactive,
+            answers=read_answers(options.answers),
+        )
+        return launch_project(find_project(options.project_root).root, overrides, mission)
 
-    raise typer.Exit(show_run(launch, headless=headless, as_json=as_json))
+    raise typer.Exit(
+        show_run(
+            launch,
+            headless=options.headless,
+            as_json=options.as_json,
+            may_ask=not options.no_input,
+        )
+    )
 
 
 def demo(
@@ -96,7 +126,8 @@ def demo(
     It needs no key and no network. The model is played by a server on this machine; everything else is real.
     """
 
-    def launch() -> "Launch":
+    def launch(*, interactive: bool) -> "Launch":
+        del interactive  # the demo answers itself
         from ralph_tui.cli.wiring import launch_demo
 
         return launch_demo(speed=speed, keep_at=keep_at)
@@ -114,12 +145,22 @@ def open_here(project_root: Path | None) -> int:
         status(project_root=project.root)
         return 0
     from ralph_tui.cli.wiring import launch_project
+    from ralph_tui.engine.mission import Mission
     from ralph_tui.tui.app import run_app
 
-    return run_app(launch_project(project.root, {}), autostart=False)
+    # `b` goes on where the project stands, as `ralph run` does.
+    return run_app(launch_project(project.root, {}, Mission()), autostart=False)
 
 
-def show_run(make: "Callable[[], Launch]", *, headless: bool, as_json: bool) -> int:
+class MakeLaunch(Protocol):
+    """Makes a launch once it is known whether a person can decide while it waits."""
+
+    def __call__(self, *, interactive: bool) -> "Launch":
+        """Make it."""
+        ...
+
+
+def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool = True) -> int:
     """Run a launch on the screen, or in lines where that was asked for or cannot be helped."""
     reason = None if headless or as_json else no_screen()
     if reason:
@@ -127,10 +168,11 @@ def show_run(make: "Callable[[], Launch]", *, headless: bool, as_json: bool) -> 
     if not (headless or as_json or reason):
         from ralph_tui.tui.app import run_app
 
-        return run_app(make(), autostart=True)
+        return run_app(make(interactive=True), autostart=True)
     from ralph_tui.cli.headless import run_lines
 
-    return run_lines(make, as_json=as_json)
+    here = sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
+    return run_lines(lambda: make(interactive=here), as_json=as_json, interactive=here)
 
 
 def no_screen() -> str | None:
@@ -146,6 +188,14 @@ def no_screen() -> str | None:
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    app.command(epilog=examples("ralph run --max-cost 5"))(run)
-    app.command(epilog=examples("ralph build --headless --max-iterations 10"))(build)
+    for command, *shown in (
+        (run, 'ralph run "A habit tracker" --max-cost 5', "ralph run @request.md --headless --yes"),
+        (discover, 'ralph discover "A habit tracker"'),
+        (plan, "ralph plan", 'ralph plan "Smaller tasks, tests first"'),
+        (regenerate_plan, 'ralph regenerate-plan "Use sqlite"'),
+        (build, "ralph build --headless --max-iterations 10"),
+        (validate, "ralph validate --headless"),
+    ):
+        name = command.__name__.replace("_", "-")
+        app.command(name, epilog=examples(*shown))(takes_run_options(command))
     app.command(epilog=examples("ralph demo --headless"))(demo)

@@ -30,8 +30,9 @@ app = typer.Typer(
     help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
 
     Without a command: open the screen on the project here; nothing runs until you say so.
+    With a request instead of a command: go the whole way, from questions to a checked result.
     """,
-    epilog=examples("ralph demo"),
+    epilog=examples('ralph "A habit tracker for the command line"', "ralph demo"),
 )
 
 
@@ -75,11 +76,22 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(status)
 
 
+def is_request(word: str) -> bool:
+    """Whether a first argument is a request instead of a command.
+
+    One word could be a slip in a command's name, and a run costs money; a phrase cannot.
+    """
+    phrase = len(word.split()) > 1 and not word.startswith("-")
+    return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
+
+
 def _status(words: list[str]) -> int:
     """Run the command and answer with its exit status; nothing escapes as a traceback."""
     stdout = sys.stdout
     try:
         _refuse_windows(words)
+        if words and is_request(words[0]):
+            words = ["run", *words]
         result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
         return result if isinstance(result, int) else int(ExitCode.COMPLETE)
     except RalphError as error:
@@ -103,11 +115,10 @@ def _unexpected(error: Exception) -> int:
     if isinstance(error, _USAGE_ERROR):
         said = getattr(error, "format_message", error.__str__)()
         # 2 is taken: it says that a usage limit was reached.
-        fail(
-            RalphError(
-                said, "`ralph --help` lists the commands, `ralph COMMAND --help` one of them."
-            )
-        )
+        hint = "`ralph --help` lists the commands, `ralph COMMAND --help` one of them."
+        if said.startswith("No such command"):
+            hint += ' A request is quoted: ralph "A habit tracker".'
+        fail(RalphError(said, hint))
     else:
         from ralph_tui.cli.crash import write_report
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_table
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Halt, SessionRecord
@@ -39,9 +40,6 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         f"{counts[s]} {s.value.replace('_', ' ')}" for s in TaskStatus if counts[s]
     )
     current, following = plan.get_current_task(), plan.get_next_task()
-    signals = ", ".join(
-        f"{s.name} {s.count:g}/{s.threshold:g}" for s in breaker.signals() if s.name != "cost"
-    )
     facts = {
         "project": str(project.root),
         "loop": _loop_words(documents, owner),
@@ -55,7 +53,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "cost": f"{money(state.session_cost_usd)} in the last run, "
         f"{money(state.total_cost_usd)} in total",
         "tokens": f"{tokens(state.total_tokens_used)} in total",
-        "breaker": f"{breaker.state} ({signals})",
+        "breaker": f"{breaker.state} ({counted(breaker)})",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
     }
     return {name: value for name, value in facts.items() if value}

@@ -13,13 +13,18 @@ from ralph_tui.domain.errors import SetupError
 if TYPE_CHECKING:
     from ralph_tui.domain.events import LoopFinished
     from ralph_tui.engine.launch import Launch
+    from ralph_tui.engine.mission import Mission
     from ralph_tui.engine.ports import Agent, EventSink
 
 MAX_SPEED = 1000.0
 
 
-def launch_project(root: Path, overrides: Mapping[str, object]) -> "Launch":
+def launch_project(
+    root: Path, overrides: Mapping[str, object], mission: "Mission | None" = None
+) -> "Launch":
     """The project at `root` with a real key or login; nothing is started or spent yet.
+
+    Without a mission it works the plan.
 
     Raises:
         ConfigError: A setting is wrong.
@@ -37,7 +42,7 @@ def launch_project(root: Path, overrides: Mapping[str, object]) -> "Launch":
         return ClaudeAgent(log=project.log_path("claude-cli.log"))
 
     wiring = Wiring(make_agent, settings, preflight=check_machine, warm_up=import_agent)
-    return make_launch(project.root, wiring)
+    return make_launch(project.root, wiring, mission)
 
 
 def import_agent() -> None:

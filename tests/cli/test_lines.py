@@ -210,6 +210,4 @@ def test_a_breaker_that_opens_is_told_once() -> None:
     opened = ev.BreakerChanged(
         breaker=CircuitBreaker(state=BreakerState.OPEN, failure_count=3), reason="three failures"
     )
-    assert told(opened, opened) == [
-        "! circuit breaker open: three failures (failures 3/3, stagnation 0/5, cost 0/200)"
-    ]
+    assert told(opened, opened) == ["! circuit breaker open: three failures (failures 3/3)"]

@@ -1,0 +1,92 @@
+"""What a person hands to a run: the request, and answers prepared in a file."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.questions import GivenAnswers
+
+MAX_CHARACTERS = 100_000
+"""Of a request or a file of answers; what is longer belongs into a spec."""
+
+
+def read_request(words: Sequence[str] | None) -> str:
+    """The request in words, from standard input (`-`) or from a file (`@path`); empty for none.
+
+    Raises:
+        RalphError: It was asked for and is empty, too long or cannot be read.
+    """
+    if not words:
+        return ""
+    text = " ".join(words).strip()
+    if text == "-":
+        text, where = sys.stdin.read(MAX_CHARACTERS + 1), "standard input"
+    elif text.startswith("@") and len(words) == 1:
+        text, where = _read(Path(text[1:]), "request"), text[1:]
+    else:
+        where = "the command line"
+    if not text.strip():
+        raise RalphError(
+            f"The request on {where} is empty.", 'Say what you want: ralph run "A habit tracker".'
+        )
+    if len(text) > MAX_CHARACTERS:
+        raise RalphError(
+            f"The request on {where} is longer than {MAX_CHARACTERS:,} characters.",
+            "Put the details into specs/*.md and say here what they are about.",
+        )
+    return text.strip()
+
+
+def read_answers(path: Path | None) -> GivenAnswers:
+    """The answers in a YAML or JSON file: question text or header to answer; none without a file.
+
+    Raises:
+        RalphError: The file cannot be read or is no such mapping.
+    """
+    if path is None:
+        return GivenAnswers()
+    import yaml
+
+    try:
+        # Every scalar stays the text it is: `yes` and `3.10` are answers, not a truth and a number.
+        found = yaml.load(_read(path, "answers"), Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes text only)
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise RalphError(f"{where}: this is neither YAML nor JSON.", _FORM) from error
+    if found in (None, ""):
+        return GivenAnswers()
+    if not isinstance(found, dict):
+        raise RalphError(f"{path} must hold a mapping of questions to answers.", _FORM)
+    return GivenAnswers(
+        answers={str(key): _answer(value, key, path) for key, value in found.items()}
+    )
+
+
+_FORM = 'One answer a line: "Which storage?": SQLite. Several choices are a list.'
+
+
+def _answer(value: object, key: object, path: Path) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    raise RalphError(
+        f"{path}: the answer to {str(key)!r} must be a text or a list of texts.", _FORM
+    )
+
+
+def _read(path: Path, what: str) -> str:
+    try:
+        with path.expanduser().open(encoding="utf-8-sig") as file:
+            return file.read(MAX_CHARACTERS + 1)
+    except (OSError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise RalphError(
+            f"The {what} file {path} cannot be read: {why}.", "Check its name."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise RalphError(
+            f"The {what} file {path} is not UTF-8 (at byte {error.start}).", "Save it as UTF-8."
+        ) from error

@@ -1,0 +1,78 @@
+"""A loop without a model that asks two questions and for an approval, in line mode.
+
+`python -m tests.cli.asking ROOT` prompts where standard input is a terminal. The documents, their
+watcher and the controls are the real ones.
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from ralph_tui.cli.headless import run_lines
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.state import Approval, ApprovalKind, Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.store.project import Documents, Project
+from tests.cli.recorded import NOON, finished
+
+
+def _asked(number: int, text: str) -> AskedQuestion:
+    question = Question(question=text, options=(Option(label="Red"), Option(label="Green")))
+    return AskedQuestion(
+        id=f"q-{number}", batch="b", phase=Phase.DISCOVERY, question=question, asked_at=NOON
+    )
+
+
+QUESTIONS = (_asked(1, "Which colour first?"), _asked(2, "Which colour second?"))
+
+
+async def _run(project: Project, sink: EventSink) -> ev.LoopFinished:
+    ledger = Ledger(project, sink)
+    await ledger.open()
+    following = asyncio.create_task(ledger.follow())
+    await ledger.transact(
+        lambda d: d.model_copy(update={"questions": d.questions.asking(QUESTIONS)})
+    )
+    while ledger.docs.questions.open():
+        await ledger.wait_changed()
+    await ledger.transact(lambda d: _waiting(d, Approval(kind=ApprovalKind.PLAN)))
+    sink(ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary="3 tasks"))
+    while (approval := ledger.docs.state.approval) and approval.approved is None:
+        await ledger.wait_changed()
+    following.cancel()
+    answers = [q.answer.model_dump() for q in ledger.docs.questions.questions if q.answer]
+    assert approval is not None
+    said = json.dumps([*answers, approval.model_dump(mode="json")], separators=(",", ":"))
+    (project.root / "answers.json").write_text(said, encoding="utf-8")
+    return finished(ev.LoopStatus.COMPLETE, "all is answered", 0)
+
+
+def _waiting(docs: Documents, approval: Approval) -> Documents:
+    return docs.model_copy(update={"state": docs.state.model_copy(update={"approval": approval})})
+
+
+def asking_launch(root: Path) -> Launch:
+    """A launch of the loop above."""
+
+    async def watch(sink: EventSink) -> None:
+        del sink
+
+    project = Project(root)
+    return Launch(
+        root=root,
+        controls=Controls(root),
+        run=lambda sink: _run(project, sink),
+        watch=watch,
+        warm_up=lambda: None,
+    )
+
+
+if __name__ == "__main__":
+    root = Path(sys.argv[1])
+    here = sys.stdin.isatty()
+    sys.exit(run_lines(lambda: asking_launch(root), as_json=False, interactive=here))

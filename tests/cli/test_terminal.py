@@ -1,0 +1,139 @@
+"""Prompts of a headless run, typed on a real pseudo-terminal."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from ralph_tui.domain.questions import Answer
+from ralph_tui.engine.controls import Controls
+from ralph_tui.store.project import Project
+from tests.cli.processes import REPOSITORY
+from tests.harness.model import serving_in_process
+from tests.harness.processes import ralph_environment
+from tests.harness.projects import HAS_FILE, make_project, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.scenario.test_phases import REQUEST, discovers, plans, validates
+
+ANSWER = "empty declines\\): "
+APPROVE = "approve\\? \\[y/N\\] "
+
+
+@contextmanager
+def typing(
+    *words: str, cwd: Path, environ: dict[str, str] | None = None
+) -> Iterator["pexpect.spawn[str]"]:
+    process = pexpect.spawn(
+        sys.executable,
+        ["-m", *words],
+        cwd=str(cwd),
+        env={**(environ or os.environ), "TERM": "xterm", "NO_COLOR": "1"},
+        encoding="utf-8",
+        timeout=60,
+        dimensions=(40, 200),
+    )
+    try:
+        yield process
+    finally:
+        process.close(force=True)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    Project(tmp_path).create()
+    return tmp_path
+
+
+def said(root: Path) -> list[dict[str, object]]:
+    found = json.loads((root / "answers.json").read_text(encoding="utf-8"))
+    assert isinstance(found, list)
+    return found
+
+
+def test_numbers_words_and_a_reason(root: Path) -> None:
+    with typing("tests.cli.asking", str(root), cwd=REPOSITORY) as person:
+        person.expect("Which colour first")
+        person.expect(ANSWER)
+        person.sendline("2")
+        person.expect("Which colour first\\?: Green \\(by terminal\\)")
+        person.expect(ANSWER)
+        person.sendline("neither, take blue")
+        person.expect(APPROVE)
+        person.sendline("perhaps")
+        person.expect("say y to approve")
+        person.expect(APPROVE)
+        person.sendline("n")
+        person.expect("why not\\?")
+        person.sendline("")
+        person.expect(APPROVE)
+        person.sendline("")
+        person.expect("why not\\?")
+        person.sendline("too many tasks")
+        person.expect("ralph: complete")
+        assert person.wait() == 0
+    first, second, approval = said(root)
+    assert (first["labels"], first["by"]) == (["Green"], "terminal")
+    assert (second["labels"], second["other"]) == ([], "neither, take blue")
+    assert (approval["approved"], approval["reason"]) == (False, "too many tasks")
+    assert approval["decided_by"] == "terminal"
+
+
+def test_an_answer_from_elsewhere_takes_the_prompt_and_what_was_typed_away(root: Path) -> None:
+    controls = Controls(root)
+    with typing("tests.cli.asking", str(root), cwd=REPOSITORY) as person:
+        person.expect(ANSWER)
+        person.send("half an answ")
+        controls.answer("q-1", Answer(labels=("Red",), by="command"))
+        person.expect("Which colour first\\?: Red \\(by command\\)")
+        person.expect(ANSWER)
+        person.sendline("1\nleft over")
+        person.expect(APPROVE)
+        person.sendline("yes")
+        person.expect("ralph: complete")
+    first, second, approval = said(root)
+    assert (first["labels"], first["by"]) == (["Red"], "command")
+    assert (second["labels"], second["other"], second["by"]) == (["Red"], "", "terminal")
+    assert approval["approved"] is True
+
+
+def test_nothing_typed_is_a_decline_and_the_end_of_input_asks_no_more(root: Path) -> None:
+    controls = Controls(root)
+    with typing("tests.cli.asking", str(root), cwd=REPOSITORY) as person:
+        person.expect(ANSWER)
+        person.sendline("")
+        person.expect("declined \\(by terminal\\)")
+        person.expect(ANSWER)
+        person.sendeof()
+        person.expect("nothing is asked here any more")
+        controls.answer("q-2", Answer(other="later", by="command"))
+        person.expect("the plan waits for approval")
+        controls.decide(approved=True)
+        person.expect("ralph: complete")
+    assert said(root)[0]["declined"] is True
+
+
+@pytest.mark.real_cli
+def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
+    script = scenario(discovers(asks=True), plans(), finishes("a"), validates())
+    with serving_in_process(script, tmp_path) as server:
+        environ = ralph_environment(server, tmp_path)
+        words = ("ralph_tui", REQUEST, "--headless")
+        with typing(*words, cwd=project, environ=environ) as person:
+            person.expect("Which language\\?")
+            person.expect(ANSWER)
+            person.sendline("french")
+            person.expect("Language: French \\(by terminal\\)")
+            for what in ("specs", "plan", "validation"):
+                person.expect(f"the {what} waits for approval")
+                person.expect(APPROVE)
+                person.sendline("y")
+                person.expect(f"the {what} is approved \\(by terminal\\)")
+            person.expect("ralph: complete: validated, and approved by the person")
+            assert person.wait() == 0
+    assert task_of(project, "a").status.value == "complete"
