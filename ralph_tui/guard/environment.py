@@ -19,6 +19,8 @@ _PROVIDERS = {
     "CLAUDE_CODE_USE_FOUNDRY": "AZURE_",
 }
 """Clouds that serve the model; the CLI logs in there with their variables."""
+REFLOG_MARK = "ralph-agent"
+"""What git writes into its reflog for most of what a process of an agent does, should it get that far."""
 _OFF = ("", "0", "false", "no", "off")
 REMOVED = "RALPH_GUARD_REMOVED"
 """Names of the variables that the CLI is to be started without."""
@@ -43,6 +45,8 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
     path = [p for p in base.get("PATH", os.defpath).split(os.pathsep) if p and p != str(SHIMS)]
     return kept | {
         "GIT_CONFIG_COUNT": str(len(settings)),
+        "GIT_OPTIONAL_LOCKS": "0",  # so that looking at the status does not write the index
+        "GIT_REFLOG_ACTION": REFLOG_MARK,
         "PATH": os.pathsep.join([str(SHIMS), *path]),
         "RALPH_GUARD_PYTHON": sys.executable,
         "RALPH_GUARD_REPOSITORY": repository(policy.root),

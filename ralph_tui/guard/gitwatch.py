@@ -1,0 +1,188 @@
+"""Reads what is true of the repository: nothing prevents a change here, but none goes unseen."""
+
+import hashlib
+import os
+import stat
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.text import one_line
+from ralph_tui.guard.environment import REFLOG_MARK
+from ralph_tui.guard.gitchanges import STAGE, Author, Busy, Change, Item, Snapshot, compare
+
+__all__ = ["Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
+
+TIMEOUT_SECONDS = 60.0
+
+
+class GitWatch:
+    """Looks at the repository of a project; every call blocks."""
+
+    def __init__(self, root: Path) -> None:
+        """Look at the repository that `root` is in."""
+        self._root = root
+
+    def snapshot(self) -> Snapshot | None:
+        """The repository now, or None when there is none or no git.
+
+        Raises:
+            SetupError: There is a repository, but git cannot read it.
+        """
+        try:
+            asked = self._git("rev-parse", "--absolute-git-dir", "--git-common-dir", check=False)
+        except FileNotFoundError:
+            return None
+        if not asked:
+            if (self._root / ".git").exists():
+                raise SetupError(
+                    f"git cannot read the repository of {self._root}.",
+                    "Run `git status` there; it says why.",
+                )
+            return None
+        own, common = (self._root / line for line in asked.decode().splitlines()[:2])
+        refs = self._refs()
+        return Snapshot(
+            head=self._head(),
+            refs=refs,
+            index=self._index(),
+            stash=_stashed(common),
+            config=self._config(common, own),
+            hooks=_hook_files(common),
+            worktrees=self._worktree_paths(),
+            times=_times(own, common, refs),
+            marked=_marked(own / "logs" / "HEAD"),
+        )
+
+    def _head(self) -> str:
+        symbolic = self._git("symbolic-ref", "-q", "HEAD", check=False).decode().strip()
+        return symbolic or self._git("rev-parse", "HEAD").decode().strip()
+
+    def _refs(self) -> dict[str, str]:
+        lines = self._git("for-each-ref", "--format=%(objectname) %(refname)").decode(
+            errors="surrogateescape"
+        )
+        pairs = (line.partition(" ") for line in lines.splitlines())
+        return {name: commit for commit, _, name in pairs}
+
+    def _index(self) -> dict[str, str]:
+        """Tag, mode and object by path; a lower-case tag is a file git was told not to look at."""
+        found: dict[str, str] = {}
+        text = self._git("ls-files", "-s", "-v", "-z").decode(errors="surrogateescape")
+        for line in text.split("\0"):
+            about, _, path = line.partition("\t")
+            words = about.split()
+            if len(words) == 4:
+                tag, mode, commit, stage = words
+                key = path if stage == "0" else f"{path}{STAGE}{stage})"
+                found[key] = f"{tag} {mode},{commit}"
+        return found
+
+    def _config(self, common: Path, own: Path) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for file in (common / "config", own / "config.worktree"):
+            if not file.is_file():
+                continue
+            text = self._git("config", "--file", str(file), "--list", "-z")
+            for entry in text.decode(errors="surrogateescape").split("\0"):
+                key, _, value = entry.partition("\n")
+                if key:
+                    found[key] = (*found.get(key, ()), value)
+        return found
+
+    def _worktree_paths(self) -> tuple[str, ...]:
+        lines = self._git("worktree", "list", "--porcelain").decode(errors="surrogateescape")
+        prefix = "worktree "
+        return tuple(
+            line.removeprefix(prefix) for line in lines.splitlines() if line.startswith(prefix)
+        )
+
+    def _git(self, *arguments: str, check: bool = True) -> bytes:
+        # Settings of the repository may name programs to run; reading must start none of them.
+        command = [
+            "git",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            *arguments,
+        ]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self._root,
+                env=kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=TIMEOUT_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SetupError(
+                f"`git {arguments[0]}` did not end within {TIMEOUT_SECONDS:.0f} seconds.",
+                "Run it in the project to see why.",
+            ) from error
+        if done.returncode and check:
+            said = one_line(done.stderr.decode(errors="replace"))
+            raise SetupError(f"`git {arguments[0]}` failed: {said}", "Run `git status` there.")
+        return b"" if done.returncode else done.stdout
+
+
+def _stashed(common: Path) -> tuple[str, ...]:
+    """The stashed commits, oldest first; a stash is nothing but the reflog of one reference."""
+    return tuple(
+        line.split(b" ")[1].decode() for line in _reflog(common / "logs" / "refs" / "stash")
+    )
+
+
+def _marked(log: Path) -> frozenset[str]:
+    mark = f"\t{REFLOG_MARK}".encode()
+    return frozenset(line.split(b" ")[1].decode() for line in _reflog(log) if mark in line)
+
+
+def _reflog(path: Path) -> list[bytes]:
+    try:
+        return [line for line in path.read_bytes().splitlines() if line.count(b" ") > 1]
+    except OSError:  # no such log, or none at all in this repository
+        return []
+
+
+def _hook_files(common: Path) -> dict[str, str]:
+    directory = common / "hooks"
+    found: dict[str, str] = {}
+    for path in sorted(directory.iterdir()) if directory.is_dir() else ():
+        info = path.lstat()
+        content = b""
+        if stat.S_ISLNK(info.st_mode):
+            content = str(path.readlink()).encode(errors="surrogateescape")
+        elif stat.S_ISREG(info.st_mode):
+            content = path.read_bytes()
+        found[path.name] = f"{info.st_mode:o} {hashlib.sha256(content).hexdigest()}"
+    return found
+
+
+def _times(own: Path, common: Path, refs: Mapping[str, str]) -> dict[str, float]:
+    """When each part was last written, as far as files tell."""
+    places = {
+        "HEAD": own / "HEAD",
+        "index": own / "index",
+        "stash": common / "logs" / "refs" / "stash",
+        "config": common / "config",
+        "hooks": common / "hooks",
+        "worktrees": common / "worktrees",
+        **{ref: common / ref for ref in refs},
+    }
+    found = {part: time for part, path in places.items() if (time := _mtime(path)) is not None}
+    packed = _mtime(common / "packed-refs")
+    if packed is not None:
+        found |= {ref: packed for ref in refs if ref not in found}
+    return found
+
+
+def _mtime(path: Path) -> float | None:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return None

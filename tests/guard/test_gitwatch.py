@@ -1,0 +1,189 @@
+"""Every change of a repository is seen, put down to somebody with reason, and can be put back."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.guard.environment import REFLOG_MARK, agent_environment
+from ralph_tui.guard.gitwatch import Author, GitWatch, Snapshot, compare
+from ralph_tui.guard.policy import Policy
+from tests.guard.test_shims import IDENTITY, make_repository
+
+ALWAYS = [(0.0, time.time() + 10**6)]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "proj"
+    make_repository(root)
+    (root / "a.txt").write_text("a\n")
+    (root / "b c.txt").write_text("b\n")
+    bash(root, "git add -A && git commit -qm two && git branch other && git tag v1")
+    bash(root, "echo x >> a.txt && git stash -q && git config some.key old")
+    return root
+
+
+def bash(root: Path, command: str, **environment: str) -> None:
+    subprocess.run(
+        ["bash", "-c", command],
+        cwd=root,
+        env=os.environ | IDENTITY | environment,
+        check=True,
+        capture_output=True,
+    )
+
+
+CHANGES = {
+    "git commit -q --allow-empty -m x": "branch main was moved",
+    "echo y >> a.txt; git commit -qam x": "branch main was moved",
+    "git branch new": "branch new was made",
+    "git branch 'odd;name'": "branch odd;name was made",
+    "git branch -D other": "branch other was deleted",
+    "git tag v2": "tag v2 was made",
+    "git tag -d v1": "tag v1 was deleted",
+    "git checkout -q other": "HEAD was moved from branch main to branch other",
+    "git checkout -q --detach": "HEAD was moved from branch main to",
+    "echo y > 'b c.txt'; git add 'b c.txt'": "the index was changed (b c.txt)",
+    "echo y > new.txt; git add new.txt": "the index was changed (new.txt)",
+    "git rm -q --cached a.txt": "the index was changed (a.txt)",
+    "git update-index --assume-unchanged a.txt": "the index was changed (a.txt)",
+    "git reset -q --hard HEAD~1": "branch main was moved",
+    "echo z > a.txt; git stash -q": "a stash",
+    "git stash drop -q": "was dropped",
+    "git config a.b c": "the setting a.b was changed",
+    "git config some.key new": "the setting some.key was changed",
+    "git config --unset some.key": "the setting some.key was changed",
+    "git config core.hooksPath /tmp": "the setting core.hookspath was changed",
+    "echo exit > .git/hooks/pre-commit": "the hook pre-commit was made",
+    "git worktree add -q ../linked": "the worktree",
+}
+
+
+@pytest.mark.parametrize(("command", "told"), CHANGES.items())
+def test_a_change_is_seen_and_its_command_puts_it_back(
+    project: Path, command: str, told: str
+) -> None:
+    watch = GitWatch(project)
+    before = watch.snapshot()
+    assert before is not None
+    bash(project, command)
+    change = compare(before, watch.snapshot(), ALWAYS)
+    assert change is not None
+    assert told in " / ".join(item.text for item in change.items)
+    assert {item.author for item in change.items} == {Author.UNKNOWN}
+    assert change.restore
+    bash(project, change.restore)
+    if "--assume-unchanged" in command:
+        bash(project, "git update-index --no-assume-unchanged a.txt")
+    assert compare(before, watch.snapshot(), ALWAYS) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git status", "git diff; git log; git stash list", "echo work >> a.txt", "touch a.txt; git status",
+     "git gc -q", "git pack-refs --all", "echo x > untracked; git status --short", "rm a.txt"],
+)  # fmt: skip
+def test_reading_and_working_changes_nothing(project: Path, command: str) -> None:
+    watch = GitWatch(project)
+    before = watch.snapshot()
+    bash(project, command)
+    assert compare(before, watch.snapshot(), ALWAYS) is None
+
+
+def test_what_happened_while_no_command_of_the_agent_ran_is_the_persons(project: Path) -> None:
+    watch = GitWatch(project)
+    before = watch.snapshot()
+    bash(project, "git commit -q --allow-empty -m mine; git tag mine; git config my.own x")
+    after = watch.snapshot()
+    now = time.time()
+    change = compare(before, after, [(now - 1000, now - 500), (now + 500, now + 600)])
+    assert change is not None
+    assert change.by_person
+    doubtful = compare(before, after, [(now - 1000, now - 500), (now - 1, now + 1)])
+    assert doubtful is not None
+    assert not doubtful.by_person
+    assert not doubtful.by_agent
+
+
+def test_a_commit_of_the_agent_that_got_through_is_known_by_its_mark(project: Path) -> None:
+    watch = GitWatch(project)
+    before = watch.snapshot()
+    environment = agent_environment(Policy(root=project), os.environ | IDENTITY)
+    sly = "PATH=/usr/bin:/bin GIT_CONFIG_COUNT=0 git commit -q --allow-empty -m sly"
+    subprocess.run(["bash", "-c", sly], cwd=project, env=environment, check=True)
+    change = compare(before, watch.snapshot(), [])
+    assert change is not None
+    assert change.by_agent
+    assert not change.by_person
+    assert REFLOG_MARK in (project / ".git/logs/HEAD").read_text()
+
+
+def test_a_linked_worktree_shares_what_is_watched(project: Path) -> None:
+    linked = project.parent / "linked"
+    bash(project, f"git worktree add -q {linked}")
+    watch = GitWatch(linked)
+    before = watch.snapshot()
+    bash(project, "git tag from-elsewhere")
+    change = compare(before, watch.snapshot(), ALWAYS)
+    assert change is not None
+    assert change.items[0].text == "tag from-elsewhere was made"
+
+
+def test_a_repository_that_appears_or_goes_is_a_change(tmp_path: Path) -> None:
+    watch = GitWatch(tmp_path)
+    assert watch.snapshot() is None
+    assert compare(None, None) is None
+    bash(tmp_path, "git init -q")
+    made = watch.snapshot()
+    assert made is not None
+    assert made.head.startswith("refs/heads/"), "a branch without a commit yet"
+    appeared, gone = compare(None, made), compare(made, None)
+    assert appeared is not None
+    assert "made" in appeared.summary
+    assert gone is not None
+    assert "gone" in gone.summary
+
+
+def test_a_repository_git_cannot_read_is_an_error_and_no_absence(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("nonsense")
+    with pytest.raises(SetupError, match="cannot read"):
+        GitWatch(tmp_path).snapshot()
+
+
+def test_settings_of_the_repository_start_no_program(project: Path) -> None:
+    bash(project, "git config core.fsmonitor 'touch ran; false'; git config core.hooksPath .git/h")
+    assert GitWatch(project).snapshot() is not None
+    assert not (project / "ran").exists()
+
+
+REFS = st.dictionaries(
+    st.sampled_from(["refs/heads/a", "refs/tags/b", "refs/x/c"]), st.sampled_from("01")
+)
+
+
+@given(REFS, REFS, st.sampled_from(["refs/heads/a", "0"]), st.sampled_from(["refs/heads/a", "0"]))
+def test_comparing_says_nothing_only_when_nothing_differs(
+    old: dict[str, str], new: dict[str, str], head: str, other: str
+) -> None:
+    before, after = Snapshot(head=head, refs=old), Snapshot(head=other, refs=new)
+    change = compare(before, after)
+    assert (change is None) == (old == new and head == other)
+    assert compare(after, after) is None
+
+
+def test_a_conflict_in_the_index_is_put_back_as_a_whole(project: Path) -> None:
+    watch = GitWatch(project)
+    before = watch.snapshot()
+    bash(
+        project, "echo m > a.txt; git stash -q; echo n > a.txt; git commit -qam n; ! git stash pop"
+    )
+    change = compare(before, watch.snapshot(), ALWAYS)
+    assert change is not None
+    assert "a.txt (stage 1)" in change.summary + "".join(i.text for i in change.items)
+    assert "git read-tree HEAD" in change.restore
