@@ -177,6 +177,26 @@ class BreakerSettings(Model):
 
     max_consecutive_failures: Count = Field(3, description="Failed iterations in a row.")
     max_stagnation_iterations: Count = Field(5, description="Iterations without a finished task.")
+    max_same_error: Count = Field(5, description="Iterations that failed with the same words.")
+    max_denied: Count = Field(5, description="Iterations with the same denied command.")
+    max_collapses: Count = Field(3, description="Iterations with 70 % less output than usual.")
+    max_tests_only: Count = Field(3, description="Iterations that only ran or wrote tests.")
+    max_refused_claims: Count = Field(2, description="Iterations whose claim was refused.")
+
+
+class LimitSettings(Model):
+    """What happens at a usage limit and when the service is busy."""
+
+    on_usage_limit: Literal["wait", "exit"] = Field(
+        "wait", description="Wait until a usage limit resets, or exit with status 2."
+    )
+    max_wait_minutes: Seconds = Field(360, description="Longest wait for a usage limit.")
+    fallback_wait_minutes: Seconds = Field(
+        30, description="Wait for a limit that does not say when it resets."
+    )
+    backoff_seconds: Seconds = Field(
+        15, description="Pause after a busy service or a lost network; doubles each time."
+    )
 
 
 class GitSettings(Model):
@@ -224,6 +244,7 @@ class Settings(Model):
     context: ContextSettings = ContextSettings()
     safety: SafetySettings = SafetySettings()
     circuit_breaker: BreakerSettings = BreakerSettings()
+    limits: LimitSettings = LimitSettings()
     git: GitSettings = GitSettings()
     models: ModelSettings = ModelSettings()
     agent: AgentSettings = AgentSettings()

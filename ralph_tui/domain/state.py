@@ -86,6 +86,8 @@ class RalphState(Record):
     """What the person asked for; the beginning of discovery."""
     approval: Approval | None = None
     validation_round: Count = 0
+    retry_now: bool = False
+    """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
 
 

@@ -6,8 +6,11 @@ from ralph_tui.domain.costs import CostLevel, CostMeter
 from ralph_tui.domain.recovery import recovery_for
 from ralph_tui.domain.state import ApprovalKind, Halt
 from ralph_tui.engine.asking import decide
-from ralph_tui.engine.ending import End, interrupted, stopped
+from ralph_tui.engine.custody import Custody
+from ralph_tui.engine.ending import End, fatal, interrupted, stopped
 from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.ports import Failure
+from ralph_tui.engine.waiting import Patience, forgive
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 
@@ -15,12 +18,16 @@ from ralph_tui.store.project import Documents
 class Checkpoint:
     """Counts the iterations of a run and holds the run against its limits."""
 
-    def __init__(self, shop: Workshop, mission: Mission, *, max_iterations: int) -> None:
-        """Allow `max_iterations` iterations."""
+    def __init__(
+        self, shop: Workshop, mission: Mission, *, max_iterations: int, custody: Custody
+    ) -> None:
+        """Allow `max_iterations` iterations while the repository stays as it was."""
         self.done = 0
         self._shop = shop
         self._mission = mission
+        self._patience = Patience(shop)
         self._max_iterations = max_iterations
+        self._custody = custody
         self._paused = False
 
     async def reason_to_stop(self) -> End | None:
@@ -28,6 +35,9 @@ class Checkpoint:
         await self._wait_while_paused()
         if self._shop.ledger.docs.state.stop is not Halt.NONE:
             return interrupted()
+        changed = await self._custody.check()
+        if changed is not None:
+            return changed
         if self._shop.ledger.docs.breaker.state is BreakerState.OPEN:
             return await self._breaker_open()
         return self._limit_reached()
@@ -57,6 +67,15 @@ class Checkpoint:
             return docs.model_copy(update={"breaker": breaker})
 
         await self._shop.ledger.transact(change, reason)
+
+    async def after(self, failure: Failure | None) -> End | None:
+        """Wait where waiting helps; an end when another iteration cannot get past the failure."""
+        if await self._patience.after(failure):
+            self.done -= 1
+            await forgive(self._shop)
+            return None
+        stopped_meanwhile = self._shop.ledger.docs.state.stop is not Halt.NONE
+        return interrupted() if failure and stopped_meanwhile else fatal(failure)
 
     def costs(self) -> CostMeter:
         """What was spent before the next iteration."""

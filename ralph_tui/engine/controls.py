@@ -119,6 +119,15 @@ class Controls:
         assert found is not None
         return found
 
+    def retry_now(self) -> None:
+        """End the wait for a usage limit or a busy service and try again.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("retry")
+        self._project.transact(lambda docs: _with_state(docs, retry_now=True))
+
     def open_questions(self) -> tuple[AskedQuestion, ...]:
         """Questions that wait for the person, oldest first."""
         return self._project.load().questions.open()

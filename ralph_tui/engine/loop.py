@@ -7,7 +7,7 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.ending import End, complete, fatal, stopped
+from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.handoff import iteration_memory, memory_for_prompt, session_record
 from ralph_tui.engine.iteration import Iteration, IterationResult
 from ralph_tui.engine.metering import Meter
@@ -71,7 +71,8 @@ class BuildLoop:
 
     async def _iterate(self, task: Task) -> End | None:
         """One iteration and its record; a reason to stop when another cannot help."""
-        number, guidance = await self._begin(task)
+        number, injections = await self._begin(task)
+        guidance = tuple(injection.guidance for injection in injections)
         meter = Meter(
             self._checkpoint.costs(),
             self._shop.settings.safety.cost_limits,
@@ -86,9 +87,19 @@ class BuildLoop:
         self._close_later(session)
         self._checkpoint.done += 1
         await self._record(task, number, result)
-        return fatal(result.failure)
+        if result.failure is not None and injections:
+            await self._give_back(injections)
+        return await self._checkpoint.after(result.failure)
 
-    async def _begin(self, task: Task) -> tuple[int, tuple[str, ...]]:
+    async def _give_back(self, injections: tuple[Injection, ...]) -> None:
+        """Guidance that a failed session swallowed waits for the next one."""
+
+        def change(docs: Documents) -> Documents:
+            return docs.model_copy(update={"pending": (*injections, *docs.pending)})
+
+        await self._shop.ledger.transact(change)
+
+    async def _begin(self, task: Task) -> tuple[int, tuple[Injection, ...]]:
         """Mark the task, count the iteration and take the guidance that waits."""
         waiting: tuple[Injection, ...] = ()
 
@@ -105,7 +116,7 @@ class BuildLoop:
         if waiting:
             ids = tuple(injection.id for injection in waiting)
             self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=number))
-        return number, tuple(injection.guidance for injection in waiting)
+        return number, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
         self._shop.emit(

@@ -1,7 +1,7 @@
 """What an iteration leaves behind in the documents; pure functions."""
 
 from ralph_tui.domain.breaker import IterationVerdict
-from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.model import Count
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.engine.iteration import IterationResult
@@ -10,6 +10,12 @@ from ralph_tui.store.project import Documents
 
 _FAILURES = (IterationOutcome.FAILED, IterationOutcome.INCOMPLETE)
 _NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
+
+
+def hit_limit(result: IterationResult) -> bool:
+    """A usage limit says nothing about the work, so the breaker does not count it."""
+    failure = result.failure
+    return failure is not None and failure.kind is FailureClass.USAGE_LIMIT
 
 
 def recorded(docs: Documents, task_id: str, result: IterationResult) -> Documents:
@@ -23,7 +29,7 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
         }
     )
     breaker = docs.breaker
-    if result.outcome not in _NOT_COUNTED:
+    if result.outcome not in _NOT_COUNTED and not hit_limit(result):
         verdict = IterationVerdict(
             is_failure=result.outcome in _FAILURES,
             tasks_completed=int(complete),

@@ -15,13 +15,14 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.secrets import hide, secret_values
 from ralph_tui.domain.state import Halt, Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed
 from ralph_tui.engine.journaling import Emitter
 from ralph_tui.engine.launch import Launch
@@ -37,6 +38,7 @@ from ralph_tui.engine.subagents import SUB_AGENTS
 from ralph_tui.engine.verify import Gate, gate_environment
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay
+from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 from ralph_tui.store.journal import JournalWriter
@@ -142,6 +144,7 @@ async def run_mission(
 def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
     phase = first_phase(project, project.load(), mission)
     wiring.preflight()
+    GitWatch(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
 
@@ -161,6 +164,7 @@ class Session:
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
         self._ledger = Ledger(project, emitter.emit)
+        self._custody = Custody(project.root, emitter.emit)
         self._agent: Agent | None = None
         self._checkpoint: Checkpoint | None = None
 
@@ -173,13 +177,22 @@ class Session:
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
             self._emitter.emit(ev.Notice(level="warning", text=text))
+        await self._custody.begin()
         async with self._parts():
             lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
             try:
                 end = await lifecycle.run(phase)
             except RalphError as error:
                 end = failed(error)
-        return self._finished(end, time.monotonic() - started)
+        return self._finished(await self._after_all(end), time.monotonic() - started)
+
+    async def _after_all(self, end: End) -> End:
+        """The end, unless the last session did to the repository what ends a loop."""
+        try:
+            changed = await self._custody.check()
+        except RalphError as error:
+            changed = failed(error)
+        return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     def _has_specs(self) -> bool:
         return any(spec.criteria for spec in self._project.read_specs())
@@ -234,7 +247,7 @@ class Session:
             timeout=building.gate_timeout_seconds,
             environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,
-            emit=self._emitter.emit,
+            emit=self._custody.emit,
         )
         shop = Workshop(
             ledger=self._ledger,
@@ -242,12 +255,15 @@ class Session:
             agent=self._agent,
             gate=gate,
             review=guard.review,
-            emit=self._emitter.emit,
+            emit=self._custody.emit,
             clock=lambda: datetime.now(UTC),
         )
         if self._checkpoint is None:
             self._checkpoint = Checkpoint(
-                shop, self._mission, max_iterations=building.max_iterations
+                shop,
+                self._mission,
+                max_iterations=building.max_iterations,
+                custody=self._custody,
             )
         overlay = cli_overlay(policy, inherited)
         environment = {**self._wiring.environment, **overlay, **self._marks}
@@ -307,6 +323,11 @@ def fresh_breaker(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker
         update={
             "max_consecutive_failures": limits.max_consecutive_failures,
             "max_stagnation_iterations": limits.max_stagnation_iterations,
+            "max_same_error": limits.max_same_error,
+            "max_denied": limits.max_denied,
+            "max_collapses": limits.max_collapses,
+            "max_tests_only": limits.max_tests_only,
+            "max_refused_claims": limits.max_refused_claims,
             "max_cost_usd": settings.safety.cost_limits.total,
         }
     )

@@ -20,7 +20,11 @@ from tests.harness.waiting import until
 
 E = TypeVar("E", bound=ev.EventBase)
 
-QUICK: Mapping[str, object] = {"agent.max_api_retries": 2}
+QUICK: Mapping[str, object] = {
+    "agent.max_api_retries": 2,
+    "limits.on_usage_limit": "exit",
+    "limits.backoff_seconds": 0.05,
+}
 """Settings that keep failing scenarios short."""
 
 

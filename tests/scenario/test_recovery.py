@@ -55,3 +55,64 @@ async def test_a_plan_that_stands_still_is_made_anew(tmp_path: Path) -> None:
     assert phases == [Phase.PLANNING, Phase.BUILDING, Phase.VALIDATION]
     assert [t.id for t in plan_of(project).tasks] == ["a"]
     assert run.end.exit_code == 0
+
+
+def limited(times: int = 1) -> str:
+    """A session that meets a usage limit at once, so many times."""
+    return f"""
+    - name: limited
+      when: "^Task ID: a$"
+      times: {times}
+      turns:
+        - say: Hello.
+          fault: {{kind: status, status: 429, retry_after: 3600, times: forever}}
+    """
+
+
+async def test_a_usage_limit_is_waited_out_and_costs_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    overrides = {"limits.on_usage_limit": "wait", "limits.fallback_wait_minutes": 0.02}
+    async with serving(scenario(limited(), finishes("a"))) as server:
+        run = await play(project, server, overrides=overrides)
+    assert run.end.exit_code == 0
+    assert len(run.of(ev.LimitWait)) == 1
+    assert run.of(ev.LimitWaitEnded)[0].why == "the wait is over"
+    assert [e.iteration for e in run.of(ev.IterationStarted)] == [1, 1], "it was no iteration"
+    assert run.end.iterations == 1
+    assert all(e.breaker.failure_count == 0 for e in run.of(ev.BreakerChanged))
+
+
+async def test_the_person_retries_now_and_guidance_is_not_lost(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    controls = Controls(project)
+    controls.inject("Mind the gap")
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.LimitWait)
+        controls.retry_now()
+
+    overrides = {"limits.on_usage_limit": "wait"}
+    async with serving(scenario(limited(), finishes("a"))) as server:
+        run = await play(project, server, overrides=overrides, meanwhile=person)
+        prompts = [str(r.body["messages"]) for r in server.requests if r.script == "finishes a"]
+    assert run.of(ev.LimitWaitEnded)[0].why == "the person retries now"
+    assert "Mind the gap" in prompts[0]
+    assert run.end.exit_code == 0
+
+
+async def test_a_wait_can_be_stopped_and_is_bounded(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    controls = Controls(project)
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.LimitWait)
+        controls.stop(now=True)
+
+    overrides = {"limits.on_usage_limit": "wait"}
+    async with serving(scenario(limited(2))) as server:
+        run = await play(project, server, overrides=overrides, meanwhile=person)
+        assert run.end.exit_code == 130
+        bounded = {**overrides, "limits.max_wait_minutes": 0.001}
+        again = await play(project, server, overrides=bounded)
+    assert not again.of(ev.LimitWait)
+    assert again.end.exit_code == 2

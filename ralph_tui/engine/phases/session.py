@@ -10,13 +10,14 @@ from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
-from ralph_tui.engine.ending import End, fatal
+from ralph_tui.engine.ending import End
 from ralph_tui.engine.handoff import session_record
 from ralph_tui.engine.iteration import IterationResult
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases.desk import Missing, PhaseDesk
 from ralph_tui.engine.ports import TurnEnded
+from ralph_tui.engine.record import hit_limit
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_budget
 from ralph_tui.store.project import Documents
 
@@ -73,7 +74,7 @@ async def run_session(
     await talk.session.close()
     checkpoint.done += 1
     await _record(shop, phase, number, result)
-    return fatal(result.failure)
+    return await checkpoint.after(result.failure)
 
 
 async def _begin(shop: Workshop) -> int:
@@ -101,7 +102,7 @@ def _result(ended: TurnEnded, cut: Cut, lacking: str | None) -> IterationResult:
 
 async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
     complete = result.outcome is IterationOutcome.COMPLETE
-    counted = result.outcome is not IterationOutcome.INTERRUPTED
+    counted = result.outcome is not IterationOutcome.INTERRUPTED and not hit_limit(result)
     verdict = IterationVerdict(
         is_failure=not complete,
         tasks_completed=int(complete),
