@@ -79,14 +79,19 @@ def _hidden(name: str, needed: tuple[str, ...]) -> bool:
 
 
 def repository(root: Path) -> str:
-    """The directory git keeps the project's references in; a linked worktree's is elsewhere."""
-    found = root / ".git"
+    """The directory git keeps the project's references in.
+
+    A linked worktree's is elsewhere, and a project may be a part of a larger repository.
+    """
+    real = Path(os.path.realpath(root))
+    holder = next((d for d in (real, *real.parents) if os.path.lexists(d / ".git")), real)
+    found = holder / ".git"
     try:
         if found.is_file():
             named = found.read_text().removeprefix("gitdir:").strip()
-            directory = root / named
+            directory = holder / named
             common = directory / "commondir"
             found = directory / common.read_text().strip() if common.is_file() else directory
     except (OSError, UnicodeDecodeError):
-        found = root / ".git"
+        found = holder / ".git"
     return os.path.realpath(found)

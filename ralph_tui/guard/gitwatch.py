@@ -10,9 +10,18 @@ from pathlib import Path
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.text import one_line
 from ralph_tui.guard.environment import REFLOG_MARK
-from ralph_tui.guard.gitchanges import STAGE, Author, Busy, Change, Item, Snapshot, compare
+from ralph_tui.guard.gitchanges import (
+    SLACK_SECONDS,
+    STAGE,
+    Author,
+    Busy,
+    Change,
+    Item,
+    Snapshot,
+    compare,
+)
 
-__all__ = ["Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
+__all__ = ["SLACK_SECONDS", "Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
 
 TIMEOUT_SECONDS = 60.0
 

@@ -181,3 +181,14 @@ def test_the_repository_of_a_linked_worktree(project: Path) -> None:
     hidden = "PATH=/usr/bin:/bin git branch pwn"
     subprocess.run(hidden, shell=True, cwd=linked, env=env, capture_output=True, check=False)
     assert refs(linked) == before
+
+
+def test_the_repository_a_project_is_a_part_of(project: Path) -> None:
+    part = project / "packages" / "mine"
+    part.mkdir(parents=True)
+    assert repository(part) == os.path.realpath(project / ".git")
+    env = agent_environment(Policy(root=part), os.environ | IDENTITY)
+    before = refs(project)
+    for command in ("git branch pwn", "PATH=/usr/bin:/bin git branch pwn", "cd ../..; git tag pwn"):
+        subprocess.run(command, shell=True, cwd=part, env=env, capture_output=True, check=False)
+    assert refs(project) == before
