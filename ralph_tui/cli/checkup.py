@@ -1,8 +1,10 @@
 """The looks `ralph doctor` takes at everything a run needs."""
 
+import asyncio
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
@@ -37,6 +39,9 @@ def examine(start: Path) -> Iterator[Finding]:
     how = login()
     yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
     yield _git(start)
+    yield _try("guard", lambda: _guard(start), "")
+    yield _shims()
+    yield _sandbox()
     reason = no_screen()
     yield Finding(
         "terminal",
@@ -109,6 +114,58 @@ def _git(start: Path) -> Finding:
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
+
+
+def _guard(root: Path) -> str:
+    """Start the child that reads commands, as a run does, and have it judge two of them.
+
+    Raises:
+        SetupError: It does not answer, or not as it must.
+    """
+    from ralph_tui.guard.policy import Policy
+    from ralph_tui.guard.worker import CommandJudge
+
+    async def ask() -> tuple[str, str]:
+        judge = CommandJudge(Policy(root=root))
+        try:
+            allowed = await judge.judge("git status")
+            denied = await judge.judge("git push")
+        finally:
+            await judge.close()
+        return allowed.decision, denied.decision
+
+    if asyncio.run(ask()) != ("allow", "deny"):
+        raise SetupError(
+            "the process that reads commands does not answer, so every command would be denied.",
+            "Install ralph again: uv tool install --reinstall ralph-tui",
+        )
+    return "reads commands"
+
+
+def _shims() -> Finding:
+    """Whether the programs that stand before git and pip in an agent's PATH can be started."""
+    from ralph_tui.guard.environment import SHIMS
+
+    programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
+    broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
+    ok = bool(programs) and not broken
+    text = f"{plural(len(programs), 'file')}" if ok else f"cannot be run: {', '.join(broken)}"
+    return Finding("shims", ok, text, f"Make them executable: chmod +x {SHIMS}/*")
+
+
+def _sandbox() -> Finding:
+    """Whether the operating system could hold what a guard that reads commands cannot see."""
+    programs = ("sandbox-exec",) if sys.platform == "darwin" else ("bwrap", "socat")
+    missing = [name for name in programs if shutil.which(name) is None]
+    return Finding(
+        "sandbox",
+        ok=not missing,
+        text=f"{' and '.join(missing)} not installed"
+        if missing
+        else f"{' and '.join(programs)} installed, not used by this version",
+        advice="This version runs without one; use a container for work you do not trust.",
+        needed=False,
+    )
 
 
 def _project_root(start: Path) -> Path | None:

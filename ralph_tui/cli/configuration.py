@@ -1,12 +1,15 @@
 """Commands about the settings."""
 
+from typing import Annotated
+
 import typer
 
-from ralph_tui.cli.here import start_directory
+from ralph_tui.cli.here import find_project, start_directory
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.say import out, out_json, out_table
+from ralph_tui.cli.say import note, out, out_json, out_table
+from ralph_tui.domain.errors import ConfigError
 
-config = typer.Typer(help="Show the settings and where they come from.", rich_markup_mode=None)
+config = typer.Typer(help="Show and change the settings.", rich_markup_mode=None)
 
 
 @config.command(epilog=examples("ralph config show"))
@@ -33,6 +36,47 @@ def path(project_root: ProjectRoot = None) -> None:
 
     for file in config_paths(start_directory(project_root)):
         out(f"{file}{'' if file.exists() else ' (not there)'}")
+
+
+@config.command("set", epilog=examples("ralph config set phases.building.max_iterations 50"))
+def set_value(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="As in `ralph config show`.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A list is [one, two].")],
+    project_root: ProjectRoot = None,
+) -> None:
+    """Write a setting into the project's file; its comments stay."""
+    from ralph_tui.config.document import yaml_value
+    from ralph_tui.config.edit import with_setting
+    from ralph_tui.config.load import load_settings, provenance
+    from ralph_tui.config.yamlfile import read_text
+    from ralph_tui.store.files import write_atomic
+
+    project = find_project(project_root)
+    path = project.layout.config
+    # As a command line value it is checked by the same rules, and with all the other layers.
+    settings = load_settings(project.root, overrides={key: _given(key, value)})
+    checked = _value(settings, key)
+    write_atomic(path, with_setting(read_text(path), key, checked, path).encode())
+    source = provenance(project.root)[key]
+    out(f"{key} = {yaml_value(checked)}  ({path})")
+    if not source.startswith(f"{path}:"):
+        note(f"{source} is stronger, so it has no effect while that is set.")
+
+
+def _given(key: str, value: str) -> object:
+    """A value as it would stand in the file: a list setting may be written as one."""
+    from ralph_tui.config.keys import known_keys
+
+    field = known_keys().get(key)
+    if field is None or not isinstance(field.get_default(call_default_factory=True), tuple):
+        return value
+    import yaml
+
+    try:
+        found = yaml.load(value, Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes text only)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{key}: {value!r} is not a list.", "Write it as [one, two].") from error
+    return tuple(found) if isinstance(found, list) else (value,)
 
 
 def _value(settings: object, key: str) -> object:

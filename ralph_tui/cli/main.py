@@ -10,9 +10,14 @@ import typer
 from ralph_tui.cli import (
     build_tools,
     configuration,
+    deciding,
     doctor,
+    guarding,
+    journal,
     look,
     loops,
+    memories,
+    resetting,
     starting,
     steer,
 )
@@ -60,7 +65,11 @@ def _no_command(
         raise typer.BadParameter("Put --project-root (-C) after the command.")
 
 
-for group in (loops, starting, look, steer, doctor, build_tools, configuration):
+_GROUPS = (
+    *(loops, starting, look, journal, steer, deciding, memories),
+    *(resetting, doctor, build_tools, configuration, guarding),
+)
+for group in _GROUPS:
     group.register(app)
 
 

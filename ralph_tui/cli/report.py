@@ -55,8 +55,27 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "tokens": f"{tokens(state.total_tokens_used)} in total",
         "breaker": f"{breaker.state} ({counted(breaker)})",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
+        "request": state.request,
+        "questions": _questions(documents),
+        "approval": _approval(documents),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _questions(documents: Documents) -> str:
+    count = len(documents.questions.open())
+    return f"{count} open; `ralph answer` lists them" if count else ""
+
+
+def _approval(documents: Documents) -> str:
+    approval = documents.state.approval
+    if approval is None:
+        return ""
+    if approval.approved is not None:
+        word = "approved" if approval.approved else "rejected"
+        return f"the {approval.kind} is {word}; `ralph run` goes on"
+    summary = f" ({approval.summary})" if approval.summary else ""
+    return f"the {approval.kind} waits{summary}; `ralph approve` or `ralph reject --reason TEXT`"
 
 
 def status_json(
@@ -83,6 +102,7 @@ def status_json(
         "problems": [problem.message for problem in plan.problems()],
         "breaker": documents.breaker.model_dump(mode="json"),
         "guidance": [injection.model_dump(mode="json") for injection in documents.pending],
+        "questions": [question.model_dump(mode="json") for question in documents.questions.open()],
         **(
             {"sessions": [session.model_dump(mode="json") for session in sessions]}
             if sessions

@@ -42,7 +42,8 @@ def yaml_value(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
 def markdown_table() -> str:

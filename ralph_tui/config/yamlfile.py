@@ -48,8 +48,16 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
     Raises:
         ConfigError: The file cannot be read, is not YAML, or holds an unknown setting.
     """
-    text = _read(path)
-    if text is None or not text.strip():
+    return parse_entries(read_text(path), path)
+
+
+def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
+    """The settings in the text of a YAML file; `path` is for what is said about it.
+
+    Raises:
+        ConfigError: It is not YAML, or holds an unknown setting.
+    """
+    if not text.strip():
         return ()
     import yaml
 
@@ -70,12 +78,17 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
     return tuple(_section(node, "", path)) if node is not None else ()
 
 
-def _read(path: Path) -> str | None:
+def read_text(path: Path) -> str:
+    """The text of a settings file; empty when there is none.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
     try:
         data = _bytes(path)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            return None
+            return ""
         raise _unreadable(path, error.strerror or str(error)) from error
     if len(data) > MAX_BYTES:
         raise _unreadable(path, f"it is larger than {MAX_BYTES:,} bytes")

@@ -1,0 +1,128 @@
+"""Commands that read the journal: follow a loop that runs elsewhere, and measure what happened."""
+
+import asyncio
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.here import find_project
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.say import note, out, out_json
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.metrics import Metric
+    from ralph_tui.store.project import Project
+
+OWNER_SECONDS = 1.0
+"""How often to look whether the loop's process is still there, while it says nothing."""
+
+
+def attach(
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print the whole journal first, not this run alone.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Follow a loop that runs in another process, until it ends. Ctrl+C leaves; the loop goes on."""
+    from ralph_tui.cli.report import owner_of
+
+    project = find_project(project_root)
+    if owner_of(project) is None:
+        raise RalphError(
+            f"No loop is running in {project.root}.",
+            "`ralph run` starts one; `ralph history` lists what ran.",
+        )
+    try:
+        asyncio.run(_follow(project, everything=everything, as_json=as_json))
+    except KeyboardInterrupt:
+        note("detached; the loop goes on.")
+
+
+async def _follow(project: "Project", *, everything: bool, as_json: bool) -> None:
+    from ralph_tui.cli.output import json_printer, line_printer
+    from ralph_tui.cli.report import owner_of
+    from ralph_tui.domain.events import Event, LoopFinished
+    from ralph_tui.store.journal import tail_events
+
+    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    started = await asyncio.to_thread(_start_of_run, project)
+    events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue(maxsize=1000)
+
+    async def pump() -> None:
+        async with contextlib.aclosing(
+            tail_events(project.layout.events, 0 if everything else started)
+        ) as found:
+            async for item in found:
+                await events.put(item)
+
+    pumping = asyncio.create_task(pump())
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(OWNER_SECONDS):
+                    offset, event = await events.get()
+            except TimeoutError:
+                if pumping.done():
+                    await pumping
+                if await asyncio.to_thread(owner_of, project) is None and events.empty():
+                    note("the loop is gone, without a last word.")
+                    return
+                continue
+            show(event)
+            if isinstance(event, LoopFinished) and offset > started:
+                return
+    finally:
+        pumping.cancel()
+        await asyncio.wait([pumping])
+
+
+def _start_of_run(project: "Project") -> int:
+    """The offset at which the last run's first event begins."""
+    from ralph_tui.domain.events import LoopStarted
+    from ralph_tui.store.journal import read_events
+
+    start = before = 0
+    for offset, event in read_events(project.layout.events):
+        if isinstance(event, LoopStarted):
+            start = before
+        before = offset
+    return start
+
+
+def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
+    """Compute the seven success metrics from the journal."""
+    from ralph_tui.domain.metrics import measure
+    from ralph_tui.store.journal import read_events
+
+    reader = read_events(find_project(project_root).layout.events)
+    found = measure(event for _, event in reader)
+    if reader.skipped:
+        note(f"{reader.skipped} lines of the journal cannot be read and were passed over.")
+    if as_json:
+        out_json([{**m.model_dump(), "value": m.value} for m in found])
+    else:
+        _print(found)
+
+
+def _print(found: "tuple[Metric, ...]") -> None:
+    width = max(len(metric.title) for metric in found)
+    for metric in found:
+        value = "unknown" if metric.value is None else f"{metric.value:.0%}"
+        why = (
+            metric.unknown
+            if metric.value is None
+            else f"{metric.numerator:,.0f} / {metric.denominator:,.0f}"
+        )
+        out(f"{metric.title.ljust(width)}  {value.rjust(7)}  (target {metric.target})  {why}")
+        out(f"{' ' * width}  {metric.definition}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("ralph attach", "ralph attach --json"))(attach)
+    app.command(epilog=examples("ralph metrics --json"))(metrics)

@@ -1,0 +1,108 @@
+"""`ralph memory`: what the next session is told, how much is kept, and what has grown old."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.here import find_project
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.say import out, out_facts, out_json
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.store.layout import Layout
+    from ralph_tui.store.project import Project
+
+KEPT_DAYS = 30
+"""How long the archive is kept (seeds, "Memory System")."""
+
+
+def memory(
+    *,
+    show: Annotated[bool, typer.Option("--show", help="Print it, as the model gets it.")] = False,
+    stats: Annotated[bool, typer.Option("--stats", help="Say how much is kept.")] = False,
+    cleanup: Annotated[
+        bool, typer.Option("--cleanup", help=f"Remove what was archived over {KEPT_DAYS} days ago.")
+    ] = False,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the memory that goes into the next prompt."""
+    if show + stats + cleanup > 1:
+        raise RalphError("--show, --stats and --cleanup exclude each other.", "Give one of them.")
+    project = find_project(project_root)
+    if cleanup:
+        _clean_up(project.layout, as_json=as_json)
+    elif stats:
+        facts = _stats(project)
+        out_json(facts) if as_json else out_facts({k: f"{v:,}" for k, v in facts.items()})
+    else:
+        _show(project, as_json=as_json)
+
+
+def _active(project: "Project") -> str:
+    from ralph_tui.domain.memory import active_memory
+
+    return active_memory(project.read_memory(), project.recent_iteration_memories(limit=3))
+
+
+def _show(project: "Project", *, as_json: bool) -> None:
+    text = _active(project)
+    if as_json:
+        out_json({"memory": text})
+    elif not text:
+        out("There is no memory yet; the first session leaves some.")
+    for line in [] if as_json else text.splitlines():
+        out(line)
+
+
+def _stats(project: "Project") -> dict[str, int]:
+    from ralph_tui.domain.memory import ACTIVE_MEMORY_LIMIT
+
+    layout = project.layout
+    return {
+        "active memory, characters": len(_active(project)),
+        "active memory, at most": ACTIVE_MEMORY_LIMIT,
+        "hand-off (MEMORY.md), characters": len(project.read_memory()),
+        "phases": len(_files(layout.memory_phases)),
+        "iterations": len(_files(layout.memory_iterations)),
+        "sessions": len(_files(layout.memory_sessions)),
+        "archived": len(_files(layout.memory_archive)),
+        f"archived over {KEPT_DAYS} days ago": len(list(_old(layout))),
+        "learnings (progress.txt), lines": len(project.read_learnings(1_000_000)),
+    }
+
+
+def _files(directory: Path) -> list[Path]:
+    """The memories in a directory; none when there is no such directory."""
+    return sorted(path for path in directory.glob("*.md") if path.is_file())
+
+
+def _old(layout: "Layout") -> Iterator[Path]:
+    before = time.time() - KEPT_DAYS * 86_400
+    return (path for path in _files(layout.memory_archive) if path.stat().st_mtime < before)
+
+
+def _clean_up(layout: "Layout", *, as_json: bool) -> None:
+    from ralph_tui.store.files import explained
+
+    removed = []
+    for path in _old(layout):
+        with explained("remove", path):
+            path.unlink(missing_ok=True)
+        removed.append(str(path.relative_to(layout.root)))
+    if as_json:
+        out_json({"removed": removed})
+        return
+    for name in removed:
+        out(f"removed  {name}")
+    if not removed:
+        out(f"Nothing was archived more than {KEPT_DAYS} days ago.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("ralph memory --show", "ralph memory --stats"))(memory)

@@ -1,0 +1,112 @@
+"""Changes one setting in the text of a settings file; comments and everything else stay as they are."""
+
+from pathlib import Path
+
+from ralph_tui.config.document import yaml_value
+from ralph_tui.config.yamlfile import parse_entries
+from ralph_tui.domain.errors import ConfigError
+
+INDENT = "  "
+
+
+def with_setting(text: str, key: str, value: object, path: Path) -> str:
+    """The text with `key` set to `value`; a new setting goes into its section where there is one.
+
+    Raises:
+        ConfigError: The file is wrong already, or written in a way that only a person can change.
+    """
+    import yaml
+
+    before = {e.key: e.value for e in parse_entries(text, path)}
+    root = yaml.compose(text, Loader=yaml.SafeLoader) if text.strip() else None
+    changed = _changed(text, root, key.split("."), yaml_value(value))
+    after = {e.key: e.value for e in parse_entries(changed, path)}
+    others_stay = {k: v for k, v in after.items() if k != key} == {
+        k: v for k, v in before.items() if k != key
+    }
+    if key not in after or not others_stay:
+        raise ConfigError(
+            f"{path}: {key} cannot be changed without changing more than that.",
+            f"Write it there yourself: {key.replace('.', ': ')}: {yaml_value(value)}.",
+        )
+    return changed
+
+
+def _changed(text: str, root: object, path: list[str], value: str) -> str:
+    """Replace the value where it stands, or add it to the deepest section that is there."""
+    import yaml
+
+    if not isinstance(root, yaml.MappingNode):
+        return _appended(text, path, value)
+    node: yaml.MappingNode = root
+    for depth, name in enumerate(path):
+        key_node, found = next(
+            ((k, v) for k, v in node.value if k.value == name),
+            (None, None),
+        )
+        if key_node is None or found is None:
+            return _added(text, node, path[depth:], value, whole=depth == 0)
+        last = depth == len(path) - 1
+        if last:
+            return _replaced(text, found, value)
+        if not isinstance(found, yaml.MappingNode):  # `models:` with nothing in it yet
+            indent = INDENT * (key_node.start_mark.column // len(INDENT) + 1)
+            lines = _block(path[depth + 1 :], value, indent)
+            return _insert(text, _line_end(text, key_node.end_mark.index), lines)
+        node = found
+    return text
+
+
+def _replaced(text: str, found: object, value: str) -> str:
+    import yaml
+
+    assert isinstance(found, yaml.Node)
+    start, end = found.start_mark.index, found.end_mark.index
+    old = text[start:end]
+    end -= len(old) - len(old.rstrip())  # the mark of a block list stands after the line's end
+    space = "" if start and text[start - 1] in " \t\n" else " "
+    if isinstance(found, yaml.SequenceNode) and not found.flow_style:
+        # A block list begins on a line of its own; the new value follows the colon.
+        start = text.rindex(":", 0, start) + 1
+        space = " "
+    return text[:start] + space + value + text[end:]
+
+
+def _added(text: str, node: object, path: list[str], value: str, *, whole: bool) -> str:
+    """Put a setting into a section that has others."""
+    import yaml
+
+    assert isinstance(node, yaml.MappingNode)
+    if node.flow_style:
+        start = node.start_mark.index + 1
+        nested = value
+        for name in reversed(path[1:]):
+            nested = f"{{{name}: {nested}}}"
+        more = ", " if node.value else ""
+        return f"{text[:start]}{path[0]}: {nested}{more}{text[start:]}"
+    if whole:
+        return _appended(text, path, value)
+    first = node.value[0][0].start_mark
+    lines = _block(path, value, " " * first.column)
+    return _insert(text, first.index - first.column, lines)
+
+
+def _appended(text: str, path: list[str], value: str) -> str:
+    end = "" if not text or text.endswith("\n") else "\n"
+    return text + end + _block(path, value, "")
+
+
+def _block(path: list[str], value: str, indent: str) -> str:
+    *sections, name = path
+    lines = [f"{indent}{INDENT * depth}{section}:" for depth, section in enumerate(sections)]
+    return "\n".join([*lines, f"{indent}{INDENT * len(sections)}{name}: {value}"]) + "\n"
+
+
+def _insert(text: str, at: int, lines: str) -> str:
+    missing = "" if at == 0 or text[at - 1] == "\n" else "\n"
+    return text[:at] + missing + lines + text[at:]
+
+
+def _line_end(text: str, index: int) -> int:
+    found = text.find("\n", index)
+    return len(text) if found < 0 else found + 1
