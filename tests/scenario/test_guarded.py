@@ -2,16 +2,18 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.scenarios import scenario
-from tests.scenario.running import play
+from tests.harness.scenarios import finishes, scenario
+from tests.scenario.running import Run, play
 
 pytestmark = pytest.mark.real_cli
 
@@ -51,6 +53,10 @@ def repository(project: Path) -> None:
         [*identity, "commit", "-q", "--allow-empty", "-m", "1"],
     ):
         subprocess.run(["git", *command], cwd=project, check=True)
+
+
+def shell(command: str, project: Path) -> None:
+    subprocess.run(command, shell=True, cwd=project, check=True)
 
 
 def log(project: Path) -> str:
@@ -137,3 +143,60 @@ async def test_what_a_script_tells_of_secrets_is_kept_nowhere(
     ]
     assert [p.name for p in files if p.stat().st_mode & 0o077] == []
     assert (project / ".ralph" / ".gitignore").read_text() == "*\n"
+
+
+def git_made_by(script: str) -> str:
+    return scenario(
+        f"""
+        - name: runs a script
+          task: a
+          turns:
+            - bash: {script}
+            - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
+            - when: {{last_result: "ACCEPTED:"}}
+              say: Done.
+        """
+    )
+
+
+SLY = (
+    "env -i PATH=/usr/bin:/bin git -c user.name=x -c user.email=x commit -q --allow-empty -m sly\n"
+)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+async def test_a_commit_that_got_through_stops_the_loop_and_can_be_put_back(
+    tmp_path: Path, others: int
+) -> None:
+    tasks = [task("a"), *(task(f"b{n}") for n in range(others))]
+    project = make_project(tmp_path, tasks, files={"sly.sh": SLY})
+    repository(project)
+    async with serving(git_made_by("sh sly.sh")) as server:
+        run = await play(project, server)
+    assert log(project).startswith("sly ")
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert "branch main was moved" in run.end.reason
+    assert len(run.of(ev.IterationStarted)) == 1, "nothing more is spent"
+    told = [notice.text for notice in run.of(ev.Notice) if notice.level == "error"]
+    assert any("git update-ref refs/heads/main" in text for text in told)
+    back = run.end.hint.partition("it back: ")[2]
+    shell(back, project)
+    assert log(project) == "1 HEAD -> main\n"
+
+
+async def test_a_commit_of_the_person_is_noticed_and_the_loop_goes_on(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    repository(project)
+
+    async def commit(run: Run) -> None:
+        await run.until_told(ev.SessionStarted)
+        # As if a minute passed between the commit and the command the agent ran before it.
+        shell("git -c user.name=me -c user.email=me commit -q --allow-empty -m mine", project)
+        past = time.time() - 60
+        os.utime(project / ".git" / "refs" / "heads" / "main", (past, past))
+
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server, meanwhile=commit)
+    assert run.end.exit_code == 0, run.end
+    told = [notice.text for notice in run.of(ev.Notice)]
+    assert any("changed by you" in text and "branch main" in text for text in told)
