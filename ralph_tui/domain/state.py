@@ -113,3 +113,5 @@ class Injection(Record):
     guidance: str
     injected_by: str = "user"
     id: str = ""
+    now: bool = False
+    """Steer the running turn instead of waiting for the next iteration."""

@@ -86,8 +86,10 @@ class Controls:
 
         return _find(self._project.transact(change), task_id)
 
-    def inject(self, guidance: str) -> Injection:
-        """Queue guidance for the next iteration's prompt.
+    def inject(self, guidance: str, *, now: bool = False) -> Injection:
+        """Queue guidance for the next iteration's prompt; `now` says it to the running turn.
+
+        Without a running turn it waits for the next iteration like any other.
 
         Raises:
             RalphError: The text is empty.
@@ -95,7 +97,7 @@ class Controls:
         if not guidance.strip():
             message = "The guidance is empty."
             raise RalphError(message, 'Say what to do: ralph inject "Use sqlite, not json".')
-        return self._project.queue_injection(guidance.strip())
+        return self._project.queue_injection(guidance.strip(), now=now)
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
         """Answer an open question.

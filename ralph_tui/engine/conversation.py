@@ -12,6 +12,7 @@ from ralph_tui.engine.metering import Meter, limit_event
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents
 
 
 class Cut(StrEnum):
@@ -61,6 +62,8 @@ class Conversation:
         self._helpers: list[asyncio.Task[None]] = []
         self._interrupts: set[asyncio.Task[None]] = set()
         self._reported: ev.UsageReported | None = None
+        self._talking = False
+        self._steered: set[str] = set()
 
     @property
     def session(self) -> AgentSession:
@@ -89,6 +92,7 @@ class Conversation:
     async def say(self, prompt: str) -> TurnEnded:
         """One turn: events told, usage counted; how it ended."""
         ended = TurnEnded()
+        self._talking = True
         async for item in self.session.run_turn(prompt):
             match item:
                 case TurnUsage():
@@ -99,6 +103,7 @@ class Conversation:
                     if isinstance(item, ev.SessionStarted):
                         self.session_id = item.session_id
                     self._shop.emit(item)
+        self._talking = False
         self.session_id = self.session_id or ended.session_id
         return ended
 
@@ -149,7 +154,26 @@ class Conversation:
                 self.interrupt(Cut.PAUSE)
             elif self._desk.taken_away:
                 self.interrupt(Cut.TASK_TAKEN)
+            await self._steer()
             await self._shop.ledger.wait_changed()
+
+    async def _steer(self) -> None:
+        """Say guidance marked "now" to the running turn, once."""
+        waiting = [i for i in self._shop.ledger.docs.pending if i.now and i.id not in self._steered]
+        if not waiting or not self._talking or self.cut is not Cut.NONE:
+            return
+        ids = tuple(injection.id for injection in waiting)
+        self._steered.update(ids)
+        for injection in waiting:
+            await self.session.steer(f"Guidance from the person: {injection.guidance}")
+
+        def change(docs: Documents) -> Documents:
+            left = tuple(i for i in docs.pending if i.id not in ids)
+            return docs.model_copy(update={"pending": left})
+
+        docs = await self._shop.ledger.transact(change)
+        iteration = docs.state.iteration_count
+        self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
 
     async def _watch_time(self) -> None:
         """Interrupt a session that takes too long; a person may take as long as they like."""

@@ -93,9 +93,9 @@ class Project:
             told, self._told = tuple(self._told), []
         return told
 
-    def queue_injection(self, guidance: str, by: str = "user") -> Injection:
-        """Add guidance for the next iteration."""
-        injection = new_injection(guidance, by, self._clock())
+    def queue_injection(self, guidance: str, by: str = "user", *, now: bool = False) -> Injection:
+        """Add guidance for the next iteration, or for the running turn."""
+        injection = new_injection(guidance, by, self._clock()).model_copy(update={"now": now})
         self.transact(lambda d: d.model_copy(update={"pending": (*d.pending, injection)}))
         return injection
 

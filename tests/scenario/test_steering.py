@@ -8,6 +8,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.engine.controls import Controls
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of
@@ -141,3 +142,52 @@ async def test_nothing_to_pause_is_said_plainly(tmp_path: Path) -> None:
     assert ran.status == 3
     assert "No loop is running" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+async def test_guidance_for_now_steers_the_running_turn(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
+    words = "Say it in French."
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.GateStarted)
+        Controls(project).inject(words, now=True)
+        consumed = await run.until_told(ev.InjectionConsumed)
+        assert consumed.iteration == 1
+        let_go(project)
+
+    script = """
+    - name: listens
+      when: "^Task ID: a$"
+      turns:
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: x}}
+        - say: Bien.
+    """
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, meanwhile=person)
+    assert run.end.exit_code == 0
+    assert not (project / ".ralph/injections.json").read_text().strip()
+
+
+async def test_a_steered_turn_hears_the_words(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    words = "Say it in French."
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolStarted, lambda e: e.name == "Bash")
+        Controls(project).inject(words, now=True)
+        await run.until_told(ev.InjectionConsumed)
+        (project / "go").touch()
+
+    script = f"""
+    - name: listens
+      when: "^Task ID: a$"
+      turns:
+        - bash: {json.dumps(WAITS_FOR_GO)}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: x}}}}
+        - say: Bien.
+    """
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, meanwhile=person)
+        heard = [json.dumps(r.body["messages"]) for r in server.requests if r.turn == 1]
+    assert words in heard[-1]
+    assert run.end.exit_code == 0
