@@ -86,6 +86,56 @@ class Controls:
 
         return _find(self._project.transact(change), task_id)
 
+    def edit_task(
+        self,
+        task_id: str,
+        *,
+        description: str | None = None,
+        priority: int | None = None,
+        verification_criteria: tuple[str, ...] | None = None,
+    ) -> Task:
+        """Change a task that is not complete; returns it as it is now.
+
+        Raises:
+            RalphError: There is no such task, it is complete, or the text is empty.
+        """
+        given = {
+            "description": description,
+            "priority": priority,
+            "verification_criteria": verification_criteria,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        if description is not None and not description.strip():
+            message = "A task needs a description."
+            raise RalphError(message, "Say what is to be done.")
+
+        def change(docs: Documents) -> Documents:
+            _open_task(docs, task_id)
+            return _with_task(docs, task_id, **changes)
+
+        return _find(self._project.transact(change), task_id)
+
+    def drop_task(self, task_id: str) -> Task:
+        """Take a task out of the plan; returns it as it was.
+
+        Raises:
+            RalphError: There is no such task, it is complete, or others depend on it.
+        """
+        dropped: list[Task] = []
+
+        def change(docs: Documents) -> Documents:
+            task = _open_task(docs, task_id)
+            needing = [t.id for t in docs.plan.tasks if task_id in t.dependencies]
+            if needing:
+                message = f"{', '.join(needing)} depend on task {task_id}."
+                raise RalphError(message, "Drop them first, or change their dependencies.")
+            dropped[:] = [task]
+            left = tuple(t for t in docs.plan.tasks if t.id != task_id)
+            return docs.model_copy(update={"plan": docs.plan.model_copy(update={"tasks": left})})
+
+        self._project.transact(change)
+        return dropped[0]
+
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
         """Queue guidance for the next iteration's prompt; `now` says it to the running turn.
 
@@ -170,6 +220,14 @@ def _find(docs: Documents, task_id: str) -> Task:
     hint = f"Did you mean {near[0]}?" if near else "`ralph tasks` lists them."
     message = f"There is no task {task_id!r} in the plan."
     raise RalphError(message, hint)
+
+
+def _open_task(docs: Documents, task_id: str) -> Task:
+    task = _find(docs, task_id)
+    if task.status is TaskStatus.COMPLETE:
+        message = f"Task {task_id} is complete already."
+        raise RalphError(message, "Nothing was changed.")
+    return task
 
 
 def _with_state(docs: Documents, **changes: object) -> Documents:

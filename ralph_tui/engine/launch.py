@@ -21,6 +21,7 @@ class Launch:
         watch: Sends `plan_loaded` (and pending guidance) to the sink now and whenever the files
             change on disk, until cancelled; for a face that has no loop running.
         warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
+        run_request: Runs the whole way for a request typed on the screen, else like `run`.
         label: Shown beside the project's name, such as "demo".
     """
 
@@ -30,3 +31,4 @@ class Launch:
     watch: Callable[[EventSink], Awaitable[None]]
     warm_up: Callable[[], None]
     label: str = ""
+    run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None

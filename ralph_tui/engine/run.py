@@ -6,7 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,6 +81,10 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
     async def run(sink: EventSink) -> LoopFinished:
         return await run_mission(root, wiring, chosen, sink)
 
+    async def run_request(request: str, sink: EventSink) -> LoopFinished:
+        asked = replace(chosen, request=request, only=None)
+        return await run_mission(root, wiring, asked, sink)
+
     async def watch(sink: EventSink) -> None:
         await watch_documents(root, sink)
 
@@ -91,6 +95,7 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
         watch=watch,
         warm_up=wiring.warm_up,
         label=wiring.label,
+        run_request=run_request,
     )
 
 

@@ -1,0 +1,106 @@
+"""Answers, specs and reports: what counts as whole."""
+
+import re
+
+import pytest
+
+from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.questions import Answer, GivenAnswers, Option, Question, parse_answer
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.validation import (
+    CriterionResult,
+    SpecResult,
+    ValidationReport,
+    repair_tasks,
+    report_problems,
+)
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+
+ONE = Question(question="Which?", header="Kind", options=(Option(label="A"), Option(label="B, c")))
+MANY = ONE.model_copy(update={"multi_select": True})
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "labels", "other"),
+    [
+        (ONE, "1", ("A",), ""),
+        (ONE, "b, C", ("B, c",), ""),
+        (ONE, "3", (), "3"),
+        (ONE, "neither of them", (), "neither of them"),
+        (MANY, "1, a", ("A", "A"), ""),
+        (MANY, "1, 2", ("A", "B, c"), ""),
+        (MANY, "1, something else", (), "1, something else"),
+    ],
+)
+def test_typed_answers(question: Question, typed: str, labels: tuple[str, ...], other: str) -> None:
+    answer = parse_answer(question, typed, by="terminal")
+    assert (answer.labels, answer.other) == (labels, other)
+
+
+def test_prepared_answers_are_found_by_text_then_header() -> None:
+    assert GivenAnswers(answers={"Which?": "A"}).to(ONE) == Answer(labels=("A",), by="file")
+    assert GivenAnswers(answers={"Kind": "2"}).to(ONE) == Answer(labels=("B, c",), by="file")
+    assert GivenAnswers(answers={"Other": "A"}).to(ONE) is None
+
+
+WHOLE = """# X
+## Problem Statement
+It hurts.
+## Success Criteria
+- fast
+## Constraints and Non-Goals
+- none
+## Acceptance Criteria
+- [ ] one
+- [x] two
+"""
+
+
+def test_a_whole_spec_and_its_criteria() -> None:
+    spec = Spec(name="x.md", text=WHOLE)
+    assert spec.problems() == ()
+    assert spec.criteria == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    "section", ["Problem Statement", "Success Criteria", "Constraints", "Acceptance Criteria"]
+)
+def test_each_missing_section_is_named(section: str) -> None:
+    text = re.sub(rf"## {section}.*", "## Other", WHOLE)
+    problems = Spec(name="x.md", text=text).problems()
+    assert any(section.split(maxsplit=1)[0] in problem for problem in problems)
+
+
+def test_sections_without_items_are_not_enough() -> None:
+    text = WHOLE.replace("- fast", "It is fast.").replace("- [ ] one\n- [x] two", "- one")
+    assert len(Spec(name="x.md", text=text).problems()) == 2
+
+
+def finding(**fields: object) -> CriterionResult:
+    values = {"criterion": "one", "passed": True, "evidence": "ran it", **fields}
+    return CriterionResult.model_validate(values)
+
+
+def test_what_a_report_may_not_leave_out() -> None:
+    specs = (Spec(name="x.md", text=WHOLE),)
+    assert report_problems([], specs) == ("x.md is not in the report",)
+    half = SpecResult(spec="specs/x.md", criteria=(finding(evidence=" "),))
+    problems = report_problems([half], specs)
+    assert "no evidence for “one”" in problems[0]
+    assert "no finding on “two”" in problems[1]
+    whole = SpecResult(spec="x.md", criteria=(finding(), finding(criterion="`Two`.")))
+    assert report_problems([whole], specs) == ()
+
+
+def test_failures_become_tasks_after_everything_else() -> None:
+    red = Receipt(command="uv run pytest", source="backpressure", status=ReceiptStatus.FAILED)
+    report = ValidationReport(
+        checks=(red,),
+        specs=(SpecResult(spec="x.md", criteria=(finding(passed=False),), gaps=("no docs",)),),
+    )
+    assert not report.passed
+    plan = ImplementationPlan(tasks=(Task(id="fix-r1-01", priority=7),))
+    tasks = repair_tasks(report, plan)
+    assert [t.id for t in tasks] == ["fix-r1-01x", "fix-r1-02", "fix-r1-03"]
+    assert {t.priority for t in tasks} == {8}
+    assert all(t.verification_criteria for t in tasks)

@@ -1,0 +1,114 @@
+"""What a person may ask, as changes on disk."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
+from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.engine.controls import SKIPPED, Controls
+from ralph_tui.store.files import utc_now
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from tests.harness.projects import make_project, plan_of, task, task_of
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    tasks = [task("a"), task("b", dependencies=["a"]), task("done", status="complete")]
+    return make_project(tmp_path, tasks)
+
+
+def test_pause_and_stop_rise_from_after_the_iteration_to_now(root: Path) -> None:
+    controls, lock = Controls(root), LoopLock(Project(root).layout)
+    with pytest.raises(RalphError, match="No loop is running"):
+        controls.pause()
+    lock.acquire("run")
+    try:
+        assert [controls.pause(), controls.pause()] == [Halt.AFTER_ITERATION, Halt.NOW]
+        controls.resume()
+        state = Project(root).load().state
+        assert (state.pause, state.paused) == (Halt.NONE, False)
+        assert [controls.stop(), controls.stop()] == [Halt.AFTER_ITERATION, Halt.NOW]
+        controls.retry_now()
+        assert Project(root).load().state.retry_now
+    finally:
+        lock.release()
+
+
+def test_skip_and_retry(root: Path) -> None:
+    controls = Controls(root)
+    assert controls.skip("a").blockers == (SKIPPED,)
+    assert controls.skip("a").blockers == (SKIPPED,), "twice is once"
+    assert controls.retry("a").status is TaskStatus.PENDING
+    with pytest.raises(RalphError, match="not blocked"):
+        controls.retry("a")
+    with pytest.raises(RalphError, match="complete already"):
+        controls.skip("done")
+
+
+def test_a_task_that_is_not_there_is_named_with_the_nearest(root: Path) -> None:
+    with pytest.raises(RalphError) as refused:
+        Controls(root).skip("dne")
+    assert "Did you mean done?" in str(refused.value)
+
+
+def test_editing_and_dropping(root: Path) -> None:
+    controls = Controls(root)
+    edited = controls.edit_task("a", description="New", priority=3, verification_criteria=("x",))
+    assert (edited.description, edited.priority) == ("New", 3)
+    assert task_of(root, "a") == edited
+    with pytest.raises(RalphError, match="needs a description"):
+        controls.edit_task("a", description=" ")
+    with pytest.raises(RalphError, match="b depend on task a"):
+        controls.drop_task("a")
+    with pytest.raises(RalphError, match="complete already"):
+        controls.drop_task("done")
+    assert controls.drop_task("b").id == "b"
+    assert [t.id for t in plan_of(root).tasks] == ["a", "done"]
+
+
+def test_answers_reach_their_question_only(root: Path) -> None:
+    options = (Option(label="Yes"), Option(label="No"))
+    asked = [
+        AskedQuestion(
+            id=i,
+            batch="b",
+            phase=Phase.DISCOVERY,
+            question=Question(question="Same text?", options=options),
+            asked_at=utc_now(),
+        )
+        for i in ("q1", "q2")
+    ]
+    Project(root).transact(
+        lambda docs: docs.model_copy(update={"questions": docs.questions.asking(asked)})
+    )
+    controls = Controls(root)
+    answered = controls.answer("q2", parse_answer(asked[1].question, "2", by="command"))
+    assert answered.answer == Answer(labels=("No",), by="command")
+    assert [q.id for q in controls.open_questions()] == ["q1"]
+    with pytest.raises(RalphError, match="not open any more"):
+        controls.answer("q2", Answer(other="late"))
+    with pytest.raises(RalphError, match="no question 'q3'"):
+        controls.answer("q3", Answer(other="x"))
+
+
+def test_decisions(root: Path) -> None:
+    controls = Controls(root)
+    with pytest.raises(RalphError, match="waits for approval"):
+        controls.decide(approved=True)
+    with pytest.raises(RalphError, match="needs a reason"):
+        controls.decide(approved=False)
+    waiting = Approval(kind=ApprovalKind.PLAN)
+    Project(root).transact(
+        lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": waiting})})
+    )
+    decided = controls.decide(approved=False, reason=" Too big ")
+    assert (decided.approved, decided.reason) == (False, "Too big")
+
+
+def test_empty_guidance_is_refused(root: Path) -> None:
+    with pytest.raises(RalphError, match="empty"):
+        Controls(root).inject("  ")
