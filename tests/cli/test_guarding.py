@@ -1,0 +1,61 @@
+"""`ralph guard check`: verdicts without a run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.processes import inside, ralph
+
+
+def test_a_command_is_judged_and_not_run(tmp_path: Path) -> None:
+    done = ralph("guard", "check", "touch made && git push", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.startswith("verdict  deny\n")
+    assert "git-read-only" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "runs"),
+    [
+        (("git status",), 0, "git status"),
+        (("git", "log", "--oneline"), 0, "git log --oneline"),
+        (("pytest", "-k", "two words"), 0, "uv run pytest -k 'two words'"),
+        (("pip install x",), 1, None),
+    ],
+)
+def test_words_are_one_command(
+    tmp_path: Path, words: tuple[str, ...], status: int, runs: str | None
+) -> None:
+    done = inside("guard", "check", "--json", *words, cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["command"]) == (status, runs)
+
+
+def test_a_stream_of_commands_gets_a_stream_of_verdicts(tmp_path: Path) -> None:
+    lines = '{"command": "git push"}\nnonsense\n{"command": "ls"}\n'
+    done = inside("guard", "check", "--stdin", cwd=tmp_path, stdin=lines)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [f["verdict"] for f in found] == ["deny", "deny", "allow"]
+    assert done.returncode == 0
+
+
+def test_the_phase_counts(tmp_path: Path) -> None:
+    done = inside("guard", "check", "--phase", "discovery", "ls", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "The discovery phase runs no commands" in done.stdout
+
+
+def test_the_projects_own_settings_count(tmp_path: Path) -> None:
+    (tmp_path / ".ralph").mkdir()
+    text = "safety: {blocked_commands: [frobnicate]}\n"
+    (tmp_path / ".ralph" / "config.yaml").write_text(text, encoding="utf-8")
+    assert inside("guard", "check", "frobnicate", cwd=tmp_path).returncode == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--stdin", "ls")])
+def test_one_of_the_two_must_be_given(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = inside("guard", "check", *words, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "either a command or --stdin" in done.stderr

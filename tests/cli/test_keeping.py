@@ -1,0 +1,236 @@
+"""What ralph keeps: memory, the journal, and a project put back to its beginning."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.memory import ACTIVE_MEMORY_LIMIT
+from ralph_tui.domain.state import Phase
+from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from tests.cli.processes import inside, ralph
+from tests.cli.recorded import COMPLETE, whole_run
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.create()
+    return project
+
+
+def journal(project: Project, *events: ev.Event) -> None:
+    writer = JournalWriter(project.layout.events)
+    writer.write([writer.stamp(event) for event in events])
+    writer.close()
+
+
+def test_memory_is_shown_as_the_model_gets_it(project: Project) -> None:
+    assert "no memory yet" in inside("memory", cwd=project.root).stdout
+    project.write_memory("# Session Memory\n\n- it \x1b[31mworks\n")
+    for number in range(1, 6):
+        project.write_iteration_memory(number, f"# Iteration {number}\n")
+    shown = ralph("memory", "--show", cwd=project.root).stdout
+    assert shown.splitlines() == [
+        "# Session Memory",
+        "",
+        "- it works",
+        "",
+        "# Iteration 5",
+        "",
+        "# Iteration 4",
+        "",
+        "# Iteration 3",
+    ]
+    as_json = json.loads(inside("memory", "--json", cwd=project.root).stdout)["memory"]
+    assert len(as_json) <= ACTIVE_MEMORY_LIMIT
+
+
+def test_memory_is_counted(project: Project) -> None:
+    project.write_memory("x" * 1200)
+    project.write_phase_memory(Phase.DISCOVERY, "d")
+    for number in range(1, 24):
+        project.write_iteration_memory(number, "i")
+    project.append_learning("testing", "use tmp_path")
+    facts = json.loads(inside("memory", "--stats", "--json", cwd=project.root).stdout)
+    assert facts["hand-off (MEMORY.md), characters"] == 1200
+    assert (facts["phases"], facts["iterations"], facts["archived"]) == (1, 20, 3)
+    assert facts["learnings (progress.txt), lines"] == 1
+    assert "1,200" in inside("memory", "--stats", cwd=project.root).stdout
+
+
+def test_only_what_is_old_and_archived_is_cleaned_up(project: Project) -> None:
+    for number in range(1, 23):
+        project.write_iteration_memory(number, "i")
+    old, young = sorted(project.layout.memory_archive.iterdir())
+    long_ago = time.time() - 31 * 86_400
+    for path in (old, project.layout.memory_iterations / "iter-022.md"):
+        os.utime(path, (long_ago, long_ago))
+    done = inside("memory", "--cleanup", cwd=project.root)
+    assert done.stdout == f"removed  {old.relative_to(project.root)}\n"
+    assert [path.name for path in project.layout.memory_archive.iterdir()] == [young.name]
+    assert (project.layout.memory_iterations / "iter-022.md").exists()
+    assert "Nothing was archived" in inside("memory", "--cleanup", cwd=project.root).stdout
+
+
+def test_one_thing_at_a_time(project: Project) -> None:
+    done = inside("memory", "--show", "--cleanup", cwd=project.root)
+    assert done.returncode == 3
+    assert "exclude each other" in done.stderr
+
+
+def test_metrics_are_unknown_before_anything_happened(project: Project) -> None:
+    lines = inside("metrics", cwd=project.root).stdout.splitlines()
+    assert len(lines) == 14
+    assert lines[0].split() == [
+        *("Task", "completion", "rate", "unknown", "(target", ">", "90", "%)"),
+        *("no", "task", "was", "attempted"),
+    ]
+    assert all(
+        m["value"] is None for m in json.loads(ralph("metrics", "--json", cwd=project.root).stdout)
+    )
+
+
+def test_metrics_come_from_the_journal(project: Project) -> None:
+    journal(project, *whole_run(), COMPLETE)
+    with project.layout.events.open("a", encoding="utf-8") as file:
+        file.write("damaged\n")
+    done = inside("metrics", "--json", cwd=project.root)
+    found = {m["name"]: m for m in json.loads(done.stdout)}
+    rate = found["task_completion_rate"]
+    assert (rate["numerator"], rate["denominator"], rate["value"]) == (1, 1, 1)
+    assert found["false_exit_rate"]["value"] == 0.5
+    assert "1 lines of the journal cannot be read" in done.stderr
+
+
+def test_attach_needs_a_loop(project: Project) -> None:
+    done = inside("attach", cwd=project.root)
+    assert done.returncode == 3
+    assert "No loop is running in" in done.stderr
+
+
+def attached(project: Project, *words: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "ralph_tui", "attach", *words],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def with_loop(project: Project, act: Callable[["subprocess.Popen[str]"], None], *words: str) -> str:
+    """What `attach` prints of a loop of this process while `act` goes on beside it."""
+    earlier = (ev.LoopStarted(run_id="0", project="old", phase="building"), COMPLETE)
+    lock = LoopLock(project.layout)
+    lock.acquire("run-1")
+    try:
+        started = ev.LoopStarted(run_id="1", project="new", phase="building")
+        journal(project, *earlier, started, ev.Notice(text="before"))
+        process = attached(project, *words)
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "before" in line:
+                break
+        act(process)
+    finally:
+        lock.release()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    return said + out + err
+
+
+def test_attach_tells_this_run_from_its_start_to_its_end(project: Project) -> None:
+    said = with_loop(project, lambda _: journal(project, ev.Notice(text="after"), COMPLETE))
+    assert "old" not in said
+    lines = said.splitlines()
+    assert lines[0].startswith("ralph: new, building")
+    assert lines[-1].startswith("ralph: complete")
+    assert any("after" in line for line in lines)
+
+
+def test_attach_to_everything_as_json(project: Project) -> None:
+    said = with_loop(project, lambda _: journal(project, COMPLETE), "--all", "--json")
+    kinds = [json.loads(line)["type"] for line in said.splitlines()]
+    assert kinds == ["loop_started", "loop_finished", "loop_started", "notice", "loop_finished"]
+
+
+def test_leaving_does_not_end_the_loop(project: Project) -> None:
+    said = with_loop(project, lambda process: process.send_signal(signal.SIGINT))
+    assert "detached; the loop goes on." in said
+
+
+def test_a_loop_that_died_is_noticed(project: Project) -> None:
+    said = with_loop(project, lambda _: None)
+    assert "the loop is gone, without a last word." in said
+
+
+def used(project: Project) -> Project:
+    """A project with everything in it."""
+    root = project.root
+    project.write_memory("memory")
+    project.append_learning("x", "y")
+    project.queue_injection("later")
+    journal(project, *whole_run())
+    (root / "specs").mkdir()
+    for name in ("specs/a.md", "AGENTS.md", "main.py", ".ralph/config.yaml"):
+        (root / name).write_text("", encoding="utf-8")
+    return project
+
+
+def test_reset_says_what_it_removed_and_keeps_what_is_yours(project: Project) -> None:
+    done = ralph("reset", "--yes", cwd=used(project).root)
+    assert done.returncode == 0
+    removed = {line.split()[1] for line in done.stdout.splitlines() if "removed" in line}
+    assert {".ralph/events.jsonl", "specs", "MEMORY.md", "progress.txt"} <= removed
+    left = {str(p.relative_to(project.root)) for p in project.root.rglob("*") if p.is_file()}
+    assert left - {".ralph/lock", ".ralph/write.lock", ".ralph/.gitignore"} == {
+        *("AGENTS.md", "main.py", ".ralph/config.yaml")
+    }
+    assert project.load().pending == ()
+
+
+def test_reset_can_keep_the_specs(project: Project) -> None:
+    inside("reset", "--yes", "--keep-specs", cwd=used(project).root)
+    assert (project.root / "specs/a.md").exists()
+    assert not project.layout.events.exists()
+
+
+def test_reset_asks_and_nobody_is_no_yes(project: Project) -> None:
+    done = inside("reset", cwd=used(project).root, stdin="y\n")
+    assert done.returncode == 3
+    assert "Nothing was removed: there is nobody to ask." in done.stderr
+    assert "removes .ralph/events.jsonl" in done.stderr
+    assert project.layout.events.exists()
+
+
+def test_reset_is_refused_while_a_loop_runs(project: Project) -> None:
+    lock = LoopLock(used(project).layout)
+    lock.acquire("run-1")
+    done = inside("reset", "--yes", cwd=project.root)
+    lock.release()
+    assert done.returncode == 3
+    assert f"pid {os.getpid()}" in done.stderr
+    assert project.layout.events.exists()
+
+
+def test_reset_removes_a_link_and_not_what_it_points_to(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "keep.md").write_text("", encoding="utf-8")
+    (project.root / "specs").symlink_to(elsewhere)
+    assert inside("reset", "--yes", cwd=project.root).returncode == 0
+    assert (elsewhere / "keep.md").exists()
+    assert not (project.root / "specs").is_symlink()
