@@ -1,0 +1,160 @@
+"""The gate: commands bounded in time and output, tools that are missing, receipts the model reads."""
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import CommandCriterion, Task
+from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
+from ralph_tui.domain.verification import GateResult, Receipt, ReceiptStatus
+from ralph_tui.engine.commands import KEPT_BYTES, run_command
+from ralph_tui.engine.verify import (
+    Gate,
+    gate_environment,
+    missing_tool,
+    plan_checks,
+    prose_criteria,
+    receipt_text,
+)
+from tests.harness.waiting import until
+
+ENV = dict(os.environ)
+
+
+async def test_a_command_has_its_receipt(tmp_path: Path) -> None:
+    result = await run_command(
+        "echo out; echo err >&2; exit 3", cwd=tmp_path, environment=ENV, limit_seconds=10
+    )
+    assert result.exit_code == 3
+    assert result.tail == "out\nerr\n"
+
+
+async def test_a_command_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    command = "sleep 300 & echo $! > child; sleep 300"
+    result = await run_command(command, cwd=tmp_path, environment=ENV, limit_seconds=0.5)
+    assert result.exit_code is None
+    child = int((tmp_path / "child").read_text())
+    await until(lambda: not psutil.pid_exists(child), what="the child's end")
+
+
+async def test_a_background_child_does_not_hold_the_gate(tmp_path: Path) -> None:
+    result = await run_command(
+        "sleep 300 & echo done", cwd=tmp_path, environment=ENV, limit_seconds=60
+    )
+    assert (result.exit_code, result.tail) == (0, "done\n")
+
+
+async def test_output_is_bounded_and_inert(tmp_path: Path) -> None:
+    flood = "head -c 20000000 /dev/zero | tr '\\0' x; printf '\\033[31mred\\033[0m \\377 end'"
+    result = await run_command(flood, cwd=tmp_path, environment=ENV, limit_seconds=60)
+    assert len(result.tail) < KEPT_BYTES
+    assert result.tail.endswith("red \ufffd end")
+
+
+def test_checks_are_planned_once_each() -> None:
+    task = Task(
+        id="a",
+        verification_criteria=(
+            "tests",
+            "uv run pytest passes",
+            CommandCriterion(command="make"),
+            "It is pretty",
+        ),
+    )
+    checks = plan_checks(task, ("uv run pytest", "make lint"))
+    assert [(c.command, c.source) for c in checks] == [
+        ("uv run pytest", "backpressure"),
+        ("make lint", "backpressure"),
+        ("make", "criterion"),
+    ]
+    assert prose_criteria(task) == ("It is pretty",)
+
+
+@pytest.mark.parametrize(
+    ("files", "command", "missing"),
+    [
+        ({}, "uv run pytest", "pytest"),
+        ({}, "uv run python -m unittest", None),
+        ({}, "make test", None),
+        ({}, "uv run 'unclosed", None),
+        ({"uv.lock": '[[package]]\nname = "mypy"\n'}, "uv run mypy .", None),
+        ({"uv.lock": '[[package]]\nname = "mypy"\n'}, "uv run ruff check .", "ruff"),
+        ({"pyproject.toml": '[dependency-groups]\ndev = ["ruff>=0.1"]\n'}, "uv run ruff .", None),
+        ({"pyproject.toml": '[project]\ndependencies = ["x"]\n'}, "uv run ruff .", "ruff"),
+        ({"pyproject.toml": "not toml ["}, "uv run ruff .", None),
+        ({".venv/bin/pytest": ""}, "uv run pytest -q", None),
+    ],
+)
+def test_which_tools_a_project_has(
+    files: dict[str, str], command: str, missing: str | None, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert missing_tool(command, tmp_path) == missing
+
+
+def test_the_gates_environment_is_the_projects() -> None:
+    base = {"PATH": "/bin", "VIRTUAL_ENV": "/ralph", "ANTHROPIC_API_KEY": "secret"}
+    assert gate_environment(base, {"MARK": "1"}) == {"PATH": "/bin", "MARK": "1"}
+
+
+async def _allow(_: ToolCall) -> Verdict:
+    return ALLOW
+
+
+async def _deny(_: ToolCall) -> Verdict:
+    return Verdict(decision="deny", rule="r", reason="Not here", instead="Do less.")
+
+
+async def test_only_the_plans_commands_pass_the_guard(tmp_path: Path) -> None:
+    told: list[ev.Event] = []
+    gate = Gate(
+        tmp_path,
+        backpressure=("true", "uv run pytest"),
+        timeout=10,
+        environment=ENV,
+        review=_deny,
+        emit=told.append,
+    )
+    task = Task(id="a", verification_criteria=("$ true again",))
+    result = await gate.run(task, "done")
+    assert [r.status for r in result.receipts] == [
+        ReceiptStatus.PASSED,
+        ReceiptStatus.SKIPPED,
+        ReceiptStatus.DENIED,
+    ]
+    assert result.receipts[1].reason == "the project does not have pytest"
+    assert not result.passed
+    assert [e.type for e in told] == ["gate_started", *["gate_checked"] * 3, "gate_finished"]
+
+
+async def test_a_command_out_of_time_fails_the_gate(tmp_path: Path) -> None:
+    gate = Gate(
+        tmp_path,
+        backpressure=("sleep 100",),
+        timeout=0.2,
+        environment=ENV,
+        review=_allow,
+        emit=lambda _: None,
+    )
+    result = await gate.run(Task(id="a"), "")
+    assert result.receipts[0].status is ReceiptStatus.TIMED_OUT
+
+
+def test_the_receipt_the_model_reads() -> None:
+    red = Receipt(
+        command="make",
+        source="criterion",
+        status=ReceiptStatus.FAILED,
+        reason="exit status 2",
+        tail="boom",
+    )
+    text = receipt_text(GateResult(task_id="a", receipts=(red,)))
+    assert text.startswith("NOT YET:")
+    assert "- failed: `make` (exit status 2)\n    boom" in text
+    assert receipt_text(GateResult(task_id="a")).startswith("ACCEPTED:")

@@ -1,0 +1,41 @@
+"""Events on their way out, and what happens when the disk is full."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.engine.journaling import Emitter
+from ralph_tui.store.journal import JournalWriter, read_events
+
+
+async def test_events_are_shown_at_once_and_written_in_order(tmp_path: Path) -> None:
+    shown: list[ev.Event] = []
+    path = tmp_path / "events.jsonl"
+    emitter = Emitter(JournalWriter(path), shown.append)
+    emitter.start()
+    for number in range(500):
+        emitter.emit(ev.Notice(text=str(number)))
+        emitter.emit(ev.TextDelta(text="live"))
+    assert len(shown) == 1000, "nobody waits for the disk"
+    await emitter.close()
+    kept = [event for _, event in read_events(path)]
+    assert [e.seq for e in kept] == list(range(1, 501))
+    assert all(isinstance(e, ev.Notice) for e in kept)
+
+
+async def test_a_full_disk_is_kept_as_the_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: JournalWriter, __: Sequence[ev.Event]) -> None:
+        raise StoreError("The disk is full.", "Free some space.")
+
+    monkeypatch.setattr(JournalWriter, "write", full)
+    emitter = Emitter(JournalWriter(tmp_path / "events.jsonl"), lambda _: None)
+    emitter.start()
+    emitter.emit(ev.Notice(text="x"))
+    await emitter.close()
+    assert emitter.failure is not None
+    assert "disk is full" in str(emitter.failure)

@@ -1,0 +1,101 @@
+import pytest
+
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.prompting import (
+    PromptParts,
+    building_prompt,
+    builtin_template,
+    phase_prompt,
+    reminder,
+    system_prompt,
+)
+
+TASK = Task(id="auth-01", description="Create User model", verification_criteria=("It exists",))
+
+
+def prompt(template: str | None = None, **fields: object) -> str:
+    parts = PromptParts.model_validate({"iteration": 7, "task": TASK, **fields})
+    return building_prompt(
+        template or builtin_template("build.md"), parts, source="PROMPT_build.md"
+    )
+
+
+def test_the_builtin_prompt_says_what_varies() -> None:
+    text = prompt(
+        checks=("uv run pytest",),
+        guidance=("Use sqlite",),
+        memory="Task ID: auth-01\nhalf done",
+        learnings=("[x] PATTERN: y",),
+        agents_md="# Guide",
+    )
+    for part in (
+        "Iteration 7",
+        "Task ID: auth-01",
+        "Create User model",
+        "- It exists",
+        "- `uv run pytest`",
+        "- Use sqlite",
+        "half done",
+        "PATTERN: y",
+        "# Guide",
+    ):
+        assert part in text
+    assert "{{" not in text
+
+
+def test_empty_parts_leave_no_heading_behind() -> None:
+    text = prompt()
+    for heading in ("Guidance", "Memory", "Learnings", "AGENTS.md", "Earlier attempts"):
+        assert heading not in text
+
+
+def test_a_later_attempt_is_told_so() -> None:
+    assert "1 attempt(s) at this task" in prompt(task=TASK.model_copy(update={"retry_count": 1}))
+
+
+def test_memory_of_another_task_is_not_taken_for_orders() -> None:
+    assert "which is not your task now" in prompt(memory="Task ID: other-9\nProgress: half")
+    assert "not your task" not in prompt(memory="Task ID: auth-01\nProgress: half")
+
+
+def test_the_seeds_template_works() -> None:
+    template = (
+        "# Ralph Building Mode - Iteration {{iteration}}\n{{task.description}}\n"
+        "{{#each task.verification_criteria}}\n- [ ] {{this}}\n{{/each}}\n"
+    )
+    text = prompt(template, guidance=("Be brief",))
+    assert "- [ ] It exists" in text
+    assert "Task ID: auth-01" in text, "what the loop relies on is added"
+    assert "Be brief" in text
+
+
+def test_an_unknown_place_is_named_with_its_line() -> None:
+    with pytest.raises(ConfigError, match=r"PROMPT_build.md, line 2: there is no place {{nme}}"):
+        prompt("Hello\n{{nme}}")
+
+
+def test_braces_in_a_tasks_own_text_are_left_alone() -> None:
+    odd = TASK.model_copy(update={"description": "Render {{user.name}} in the page"})
+    assert "Render {{user.name}} in the page" in prompt(task=odd)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_every_phase_has_rules_and_the_projects_own(phase: Phase) -> None:
+    text = system_prompt(phase, "Tabs, please.")
+    assert text.startswith("# Ralph")
+    assert "Tabs, please." in text
+    assert system_prompt(phase, "") == system_prompt(phase, "")
+
+
+def test_phase_templates_have_only_known_places() -> None:
+    names = ("request", "questions", "feedback", "specs", "learnings", "agents", "task_size")
+    places = dict.fromkeys((*names, "plan", "round", "checks"), "x")
+    for template in ("discovery.md", "plan.md", "validate.md"):
+        assert "{{" not in phase_prompt(builtin_template(template), places, source=template)
+
+
+def test_the_reminder_repeats_a_red_gate() -> None:
+    assert "NOT YET" in reminder("a", "NOT YET: x")
+    assert "neither claimed nor blocked" in reminder("a", "")
