@@ -2,7 +2,7 @@
 
 from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import ExitCode, RalphError
-from ralph_tui.domain.events import FailureClass, LoopStatus
+from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
 from ralph_tui.domain.model import Model
 from ralph_tui.engine.ports import Failure
 
@@ -53,6 +53,16 @@ def failed(error: RalphError) -> End:
     """Something a person must put right."""
     return End(
         status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
+    )
+
+
+def failure_told(failure: Failure) -> AgentFailed:
+    """The event that tells a failure."""
+    return AgentFailed(
+        failure=failure.kind,
+        message=failure.message,
+        hint=failure.hint,
+        resets_at=failure.resets_at,
     )
 
 

@@ -7,7 +7,7 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.ending import End, complete, stopped
+from ralph_tui.engine.ending import End, complete, failure_told, stopped
 from ralph_tui.engine.handoff import iteration_memory, memory_for_prompt, session_record
 from ralph_tui.engine.iteration import Iteration, IterationResult
 from ralph_tui.engine.metering import Meter
@@ -174,15 +174,7 @@ class BuildLoop:
 
         await asyncio.to_thread(write)
         if result.failure is not None:
-            failure = result.failure
-            self._shop.emit(
-                ev.AgentFailed(
-                    failure=failure.kind,
-                    message=failure.message,
-                    hint=failure.hint,
-                    resets_at=failure.resets_at,
-                )
-            )
+            self._shop.emit(failure_told(result.failure))
         self._shop.emit(
             ev.IterationFinished(
                 iteration=number,

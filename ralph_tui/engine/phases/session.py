@@ -10,7 +10,7 @@ from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
-from ralph_tui.engine.ending import End
+from ralph_tui.engine.ending import End, failure_told
 from ralph_tui.engine.handoff import session_record
 from ralph_tui.engine.iteration import IterationResult
 from ralph_tui.engine.metering import Meter
@@ -123,8 +123,7 @@ async def _record(shop: Workshop, phase: Phase, number: int, result: IterationRe
     record = session_record(number, phase.value, result).model_copy(update={"phase": phase})
     await asyncio.to_thread(shop.ledger.project.archive_session, record)
     if result.failure is not None:
-        failure = result.failure
-        shop.emit(ev.AgentFailed(failure=failure.kind, message=failure.message, hint=failure.hint))
+        shop.emit(failure_told(result.failure))
     shop.emit(
         ev.IterationFinished(
             iteration=number,
