@@ -1,0 +1,21 @@
+"""What to do when the breaker opens: policy, not luck (seeds, RecoveryManager)."""
+
+from ralph_tui.domain.breaker import CircuitBreaker, RecoveryAction
+from ralph_tui.domain.plan import ImplementationPlan
+
+REGENERATE_BELOW = 0.5
+"""Share of the plan complete below which a plan that stands still is made anew."""
+
+RETRIES_BEFORE_SKIP = 2
+
+
+def recovery_for(plan: ImplementationPlan, breaker: CircuitBreaker) -> RecoveryAction:
+    """The seeds' order: a new plan, else skip what failed too often, else ask a person."""
+    signal = breaker.tripped()
+    if signal is None or signal.name == "cost":
+        return RecoveryAction.MANUAL_INTERVENTION
+    if signal.name == "stagnation" and plan.completion_percentage < REGENERATE_BELOW:
+        return RecoveryAction.REGENERATE_PLAN
+    if any(task.retry_count > RETRIES_BEFORE_SKIP for task in plan.ready()):
+        return RecoveryAction.SKIP_CURRENT_TASK
+    return RecoveryAction.MANUAL_INTERVENTION
