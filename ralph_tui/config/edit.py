@@ -24,12 +24,19 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
     others_stay = {k: v for k, v in after.items() if k != key} == {
         k: v for k, v in before.items() if k != key
     }
-    if key not in after or not others_stay:
+    if not _means(after.get(key), value) or not others_stay:
         raise ConfigError(
             f"{path}: {key} cannot be changed without changing more than that.",
             f"Write it there yourself: {key.replace('.', ': ')}: {yaml_value(value)}.",
         )
     return changed
+
+
+def _means(written: object, value: object) -> bool:
+    """Whether the value is read back as it was given; numbers and truths always are."""
+    if written is None:
+        return False
+    return written == value if isinstance(value, str | tuple) else True
 
 
 def _changed(text: str, root: object, path: list[str], value: str) -> str:
@@ -62,12 +69,11 @@ def _replaced(text: str, found: object, value: str) -> str:
 
     assert isinstance(found, yaml.Node)
     start, end = found.start_mark.index, found.end_mark.index
-    old = text[start:end]
-    end -= len(old) - len(old.rstrip())  # the mark of a block list stands after the line's end
     space = "" if start and text[start - 1] in " \t\n" else " "
     if isinstance(found, yaml.SequenceNode) and not found.flow_style:
-        # A block list begins on a line of its own; the new value follows the colon.
-        start = text.rindex(":", 0, start) + 1
+        # A block list begins on a line of its own, and its mark stands after the comments that
+        # follow it; the new value goes from the colon to the end of the last item.
+        start, end = text.rindex(":", 0, start) + 1, found.value[-1].end_mark.index
         space = " "
     return text[:start] + space + value + text[end:]
 
