@@ -12,7 +12,7 @@ from ralph_tui.domain.model import Record
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import Injection, Phase, SessionRecord
 from ralph_tui.domain.validation import ValidationReport
-from ralph_tui.store import dot, notes
+from ralph_tui.store import dot, mirror, notes
 from ralph_tui.store.documents import Documents, json_text
 from ralph_tui.store.files import explained, utc_now
 from ralph_tui.store.injections import new_injection
@@ -37,18 +37,21 @@ class Project:
         self._told_once: set[str] = set()
         self._told_lock = threading.Lock()
         self._snapshots = Snapshots(self.layout, clock, self._tell)
+        self._mirror = mirror.Mirror(self.layout, self._tell)
 
     @classmethod
     def find(cls, start: Path) -> Self:
         """The project that `start` is in: the nearest directory upwards that has `.ralph`.
 
         Raises:
-            StoreError: There is none.
+            StoreError: There is none, or it is gone while a copy of its state is kept.
         """
         here = start.resolve()
         for directory in (here, *here.parents):
             if os.path.lexists(Layout(directory).dot):
                 return cls(directory)
+            if (lost := mirror.gone(directory)) is not None:
+                raise lost
         raise StoreError(
             f"No ralph project in {here} or above it.", "Run `ralph init` in your project first."
         )
@@ -59,6 +62,8 @@ class Project:
         Raises:
             StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
         """
+        if not os.path.lexists(self.layout.dot):
+            self._mirror.renew()
         dot.make(self.layout)
 
     def load(self) -> Documents:
@@ -85,7 +90,9 @@ class Project:
         """
         self._require_dot()
         with write_lock(self.layout):
-            return self._snapshots.transact(change)
+            documents = self._snapshots.transact(change)
+            self._mirror.sync()
+            return documents
 
     def damage(self) -> tuple[str, ...]:
         """What was set aside or restored since the last call, as sentences for a person."""
@@ -209,6 +216,9 @@ class Project:
 
     def _require_dot(self) -> None:
         """`.ralph` is a directory inside the project; it is never made up when it went away."""
+        lost = None if os.path.lexists(self.layout.dot) else mirror.gone(self.root)
+        if lost is not None:
+            raise lost
         dot.require(self.layout)
 
     def _tell(self, message: str) -> None:

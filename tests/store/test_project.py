@@ -92,7 +92,7 @@ def test_a_dot_directory_may_be_a_symlink_within_the_project(tmp_path: Path) -> 
 def test_a_project_that_went_away_is_not_made_up_again(project: Project) -> None:
     with_tasks(project, "a")
     project.layout.dot.rename(project.root / "elsewhere")
-    with pytest.raises(StoreError, match=r"no \.ralph"):
+    with pytest.raises(StoreError, match=r"\.ralph is gone"):
         project.transact(count_up)
     assert not project.layout.dot.exists()
 

@@ -1,0 +1,253 @@
+"""A copy of the state outside the work tree, so that `git clean -fdx` costs nothing.
+
+Best effort by nature: written after the documents, not synced, a failure is told and stops nobody. The
+journal is not copied but has a second name there, where the file system allows it, so it costs nothing.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store import dot
+from ralph_tui.store.files import DamagedError, explained, read_regular, stage, sync_directory
+from ralph_tui.store.layout import Layout
+
+FILE_LIMIT = 16 * 1024 * 1024
+KEPT_SECONDS = 30 * 24 * 3600
+"""How long the copy of a project that is gone is kept."""
+
+ORIGIN = "project-path"
+DOCUMENTS = (
+    "state", "plan", "budget", "breaker", "questions", "injections", "config", "active_memory",
+    "validation_report",
+)  # fmt: skip
+BESIDE = ("memory", "progress", "agents_md")
+"""Files in the work tree that ralph writes and people may not have committed."""
+
+
+def state_home(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where programs keep state of their own (XDG base directories).
+
+    Raises:
+        StoreError: This user has no home.
+    """
+    given = environ.get("XDG_STATE_HOME", "")
+    if given.startswith("/"):
+        return Path(given)
+    try:
+        return Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise StoreError("Your home directory is not known.", "Set HOME.") from error
+
+
+def mirror_of(root: Path) -> Path:
+    """Where the copy of a project's state is kept."""
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in root.name)[:40].lstrip(".")
+    return state_home() / "ralph" / f"{name or 'project'}-{digest}"
+
+
+class Mirror:
+    """Keeps the copy of one project up to date."""
+
+    def __init__(self, layout: Layout, tell: Callable[[str], None]) -> None:
+        """Copy from `layout`; `tell` gets a sentence for what cannot be kept."""
+        self._layout = layout
+        self._tell = tell
+        self._seen: dict[str, tuple[int, int, int]] = {}
+        self._ready = False
+
+    def sync(self) -> None:
+        """Copy what changed; call with the write lock held."""
+        try:
+            directory = mirror_of(self._layout.root)
+            self._prepare(directory)
+            for name, path in mirrored(self._layout):
+                self._copy(path, directory / name, name)
+            _link(self._layout.events, directory / self._layout.events.name)
+        except (OSError, StoreError) as error:
+            reason = error.message if isinstance(error, StoreError) else error.strerror or error
+            self._tell(
+                f"No copy of the state can be kept outside the project ({reason}): "
+                "`git clean -fdx` would lose it."
+            )
+
+    def renew(self) -> None:
+        """Set the copy of an earlier project at the same place aside, because a new one begins."""
+        try:
+            directory = mirror_of(self._layout.root)
+            if directory.is_dir():
+                previous = directory.with_name(f"{directory.name}.previous")
+                shutil.rmtree(previous, ignore_errors=True)
+                directory.rename(previous)
+        except (OSError, StoreError) as error:
+            self._tell(f"The copy of an earlier project could not be set aside: {error}.")
+
+    def _prepare(self, directory: Path) -> None:
+        if self._ready and directory.is_dir():
+            return
+        if not directory.is_dir():
+            directory.parent.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+            _forget_old(directory.parent)
+            directory.mkdir(mode=dot.PRIVATE, exist_ok=True)
+        self._seen.clear()
+        _put(directory / ORIGIN, os.fsencode(self._layout.root))
+        self._ready = True
+
+    def _copy(self, path: Path, target: Path, name: str) -> None:
+        try:
+            info = path.stat()
+        except OSError:
+            return  # not there; the copy of what was there stays
+        signature = (info.st_mtime_ns, info.st_size, info.st_ino)
+        if self._seen.get(name) == signature:
+            return
+        try:
+            data = read_regular(path, limit=FILE_LIMIT)
+        except (DamagedError, StoreError):
+            return  # no document of ours, or not ours to follow; who reads it says so
+        if data is not None:
+            _put(target, data)
+            self._seen[name] = signature
+
+
+def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
+    """Each file that is copied, with its name in the copy: its path in the project with dashes."""
+    paths: list[Path] = [getattr(layout, name) for name in (*DOCUMENTS, *BESIDE)]
+    if layout.specs.is_dir():
+        paths += sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]
+    for path in paths:
+        yield "--".join(path.relative_to(layout.root).parts), path
+
+
+def kept_since(root: Path) -> datetime | None:
+    """When the copy of a project's plan or state was last written; None when there is none."""
+    try:
+        directory = mirror_of(root)
+        times = [
+            path.stat().st_mtime
+            for name in ("state.json", "implementation_plan.json")
+            if (path := directory / f".ralph--{name}").is_file()
+        ]
+    except (OSError, StoreError):
+        return None
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def gone(root: Path) -> StoreError | None:
+    """The error for a project whose `.ralph` is gone while its copy is there; None when it is not."""
+    since = kept_since(root)
+    if since is None:
+        return None
+    return StoreError(
+        f"{root / '.ralph'} is gone; a copy of its state of {since:%Y-%m-%d %H:%M:%S} UTC is kept.",
+        "Put it back with `ralph restore`, or begin anew with `ralph init`.",
+    )
+
+
+def restore_from_mirror(root: Path) -> tuple[str, ...]:
+    """Put back what is missing of a project's state; the names of the files put back.
+
+    What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all.
+
+    Raises:
+        StoreError: No copy is kept, nothing is missing, or the disk does not allow it.
+    """
+    layout = Layout(root.resolve())
+    directory = mirror_of(layout.root)
+    if kept_since(layout.root) is None:
+        raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
+    with explained("restore", layout.dot):
+        inside, beside = _kept(directory)
+        names: list[str] = []
+        if not os.path.lexists(layout.dot):
+            _restore_dot(layout, directory, inside)
+            names += [f".ralph/{name}" for name in inside]
+        for name in beside:
+            target = layout.root.joinpath(*name.split("--"))
+            if not os.path.lexists(target):
+                target.parent.mkdir(exist_ok=True)
+                shutil.copyfile(directory / name, target)
+                names.append(name.replace("--", "/"))
+    if not names:
+        raise StoreError(f"Nothing of the state of {layout.root} is missing.", "Nothing was done.")
+    return tuple(names)
+
+
+def _kept(directory: Path) -> tuple[list[str], list[str]]:
+    """The names of documents, and of files beside `.ralph`, in the copy."""
+    names = sorted(
+        p.name for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp")
+    )
+    inside = [name.removeprefix(".ralph--") for name in names if name.startswith(".ralph--")]
+    others = [
+        n for n in names if not n.startswith(".ralph--") and n not in (ORIGIN, "events.jsonl")
+    ]
+    return inside, others
+
+
+def _restore_dot(layout: Layout, directory: Path, names: list[str]) -> None:
+    made = Path(tempfile.mkdtemp(prefix=".ralph-restoring-", dir=layout.root))
+    try:
+        for name in names:
+            (made / name).write_bytes((directory / f".ralph--{name}").read_bytes())
+            (made / name).chmod(0o600)
+        journal = directory / layout.events.name
+        if journal.is_file():
+            _link(journal, made / layout.events.name)
+            if not (made / layout.events.name).exists():
+                shutil.copyfile(journal, made / layout.events.name)
+        made.rename(layout.dot)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    sync_directory(layout.root)
+    dot.make(layout)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Give a file a second name; nothing where that is not possible, as between file systems."""
+    try:
+        info = source.stat()
+    except OSError:
+        return
+    try:
+        there = target.stat()
+    except OSError:
+        there = None
+    if there is not None and (there.st_dev, there.st_ino) == (info.st_dev, info.st_ino):
+        return
+    if there is not None and there.st_dev != info.st_dev:
+        return
+    target.unlink(missing_ok=True)
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        return
+
+
+def _put(target: Path, data: bytes) -> None:
+    temp = stage(target, data, durable=False)
+    try:
+        temp.replace(target)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
+
+
+def _forget_old(home: Path) -> None:
+    """Remove copies of projects that have been gone for a long time."""
+    for directory in home.iterdir():
+        try:
+            root = (directory / ORIGIN).read_bytes()
+            age = time.time() - directory.stat().st_mtime
+        except OSError:
+            continue
+        if age > KEPT_SECONDS and not Path(os.fsdecode(root)).is_dir():
+            shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,178 @@
+"""What `git clean -fdx` takes away comes back, and only that."""
+
+import os
+import shutil
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store import mirror
+from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.mirror import mirror_of, restore_from_mirror
+from ralph_tui.store.project import Project
+from tests.store.helpers import NOW, count_up, with_tasks
+
+
+def tell(project: Project, text: str) -> None:
+    writer = JournalWriter(project.layout.events)
+    writer.write([writer.stamp(ev.Notice(text=text))])
+    writer.close()
+
+
+def worked_on(project: Project) -> Project:
+    with_tasks(project, "a", "b")
+    project.write_active_memory("remember this\n")
+    project.write_memory("hand-off\n")
+    project.layout.specs.mkdir()
+    (project.layout.specs / "what.md").write_text("# What\n")
+    project.layout.config.write_text("git: {}\n")
+    tell(project, "one")
+    project.queue_injection("be careful")
+    project.append_learning("build", "uv works")
+    project.transact(count_up)
+    tell(project, "two")
+    return project
+
+
+def test_git_clean_costs_nothing(project: Project) -> None:
+    before = worked_on(project).load()
+    for command in (["init", "-q"], ["clean", "-fdxq"]):
+        subprocess.run(["git", *command], cwd=project.root, check=True)
+    assert [path.name for path in project.root.iterdir()] == [".git"]
+    for act in (Project(project.root).load, lambda: Project.find(project.root)):
+        with pytest.raises(StoreError, match="is gone; a copy of its state of 20") as caught:
+            act()
+        assert "ralph restore" in caught.value.hint
+    names = restore_from_mirror(project.root)
+    assert {".ralph/state.json", "specs/what.md", "MEMORY.md", "progress.txt"} <= set(names)
+    again = Project(project.root)
+    assert again.load() == before
+    assert again.damage() == ()
+    assert again.read_memory() == "hand-off\n"
+    assert again.layout.active_memory.read_text() == "remember this\n"
+    assert "uv works" in again.read_learnings(1)[0]
+    assert (again.layout.specs / "what.md").read_text() == "# What\n"
+    texts = [event.text for _, event in read_events(again.layout.events) if event.type == "notice"]
+    assert texts == ["one", "two"], "the journal too, up to its last line"
+    assert again.transact(count_up).state.iteration_count == before.state.iteration_count + 1
+
+
+def test_everything_kept_is_for_the_owner_only(project: Project) -> None:
+    worked_on(project)
+    directory = mirror_of(project.root)
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert [p.name for p in directory.iterdir() if p.stat().st_mode & 0o077] == []
+    restored = project.layout.dot
+    shutil.rmtree(restored)
+    restore_from_mirror(project.root)
+    assert stat.S_IMODE(restored.stat().st_mode) == 0o700
+    assert [p.name for p in restored.rglob("*.json") if p.stat().st_mode & 0o077] == []
+
+
+def test_what_is_there_is_left_alone(project: Project) -> None:
+    worked_on(project)
+    project.layout.memory.write_text("mine\n")
+    shutil.rmtree(project.layout.specs)
+    assert restore_from_mirror(project.root) == ("specs/what.md",)
+    assert project.layout.memory.read_text() == "mine\n"
+    with pytest.raises(StoreError, match=r"Nothing .* is missing"):
+        restore_from_mirror(project.root)
+
+
+def test_without_a_copy_there_is_nothing_to_restore(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="No copy"):
+        restore_from_mirror(tmp_path)
+    with pytest.raises(StoreError, match="No ralph project"):
+        Project.find(tmp_path)
+
+
+def test_a_new_project_at_the_same_place_does_not_write_over_the_old_ones_copy(
+    project: Project,
+) -> None:
+    worked_on(project)
+    shutil.rmtree(project.layout.dot)
+    fresh = Project(project.root)
+    fresh.create()
+    fresh.transact(count_up)
+    directory = mirror_of(project.root)
+    assert (
+        b'"a"'
+        in (
+            directory.with_name(directory.name + ".previous") / ".ralph--implementation_plan.json"
+        ).read_bytes()
+    )
+    assert not (directory / ".ralph--implementation_plan.json").exists()
+
+
+def test_a_home_that_cannot_be_written_is_told_once_and_stops_nobody(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(file))
+    project.transact(count_up)
+    assert project.transact(count_up).state.iteration_count == 2
+    (told,) = project.damage()
+    assert "No copy of the state can be kept" in told
+    assert "git clean" in told
+
+
+def test_only_what_changed_is_copied(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    worked_on(project)
+    put: list[str] = []
+    real = mirror._put
+
+    def noted(target: Path, data: bytes) -> None:
+        put.append(target.name)
+        real(target, data)
+
+    monkeypatch.setattr(mirror, "_put", noted)
+    project.transact(count_up)
+    assert sorted(put) == [".ralph--implementation_plan.json", ".ralph--state.json"]
+
+
+def test_a_restore_that_fails_leaves_no_half_of_a_project(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = worked_on(project).load()
+    shutil.rmtree(project.layout.dot)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left"))
+        )
+        with pytest.raises(StoreError, match="No space left"):
+            restore_from_mirror(project.root)
+    assert not list(project.root.glob(".ralph*"))
+    restore_from_mirror(project.root)
+    assert project.load() == before
+
+
+def test_copies_of_projects_long_gone_are_forgotten(project: Project, tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        other = Project(tmp_path / name)
+        (tmp_path / name).mkdir()
+        other.create()
+        other.transact(count_up)
+        shutil.rmtree(tmp_path / name)
+    past = time.time() - 2 * mirror.KEPT_SECONDS
+    os.utime(mirror_of(tmp_path / "old"), (past, past))
+    project.transact(count_up)
+    assert not mirror_of(tmp_path / "old").exists()
+    assert mirror_of(tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["with space", "Ünïcode", "-dash", "." + "x" * 80, "new\nline"])
+def test_any_name_of_a_project_has_a_place(tmp_path: Path, name: str) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    project = Project(root, clock=lambda: NOW)
+    project.create()
+    before = project.transact(count_up)
+    shutil.rmtree(project.layout.dot)
+    restore_from_mirror(root)
+    assert project.load() == before
