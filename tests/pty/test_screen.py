@@ -25,7 +25,7 @@ def test_the_demo_plays_to_its_end_and_gives_the_terminal_back(tmp_path: Path) -
     with terminal(args, cwd=tmp_path, notes=tmp_path, environment=environment) as shown:
         shown.until_shown("demo-01")
         shown.until(lambda: done(project) > 0, "the first complete task")
-        shown.until(lambda: done(project) == 5, "all tasks complete", 60)
+        shown.until(lambda: done(project) == 5, "all tasks complete", 90)
         shown.until_shown("all 5 tasks are complete")
         shown.press("q")
         assert shown.exit_status() == 0
