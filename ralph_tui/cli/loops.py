@@ -149,7 +149,7 @@ def open_here(project_root: Path | None) -> int:
     from ralph_tui.tui.app import run_app
 
     # `b` goes on where the project stands, as `ralph run` does.
-    return run_app(launch_project(project.root, {}, Mission()), autostart=False)
+    return run_app(launch_project(project.root, {}, Mission(interactive=True)), autostart=False)
 
 
 class MakeLaunch(Protocol):

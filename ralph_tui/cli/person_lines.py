@@ -86,13 +86,15 @@ def validation_finished(signs: Glyphs, e: ev.ValidationFinished) -> Iterator[Lin
 
 
 def limit_wait(signs: Glyphs, e: ev.LimitWait) -> Iterator[Line]:
-    """Until when the loop waits."""
+    """Until when the loop waits, and how not to."""
     said = f": {e.message}" if e.message else ""
     yield line(
-        f"{signs.pause} usage limit, waiting until {e.until:%Y-%m-%d %H:%M} UTC{said}", "yellow"
+        f"{signs.pause} waiting until {e.until:%Y-%m-%d %H:%M:%S} UTC{said} "
+        f"{signs.between} `ralph retry` tries again now",
+        "yellow",
     )
 
 
 def limit_wait_ended(signs: Glyphs, e: ev.LimitWaitEnded) -> Iterator[Line]:
     """Why the wait is over."""
-    yield line(f"{signs.running} the wait is over{f': {e.why}' if e.why else ''}", "bold")
+    yield line(f"{signs.running} {e.why or 'the wait is over'}", "bold")

@@ -51,19 +51,66 @@ def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
 
 
-def retry(task_id: TaskId, project_root: ProjectRoot = None) -> None:
-    """Put a blocked task back. Its retries start at zero."""
-    task = _controls(project_root).retry(task_id)
+def retry(
+    task_id: Annotated[
+        str, typer.Argument(metavar="[TASK]", help="A blocked task; without one, end a wait.")
+    ] = "",
+    project_root: ProjectRoot = None,
+) -> None:
+    """Put a blocked task back, or end the wait for a usage limit and try again now."""
+    controls = _controls(project_root)
+    if not task_id:
+        controls.retry_now()
+        out("If the loop waits for a limit or a busy service, it tries again now.")
+        return
+    task = controls.retry(task_id)
     out(f"{task.id} is pending again: {task.title}.")
+
+
+def edit(
+    task_id: TaskId,
+    *,
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="TEXT", help="What is to be done.")
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option("--priority", metavar="N", help="Lower is sooner.")
+    ] = None,
+    check: Annotated[
+        list[str] | None,
+        typer.Option("--check", metavar="TEXT", help="A criterion; give it again for each one."),
+    ] = None,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Change a task that is not complete."""
+    criteria = tuple(check) if check else None
+    if description is None and priority is None and criteria is None:
+        raise RalphError(
+            "Nothing to change was given.", "Give --description, --priority or --check."
+        )
+    task = _controls(project_root).edit_task(
+        task_id, description=description, priority=priority, verification_criteria=criteria
+    )
+    out(f"Changed {task.id}: {task.title} (priority {task.priority}).")
+
+
+def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Take a task out of the plan."""
+    task = _controls(project_root).drop_task(task_id)
+    out(f"Dropped {task.id}: {task.title}.")
 
 
 def inject(
     text: Annotated[
         list[str], typer.Argument(metavar="TEXT", help="Guidance; `-` reads standard input.")
     ],
+    *,
+    now: Annotated[
+        bool, typer.Option("--now", help="Say it to the session that is working.")
+    ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Give guidance to the next iteration.
+    """Give guidance to the next iteration, or to the one that is working.
 
     It waits on disk when no loop is running.
     """
@@ -76,8 +123,8 @@ def inject(
             f"The guidance is longer than {MAX_GUIDANCE:,} characters.",
             "Put it into a file and ask for that file to be read.",
         )
-    controls.inject(guidance)
-    out("Queued for the next iteration.")
+    controls.inject(guidance, now=now)
+    out("Said as soon as the session listens." if now else "Queued for the next iteration.")
 
 
 def _controls(project_root: Path | None) -> "Controls":
@@ -96,7 +143,11 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=examples("ralph resume"))(resume)
     app.command(epilog=examples("ralph stop --now"))(stop)
     app.command(epilog=examples("ralph skip task-003"))(skip)
-    app.command(epilog=examples("ralph retry task-003"))(retry)
+    app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)
+    app.command(epilog=examples("ralph edit task-003 --priority 1"))(edit)
+    app.command(epilog=examples("ralph drop task-003"))(drop)
     app.command(
-        epilog=examples('ralph inject "Use argparse, not click."', "ralph inject - < notes.md")
+        epilog=examples(
+            'ralph inject "Use argparse, not click."', "ralph inject --now - < notes.md"
+        )
     )(inject)

@@ -21,15 +21,9 @@ LATER = frozenset(
     {
         "project.root",
         "project.python_version",
-        "phases.discovery.human_in_loop",
-        "phases.discovery.max_questions",
-        "phases.planning.task_size_tokens",
         "phases.planning.dependency_analysis",
-        "phases.validation.require_human_approval",
-        "phases.validation.max_rounds",
         "safety.sandbox_enabled",
         "git.allowed_operations",
-        "models.planning",
     }
 )
 """Settings that are read and checked but change nothing yet; their descriptions say so."""

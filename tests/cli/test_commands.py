@@ -18,9 +18,13 @@ from tests.cli.processes import inside, ralph
 from tests.cli.recorded import HOSTILE
 
 COMMANDS = (
-    *("run", "build", "demo", "init", "status", "tasks", "history", "pause", "resume", "stop"),
-    *("skip", "retry", "inject", "doctor", "test", "lint", "typecheck", "deps", "config"),
+    *("run", "discover", "plan", "regenerate-plan", "build", "validate", "demo", "init", "status"),
+    *("tasks", "history", "attach", "metrics", "pause", "resume", "stop", "skip", "retry", "edit"),
+    *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
+    *("typecheck", "deps", "config", "guard"),
 )
+
+GROUPS = ("deps", "config", "guard")
 
 TASKS = [
     {"id": "task-001", "description": f"First {HOSTILE}", "status": "complete", "priority": 1},
@@ -67,11 +71,44 @@ def test_help_lists_every_command_and_gives_an_example(tmp_path: Path) -> None:
     assert "Example: ralph demo" in done.stdout
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in ("deps", "config")])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in GROUPS])
 def test_every_commands_help_has_an_example(command: str, tmp_path: Path) -> None:
     done = inside(command, "--help", cwd=tmp_path)
     assert done.returncode == 0
     assert f"Example: ralph {command}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "config show",
+        "config set",
+        "config path",
+        "guard check",
+        *(f"deps {w}" for w in ("add", "sync")),
+    ],
+)
+def test_every_commands_of_a_group_has_an_example(words: str, tmp_path: Path) -> None:
+    done = inside(*words.split(), "--help", cwd=tmp_path)
+    assert f"Example: ralph {words}" in done.stdout
+
+
+def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    def completed(line: str) -> set[str]:
+        count = len(line.split()) - (not line.endswith(" "))
+        environ = {
+            **os.environ,
+            "_RALPH_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(count),
+        }
+        done = ralph(cwd=tmp_path, environ=environ)
+        assert "Traceback" not in done.stderr
+        return set(done.stdout.split())
+
+    assert {"regenerate-plan", "resume", "run"} <= completed("ralph r")
+    assert {"--answers", "--yes", "--headless"} <= completed("ralph run --")
+    assert {"path", "set", "show"} <= completed("ralph config ")
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:
@@ -256,6 +293,31 @@ def test_guidance_must_say_something_bounded(project: Path, text: str) -> None:
     assert Project(project).load().pending == ()
 
 
+def test_a_task_is_edited_and_dropped(project: Path) -> None:
+    root = project
+    words = ("--description", "Second, smaller", "--priority", "1", "--check", "tests")
+    done = inside("edit", "task-002", *words, cwd=root)
+    assert done.stdout == "Changed task-002: Second, smaller (priority 1).\n"
+    task = Project(root).load().plan.task("task-002")
+    assert task is not None
+    assert task.verification_criteria == ("tests",)
+    assert inside("edit", "task-002", cwd=root).returncode == 3
+    assert "task-003 depend on task task-002" in inside("drop", "task-002", cwd=root).stderr
+    assert inside("drop", "task-003", cwd=root).stdout == "Dropped task-003: Third.\n"
+    assert len(Project(root).load().plan.tasks) == 2
+
+
+def test_a_wait_is_ended_by_retry(running: Path) -> None:
+    assert "tries again now" in inside("retry", cwd=running).stdout
+    assert Project(running).load().state.retry_now
+
+
+def test_guidance_for_now(project: Path) -> None:
+    assert "Said as soon as" in inside("inject", "--now", "look", "up", cwd=project).stdout
+    (queued,) = Project(project).load().pending
+    assert (queued.guidance, queued.now) == ("look up", True)
+
+
 @pytest.mark.parametrize("verb", ["pause", "stop"])
 def test_there_must_be_a_loop_to_halt(project: Path, verb: str) -> None:
     done = inside(verb, cwd=project)
@@ -418,6 +480,16 @@ def test_looking_changes_nothing(project: Path) -> None:
         return {path: path.read_bytes() for path in files}
 
     before = everything()
-    for words in (("status", "-v"), ("tasks",), ("history",), ("config", "show"), ("doctor",)):
+    looks = (
+        "status -v",
+        "tasks",
+        "history",
+        "config show",
+        "doctor",
+        "metrics",
+        "memory",
+        "answer",
+    )
+    for words in (*map(str.split, looks), ["memory", "--stats"], ["guard", "check", "git push"]):
         inside(*words, cwd=project)
     assert everything() == before

@@ -125,8 +125,8 @@ def test_what_was_found_on_the_way_is_told() -> None:
     assert "  and 2 more; see .ralph/validation_report.json" in lines
     assert lines[-3:] == [
         "+ validation round 2 passed: all there",
-        "= usage limit, waiting until 2026-01-01 12:00 UTC: 5-hour limit",
-        "* the wait is over: it was reset",
+        "= waiting until 2026-01-01 12:00:00 UTC: 5-hour limit - `ralph retry` tries again now",
+        "* it was reset",
     ]
 
 

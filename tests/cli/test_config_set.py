@@ -1,0 +1,75 @@
+"""`ralph config set` through the real commands."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.config.document import template
+from ralph_tui.config.load import load_settings
+from ralph_tui.store.project import Project
+from tests.cli.processes import inside, ralph
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    Project(tmp_path).create()
+    return tmp_path
+
+
+def test_a_setting_is_written_and_holds(root: Path) -> None:
+    path = Project(root).layout.config
+    path.write_text(template(), encoding="utf-8")
+    done = ralph("config", "set", "phases.building.max_iterations", "7", cwd=root)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"phases.building.max_iterations = 7  ({path})\n"
+    assert load_settings(root, environ={}).phases.building.max_iterations == 7
+    assert path.read_text(encoding="utf-8").startswith(template())
+
+
+def test_a_file_is_made_where_there_is_none(root: Path) -> None:
+    assert inside("config", "set", "models.primary", "opus", cwd=root).returncode == 0
+    assert Project(root).layout.config.read_text(encoding="utf-8") == 'models:\n  primary: "opus"\n'
+
+
+@pytest.mark.parametrize("value", ["[uv run pytest, 'a: b']", "uv run pytest"])
+def test_a_list_is_a_list(root: Path, value: str) -> None:
+    assert inside("config", "set", "phases.building.backpressure", value, cwd=root).returncode == 0
+    wanted = ("uv run pytest", "a: b")[: 2 if value.startswith("[") else 1]
+    assert load_settings(root, environ={}).phases.building.backpressure == wanted
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("models.primry", "x", "Did you mean 'models.primary'?"),
+        ("models", "x", "unknown setting 'models'"),
+        ("phases.building.max_iterations", "many", "must be a whole number, not 'many'"),
+        ("git.read_only", "false", "cannot be switched off"),
+        ("context.budget_percent", "76", "must be below"),
+        ("phases.building.backpressure", "[a", "is not a list"),
+        ("phases.building.backpressure", "[[a]]", "phases.building.backpressure"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_nothing_is_written(
+    root: Path, key: str, value: str, why: str
+) -> None:
+    done = inside("config", "set", key, value, cwd=root)
+    assert done.returncode == 3
+    assert why in done.stderr
+    assert not Project(root).layout.config.exists()
+
+
+def test_a_stronger_layer_is_told(root: Path) -> None:
+    environ = {**os.environ, "RALPH_PRIMARY_MODEL": "haiku"}
+    done = ralph("config", "set", "models.primary", "opus", cwd=root, environ=environ)
+    assert done.returncode == 0
+    assert "RALPH_PRIMARY_MODEL is stronger" in done.stderr
+
+
+def test_a_file_that_is_wrong_is_left_alone(root: Path) -> None:
+    path = Project(root).layout.config
+    path.write_text("models: [\n", encoding="utf-8")
+    done = inside("config", "set", "models.primary", "opus", cwd=root)
+    assert done.returncode == 3
+    assert path.read_text(encoding="utf-8") == "models: [\n"
