@@ -8,12 +8,16 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.bridge import Bridge
+from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.parts import parts_text
+from ralph_tui.tui.screens.breaker_detail import BreakerDetail
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.help import Help
 from ralph_tui.tui.screens.inject import Inject
@@ -143,6 +147,8 @@ class Steering:
             self._app.say("Nothing is selected yet.")
         elif isinstance(chosen, Task):
             self._app.push_screen(TaskDetail(chosen, self._app.view))
+        elif isinstance(chosen, CircuitBreaker):
+            self._app.push_screen(BreakerDetail(chosen))
         else:
             self._app.push_screen(ToolDetail(detail_of(chosen, self._app.glyphs)))
 
@@ -158,6 +164,8 @@ class Steering:
             return
         if isinstance(chosen, Task):
             text = f"{chosen.id}  {chosen.description}"
+        elif isinstance(chosen, CircuitBreaker):
+            text = parts_text(breaker_parts(chosen, self._app.glyphs))
         else:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)

@@ -401,8 +401,14 @@ def stopped() -> list[ev.Event]:
     breaker = CircuitBreaker(
         state=BreakerState.OPEN,
         failure_count=3,
-        failure_evidence=("pytest failed", "pytest failed", "pytest failed"),
         stagnation_count=3,
+        same_error_count=2,
+        refused_claims_count=2,
+        evidence={
+            "failures": ("pytest failed", "mypy failed", "mypy failed"),
+            "same error": ("mypy failed", "mypy failed"),
+            "refused claims": ("demo-02: 1 of 3 checks failed",) * 2,
+        },
         total_cost=1.7,
     )
     return [
@@ -474,9 +480,9 @@ class FakeControls(Controls):
         self._note(f"retry {task_id}")
         return Task(id=task_id)
 
-    def inject(self, guidance: str) -> Injection:
-        """Note it."""
-        self._note(f"inject {guidance}")
+    def inject(self, guidance: str, *, now: bool = False) -> Injection:
+        """Note it, and how soon."""
+        self._note(f"inject now {guidance}" if now else f"inject {guidance}")
         return Injection(timestamp=NOW, guidance=guidance, id="i1")
 
 

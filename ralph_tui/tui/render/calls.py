@@ -112,6 +112,26 @@ def bounded(data: Input) -> Input:
     }
 
 
+_PATHS = ("file_path", "notebook_path", "path")
+
+
+def with_relative_paths(data: Input, roots: tuple[str, ...]) -> Input:
+    """The input with paths inside a project as a person there would write them."""
+    return {
+        name: _relative(value, roots) if name in _PATHS and isinstance(value, str) else value
+        for name, value in data.items()
+    }
+
+
+def _relative(path: str, roots: tuple[str, ...]) -> str:
+    for root in roots:
+        if path == root:
+            return "."
+        if path.startswith(f"{root}/"):
+            return path[len(root) + 1 :]
+    return path
+
+
 def last_line(text: str) -> str:
     """The last line that says something."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

@@ -21,8 +21,6 @@ RUN: dict[RunState, Look] = {
     RunState.RUNNING: Look("running", "running", Tone.OK),
     RunState.VERIFYING: Look("verifying", "verifying", Tone.INFO),
     RunState.HANDING_OFF: Look("handoff", "handing off", Tone.INFO),
-    RunState.WAITING: Look("pause", "waiting for you", Tone.WARN),
-    RunState.LIMITED: Look("pause", "waiting for the limit", Tone.WARN),
     RunState.RETRYING: Look("retry", "retrying", Tone.WARN),
     RunState.WAITING: Look("asking", "waiting for you", Tone.WARN),
     RunState.LIMITED: Look("retry", "waiting for the limit", Tone.WARN),

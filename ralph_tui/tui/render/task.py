@@ -1,7 +1,5 @@
 """A task in detail, as titled blocks of lines. Pure functions."""
 
-from dataclasses import dataclass
-
 from ralph_tui.domain.plan import MAX_RETRIES, Task
 from ralph_tui.domain.text import head
 from ralph_tui.domain.verification import Receipt, criterion_text, runnable_command
@@ -9,31 +7,24 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import complete_ids, group_of
 from ralph_tui.tui.render.figures import money, seconds, tokens
+from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.timeline.lines import receipt_look
 
 _MAX_DESCRIPTION = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPart:
-    """A titled block."""
-
-    title: str
-    lines: list[Line]
-
-
-def task_parts(task: Task, view: LoopView, glyphs: Glyphs) -> list[TaskPart]:
+def task_parts(task: Task, view: LoopView, glyphs: Glyphs) -> list[Part]:
     """Every block that has something to say."""
     parts = [
-        TaskPart("State", _state(task, view)),
-        TaskPart("Description", [[Span(t)] for t in _text(task.description)]),
-        TaskPart("Done when", _criteria(task, view, glyphs)),
-        TaskPart("Waits for", _tasks(task.dependencies, view, glyphs)),
-        TaskPart("Needed by", _tasks(_dependents(task, view), view, glyphs)),
-        TaskPart("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
-        TaskPart("Tries so far", _tries(task, view)),
-        TaskPart("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
+        Part("State", _state(task, view)),
+        Part("Description", [[Span(t)] for t in _text(task.description)]),
+        Part("Done when", _criteria(task, view, glyphs)),
+        Part("Waits for", _tasks(task.dependencies, view, glyphs)),
+        Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
+        Part("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
+        Part("Tries so far", _tries(task, view)),
+        Part("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
     ]
     return [part for part in parts if part.lines]
 

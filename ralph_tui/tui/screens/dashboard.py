@@ -16,6 +16,7 @@ from textual.reactive import var
 from textual.screen import Screen
 from textual.widget import Widget
 
+from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
@@ -23,6 +24,7 @@ from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
+from ralph_tui.tui.timeline.fold import Timeline
 from ralph_tui.tui.widgets.banner import BannerFrame
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.breaker import BreakerPanel
@@ -71,13 +73,18 @@ class Dashboard(Screen[None]):
         yield StatusStrip()
         with Container(id="body"):
             yield Board(id="tasks")
-            yield Stream(id="activity")
+            yield Stream(Timeline(roots=self._roots()), id="activity")
             with VerticalScroll(id="status"):
                 yield ContextGauge()
                 yield CostPanel()
                 yield BreakerPanel()
                 yield GatePanel()
         yield KeyBar()
+
+    def _roots(self) -> tuple[str, ...]:
+        """The project's directory as it may be written in paths."""
+        root = self.app.launch.root
+        return tuple({str(root): None, str(root.resolve()): None})
 
     def on_mount(self) -> None:
         """Show what is known already, and every later view."""
@@ -123,8 +130,10 @@ class Dashboard(Screen[None]):
         chosen = self.board.selected if self.board.has_focus else None
         return chosen or self.app.view.current_task
 
-    def selection(self) -> Task | Entry | None:
+    def selection(self) -> Task | Entry | CircuitBreaker | None:
         """What Enter means."""
+        if self.side.has_focus:
+            return self.app.view.breaker
         return self.board.selected if self.board.has_focus else self.stream.selected
 
     def on_rows_view_opened(self) -> None:

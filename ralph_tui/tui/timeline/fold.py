@@ -8,7 +8,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.text import head, one_line
 from ralph_tui.tui.render import renderer_for
-from ralph_tui.tui.render.calls import STATE_OF, Call, CallState, bounded
+from ralph_tui.tui.render.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.timeline.entries import (
     CallEntry,
@@ -18,6 +18,7 @@ from ralph_tui.tui.timeline.entries import (
     NoteEntry,
     TextEntry,
 )
+from ralph_tui.tui.timeline.news import News
 from ralph_tui.tui.timeline.notes import note_of
 
 MAX_ENTRIES = 10_000
@@ -35,13 +36,22 @@ class Timeline:
     """
 
     def __init__(
-        self, max_entries: int = MAX_ENTRIES, max_detail_chars: int = MAX_DETAIL_CHARS
+        self,
+        max_entries: int = MAX_ENTRIES,
+        max_detail_chars: int = MAX_DETAIL_CHARS,
+        *,
+        roots: tuple[str, ...] = (),
     ) -> None:
-        """Keep at most this many entries (a tenth more between two trims) and detail."""
+        """Keep at most this many entries (a tenth more between two trims) and detail.
+
+        Paths below one of `roots` are shown relative to it.
+        """
         self.entries: list[Entry] = []
         self.first = 0
         self.changed: set[int] = set()
         """Numbers of entries replaced since the reader last cleared this."""
+        self._roots = roots
+        self._news = News()
         self._max_entries = max_entries
         self._max_detail = max_detail_chars
         self._detail_chars = 0
@@ -77,9 +87,10 @@ class Timeline:
     def feed(self, event: ev.Event) -> None:
         """Fold one more event; total over the event union."""
         handler = self._handlers.get(type(event))
+        told = self._news.tells(event)
         if handler:
             handler(event)
-        elif note := note_of(event):
+        elif told and (note := note_of(event)):
             self._add(
                 NoteEntry(
                     self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more
@@ -123,7 +134,8 @@ class Timeline:
         self._add(CheckEntry(self.end, e.receipt))
 
     def _tool_started(self, e: ev.ToolStarted) -> None:
-        self._begin(Call(e.tool_id, e.name, bounded(e.input)), e.parent_id)
+        data = with_relative_paths(bounded(e.input), self._roots)
+        self._begin(Call(e.tool_id, e.name, data), e.parent_id)
 
     def _begin(self, call: Call, parent_id: str | None = None) -> CallEntry:
         entry = CallEntry(self.end, self._depth(parent_id), call)

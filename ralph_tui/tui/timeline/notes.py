@@ -9,6 +9,7 @@ from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
 from ralph_tui.tui.render.spans import Tone
+from ralph_tui.tui.timeline.news import standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,6 @@ _END = {
     ev.LoopStatus.STOPPED: ("stop", Tone.WARN),
     ev.LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
     ev.LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
-    ev.LoopStatus.WAITING: ("stop", Tone.WARN),
     ev.LoopStatus.ERROR: ("failed", Tone.BAD),
     ev.LoopStatus.WAITING: ("asking", Tone.WARN),
 }
@@ -115,13 +115,15 @@ def _handoff_finished(e: ev.HandoffFinished) -> Note:
 
 
 def _breaker_changed(e: ev.BreakerChanged) -> Note | None:
-    if e.breaker.state is BreakerState.CLOSED and not e.reason:
+    closed, counts = e.breaker.state is BreakerState.CLOSED, standing(e.breaker)
+    if closed and not (e.reason or counts):
         return None
+    said = counts if closed and counts else e.breaker.state.replace("_", "-")
+    text = f"{said}: {e.reason}" if e.reason else said
+    if closed and not counts:
+        return Note("note", "breaker", text)
     tone = Tone.BAD if e.breaker.state is BreakerState.OPEN else Tone.WARN
-    word = e.breaker.state.replace("_", "-")
-    tone = Tone.MUTED if e.breaker.state is BreakerState.CLOSED else tone
-    glyph = "note" if tone is Tone.MUTED else "warning"
-    return Note(glyph, "breaker", f"{word}: {e.reason}" if e.reason else word, tone)
+    return Note("warning", "breaker", text, tone)
 
 
 def _api_retry(e: ev.ApiRetry) -> Note:

@@ -1,0 +1,51 @@
+"""What of a loop's bookkeeping is worth a line: changes, not repetitions."""
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.plan import Task, TaskStatus
+
+
+class News:
+    """Remembers the breaker and every task's status as they were last told."""
+
+    def __init__(self) -> None:
+        """Nothing was told yet."""
+        self._breaker = CircuitBreaker()
+        self._statuses: dict[str, TaskStatus] = {}
+
+    def tells(self, event: ev.Event) -> bool:
+        """Whether an event says something that was not known; every other kind of event does."""
+        if isinstance(event, ev.LoopStarted):
+            self._breaker = event.breaker
+        elif isinstance(event, ev.PlanLoaded):
+            self._statuses = {task.id: task.status for task in event.tasks}
+        elif isinstance(event, ev.TaskChanged):
+            return self._task(event.task)
+        elif isinstance(event, ev.BreakerChanged):
+            before, self._breaker = self._breaker, event.breaker
+            return before.state is not event.breaker.state or bool(risen(before, event.breaker))
+        return True
+
+    def _task(self, task: Task) -> bool:
+        known = self._statuses.get(task.id)
+        self._statuses[task.id] = task.status
+        return known is not task.status
+
+
+def risen(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:
+    """Names of the counters that went up; money always does, so it is left out."""
+    counts = {signal.name: signal.count for signal in before.signals()}
+    return tuple(
+        signal.name
+        for signal in after.signals()
+        if signal.name != "cost" and signal.count > counts[signal.name]
+    )
+
+
+def standing(breaker: CircuitBreaker) -> str:
+    """The counters above zero, such as `failures 1/3, same error 1/5`."""
+    return ", ".join(
+        f"{signal.name} {signal.count:.0f}/{signal.threshold:.0f}"
+        for signal in breaker.signals()
+        if signal.name != "cost" and signal.count and signal.threshold
+    )
