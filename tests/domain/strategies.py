@@ -1,5 +1,6 @@
 """Hypothesis strategies for the domain."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from types import UnionType
@@ -51,7 +52,7 @@ def _values(annotation: object) -> st.SearchStrategy[object]:
         if arguments[-1] is Ellipsis:
             return st.lists(_values(arguments[0]), max_size=2).map(tuple)
         return st.tuples(*[_values(a) for a in arguments])
-    if origin is dict:
+    if origin in (dict, Mapping):
         nested = get_origin(arguments[1]) is tuple
         values = _values(arguments[1]) if nested else st.text(max_size=5)  # else JSON
         return st.dictionaries(st.text(max_size=3), values, max_size=2)
