@@ -40,12 +40,14 @@ uv add --dev <package>     # add a development dependency
 """
 
 _NEXT = """
-Next, write the plan into {plan}: a JSON object whose "tasks" is a list.
-A task needs an "id" and a "description"; "priority" (lower is sooner), "dependencies" (ids) and
-"verification_criteria" (commands such as "uv run pytest", or prose) are optional.
-Then:
-  ralph doctor    see whether everything is in place
-  ralph build     work the plan
+Next:
+  ralph doctor                      see whether everything is in place
+  ralph "Build a habit tracker"     say what you want; it asks, plans, builds and checks
+
+Or write the plan yourself into {plan}, a JSON object whose "tasks" is a list,
+and run `ralph build`. A task needs an "id" and a "description"; "priority" (lower is sooner),
+"dependencies" (ids) and "verification_criteria" (commands such as "uv run pytest", or prose)
+are optional.
 """
 
 
@@ -53,7 +55,7 @@ def init(
     *,
     project_root: ProjectRoot = None,
     prompts: Annotated[
-        bool, typer.Option("--prompts", help="Also write PROMPT_build.md, to edit the prompt.")
+        bool, typer.Option("--prompts", help="Also write the phases' PROMPT_….md, to edit them.")
     ] = False,
 ) -> None:
     """Make a project ready for ralph.
@@ -76,11 +78,13 @@ def init(
     if prompts:
         from ralph_tui.engine.prompting import builtin_template
 
-        files[layout.prompt(Phase.BUILDING)] = builtin_template("build.md")
+        for phase in Phase:
+            own = layout.prompt(phase)
+            files[own] = builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
     for path, text in files.items():
         _write_new(path, text, root)
     if project.load().plan.tasks:
-        out("The plan has tasks already; `ralph build` works them.")
+        out("The plan has tasks already; `ralph run` works them.")
     else:
         for text in _NEXT.format(plan=layout.plan.relative_to(root)).splitlines():
             typer.echo(text)

@@ -6,6 +6,7 @@ from pathlib import Path
 from ralph_tui.demo.loading import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan import ImplementationPlan
+from ralph_tui.tui.commands import key_table
 from tests.cli.processes import REPOSITORY, inside
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -24,12 +25,24 @@ def test_the_plan_in_the_readme_can_be_worked() -> None:
     assert plan.get_next_task() == plan.tasks[0]
 
 
-def test_the_scenario_in_contributing_loads() -> None:
-    assert parse_scenario(block(CONTRIBUTING, "yaml")).scripts
+def test_the_scenarios_in_contributing_load() -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", CONTRIBUTING, re.DOTALL)
+    assert len(blocks) == 2
+    assert all(parse_scenario(text).scripts for text in blocks)
+
+
+def test_the_table_of_keys_is_fresh() -> None:
+    assert f"<!-- keys -->\n{key_table()}\n<!-- /keys -->" in README
+
+
+def test_every_picture_is_there() -> None:
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", README + CONTRIBUTING)
+    assert pictures
+    assert [path for path in pictures if not (REPOSITORY / path).is_file()] == []
 
 
 def test_every_command_the_readme_names_exists(tmp_path: Path) -> None:
-    named = set(re.findall(r"(?:^|`)ralph ([a-z]+)", README, re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)ralph ([a-z]+(?:-[a-z]+)?)", README, re.MULTILINE))
     listed = inside("--help", cwd=tmp_path).stdout
     assert [name for name in named if f"\n  {name} " not in listed] == []
     assert {"init", "doctor", "build", "inject", "skip", "retry", "stop", "status"} <= named
@@ -37,4 +50,4 @@ def test_every_command_the_readme_names_exists(tmp_path: Path) -> None:
 
 def test_every_exit_status_is_documented() -> None:
     rows = {int(status) for status in re.findall(r"^\| (\d+) \|", README, re.MULTILINE)}
-    assert rows == set(ExitCode) - {ExitCode.WAITING_FOR_APPROVAL}
+    assert rows == set(ExitCode)

@@ -31,6 +31,8 @@ def test_what_exists_is_kept(tmp_path: Path) -> None:
     first = inside("init", "--prompts", cwd=tmp_path)
     assert first.returncode == 0
     assert "kept     AGENTS.md" in first.stdout.splitlines()
+    prompts = sorted(path.name for path in tmp_path.glob("PROMPT_*.md"))
+    assert prompts == [f"PROMPT_{name}.md" for name in ("build", "discovery", "plan", "validate")]
     prompt = tmp_path / "PROMPT_build.md"
     assert "{{" in prompt.read_text(encoding="utf-8")
     prompt.write_text("mine too", encoding="utf-8")
