@@ -37,6 +37,10 @@ def builtin_template(name: str) -> str:
     return files("ralph_tui.engine.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
+PLACE_LIMIT = 40_000
+"""Characters of one part of a prompt."""
+
+
 def building_prompt(template: str, parts: PromptParts, *, source: str) -> str:
     """The user message of a building iteration.
 
@@ -67,9 +71,16 @@ def _filled(template: str, places: Mapping[str, str], source: str) -> str:
             line = template[: match.start()].count("\n") + 1
             message = f"{source}, line {line}: there is no place {{{{{name}}}}}."
             raise ConfigError(message, f"Known: {', '.join(sorted(places))}.")
-        return places[name]
+        return _bounded(places[name])
 
     return _NAME.sub(fill, template)
+
+
+def _bounded(text: str) -> str:
+    """A part of a prompt that leaves room for the work, whatever somebody wrote into a file."""
+    if len(text) <= PLACE_LIMIT:
+        return text
+    return f"{text[:PLACE_LIMIT]}\n(cut here, after {PLACE_LIMIT:,} of {len(text):,} characters)\n"
 
 
 def _mentions(template: str, name: str) -> bool:
@@ -80,7 +91,7 @@ def _missing_part(name: str, places: Mapping[str, str]) -> str:
     """An overriding template may leave places out; what the loop relies on is added at the end."""
     if name == "task.id":
         return f"\nTask ID: {places['task.id']}\n"
-    return places[name]
+    return _bounded(places[name])
 
 
 def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,140 @@
+"""Lines 5-9, 11, 13, 16-18, 20, 22, 23: a broken or hostile `.ralph/`, met by the real `ralph` process.
+
+One clear sentence and the right exit status, never a traceback, never an empty plan taken for a finished one.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import events_of, make_project, task
+from tests.harness.scenarios import finishes, scenario
+
+PLAN = "implementation_plan.json"
+Break = Callable[[Path], object]
+
+
+def text(content: str | bytes) -> Break:
+    data = content if isinstance(content, bytes) else content.encode()
+    return lambda dot: (dot / PLAN).write_bytes(data)
+
+
+def state(content: str) -> Break:
+    return lambda dot: (dot / "state.json").write_text(content)
+
+
+def config(content: str) -> Break:
+    return lambda dot: (dot / "config.yaml").write_text(content)
+
+
+def fifo(dot: Path) -> None:
+    (dot / PLAN).unlink()
+    os.mkfifo(dot / PLAN)
+
+
+def plan_is_a_directory(dot: Path) -> None:
+    (dot / PLAN).unlink()
+    (dot / PLAN).mkdir()
+
+
+def plan_leads_out(dot: Path) -> None:
+    outside = dot.parent.parent / "outside.json"
+    outside.write_text('{"tasks": []}')
+    (dot / PLAN).unlink()
+    (dot / PLAN).symlink_to(outside)
+
+
+def plan_links_in_a_circle(dot: Path) -> None:
+    (dot / PLAN).unlink()
+    (dot / PLAN).symlink_to(PLAN)
+
+
+def dot_leads_out(dot: Path) -> None:
+    elsewhere = dot.parent.parent / "elsewhere"
+    dot.rename(elsewhere)
+    dot.symlink_to(elsewhere)
+
+
+def dot_leads_nowhere(dot: Path) -> None:
+    dot.rename(dot.parent.parent / "elsewhere")
+    dot.symlink_to("nowhere")
+
+
+def dot_is_a_file(dot: Path) -> None:
+    dot.rename(dot.parent.parent / "elsewhere")
+    dot.write_text("")
+
+
+CONFLICT = '{"tasks": [\n<<<<<<< HEAD\n{"id": "a"}\n=======\n{"id": "b"}\n>>>>>>> theirs\n]}\n'
+DEEP = '{"tasks": ' + "[" * 10_000 + "]" * 10_000 + "}"
+ONE = {"id": "a", "description": "x"}
+
+BROKEN: dict[str, tuple[Break, str]] = {
+    "conflict": (text(CONFLICT), "merge conflict at line 2"),
+    "empty": (text(""), "set aside"),
+    "nul": (text(b"\0" * 500), "set aside"),
+    "truncated": (text('{"tasks": [{"id": "a"'), "set aside"),
+    "html": (text("<html><body>Sign in to the network</body></html>"), "set aside"),
+    "no utf-8": (text(b'{"tasks": [{"id": "\xff"}]}'), "not valid utf-8 at byte"),
+    "deep": (text(DEEP), "nested"),
+    "null tasks": (text('{"tasks": null}'), "field 'tasks'"),
+    "no id": (text('{"tasks": [{"description": "x"}]}'), "field 'id': it is missing"),
+    "status": (text('{"tasks": [{"id": "a", "status": "done"}]}'), "task 1 (a), field 'status'"),
+    "same id": (text(json.dumps({"tasks": [ONE, ONE]})), "a"),
+    "same key": (text('{"tasks": [], "tasks": []}'), "'tasks' is there twice"),
+    "newer": (text('{"schema_version": 99, "tasks": []}'), "newer"),
+    "newer state": (state('{"schema_version": 99}'), "newer"),
+    "endless cost": (state('{"total_cost_usd": NaN}'), "NaN"),
+    "fifo": (fifo, "not a regular file"),
+    "directory": (plan_is_a_directory, "not a regular file"),
+    "link out": (plan_leads_out, "symlink"),
+    "circle": (plan_links_in_a_circle, "symlink"),
+    "dot leads out": (dot_leads_out, "symlink that leaves the project"),
+    "dot leads nowhere": (dot_leads_nowhere, "symlink to nothing"),
+    "dot is a file": (dot_is_a_file, "not a directory"),
+    "config": (config("phases: [\n<<<<<<< HEAD\n"), "config.yaml"),
+}
+HEALS = {"newer state": False, "endless cost": True}
+"""Whether a damaged state alone, with the plan whole, lets a run go on."""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+async def test_what_is_broken_is_said_and_nothing_is_taken_for_finished(
+    tmp_path: Path, name: str
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    breaking, told = BROKEN[name]
+    breaking(project / ".ralph")
+    # Nobody serves a model here: a run that got as far as asking would fail in another way.
+    nobody = {"ANTHROPIC_API_KEY": "sk-ant-none", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    if HEALS.get(name):
+        (ran,) = [await run_ralph(["status"], project)]
+        assert ran.status == 0
+        assert told in ran.stderr
+        return
+    build, status = await asyncio.gather(
+        run_ralph(["build", "--headless"], project, environment=nobody),
+        run_ralph(["status"], project),
+    )
+    both = build.stderr + status.stderr
+    assert told in build.stdout + both, (build, status)
+    assert build.status == 3, build
+    assert "Traceback" not in both + build.stdout + status.stdout
+    assert "complete" not in build.last_line
+    assert events_of(project) == [] if project.joinpath(".ralph").is_dir() else True
+
+
+async def test_a_description_of_ten_megabytes_is_bounded_and_worked(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a", description="long " * 2_000_000)])
+    async with serving(scenario(finishes("a"))) as server:
+        ran = await run_ralph(["build", "--headless"], project, server)
+        asked = max(request.size for request in server.requests)
+    assert ran.status == 0, ran.stdout[-500:] + ran.stderr[-500:]
+    assert asked < 500_000, "the prompt is bounded"
+    assert max(map(len, ran.stdout.splitlines())) < 10_000
