@@ -34,19 +34,28 @@ async def run_command(
     Whatever the command started in its process group is ended with it, also on cancellation.
     """
     started = time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        "bash",
-        "-c",
-        command,
-        cwd=cwd,
-        env=dict(environment),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
+    # A pipe of our own: from Python 3.12 on, asyncio's wait() also waits for whoever still holds the
+    # pipe it made, such as a background child that never ends.
+    reader, writer = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "bash",
+            "-c",
+            command,
+            cwd=cwd,
+            env=dict(environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=writer,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
     kept = bytearray()
-    reading = asyncio.create_task(_keep_tail(process, kept))
+    reading = asyncio.create_task(_keep_tail(reader, kept))
     exit_code: int | None = None
     try:
         async with asyncio.timeout(limit_seconds):
@@ -62,12 +71,18 @@ async def run_command(
     )
 
 
-async def _keep_tail(process: asyncio.subprocess.Process, kept: bytearray) -> None:
-    if process.stdout is None:
-        return
-    while chunk := await process.stdout.read(KEPT_BYTES):
-        kept += chunk
-        del kept[:-KEPT_BYTES]
+async def _keep_tail(descriptor: int, kept: bytearray) -> None:
+    """Read to the end of file, keeping the last bytes; owns the descriptor."""
+    stream = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(stream)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(descriptor, "rb", 0))
+    try:
+        while chunk := await stream.read(KEPT_BYTES):
+            kept += chunk
+            del kept[:-KEPT_BYTES]
+    finally:
+        transport.close()
 
 
 async def _end_group(process: asyncio.subprocess.Process, reading: "asyncio.Task[None]") -> None:
