@@ -54,7 +54,7 @@ def answer(
 def approve(project_root: ProjectRoot = None) -> None:
     """Approve what the loop waits for: the specs, the plan, the result."""
     decided = _controls(project_root).decide(approved=True, by=BY)
-    out(f"The {decided.kind} is approved{f' ({decided.summary})' if decided.summary else ''}.")
+    out(f"Approved: the {decided.kind}{f' ({decided.summary})' if decided.summary else ''}.")
     _go_on(project_root)
 
 
@@ -66,7 +66,7 @@ def reject(
 ) -> None:
     """Reject what the loop waits for, and say why."""
     decided = _controls(project_root).decide(approved=False, reason=reason, by=BY)
-    out(f"The {decided.kind} is rejected: {decided.reason}")
+    out(f"Rejected: the {decided.kind}: {decided.reason}")
     _go_on(project_root)
 
 

@@ -49,7 +49,7 @@ def question_answered(signs: Glyphs, e: ev.QuestionAnswered) -> Iterator[Line]:
 def approval_requested(signs: Glyphs, e: ev.ApprovalRequested) -> Iterator[Line]:
     """What waits for a decision, and how to make it from anywhere."""
     summary = f": {e.summary}" if e.summary else ""
-    yield line(f"{signs.asking} the {e.kind} waits for approval{summary}", "bold cyan")
+    yield line(f"{signs.asking} your approval of the {e.kind} is needed{summary}", "bold cyan")
     yield line("decide from anywhere: ralph approve, or ralph reject --reason TEXT", "dim", 2)
 
 
@@ -60,7 +60,7 @@ def approval_given(signs: Glyphs, e: ev.ApprovalGiven) -> Iterator[Line]:
     )
     by = f" (by {e.by})" if e.by else ""
     why = f": {e.reason}" if e.reason else ""
-    yield line(f"{sign} the {e.kind} is {word}{by}{why}", tone)
+    yield line(f"{sign} {word}: the {e.kind}{by}{why}", tone)
 
 
 def specs_checked(signs: Glyphs, e: ev.SpecsChecked) -> Iterator[Line]:

@@ -73,9 +73,11 @@ def _approval(documents: Documents) -> str:
         return ""
     if approval.approved is not None:
         word = "approved" if approval.approved else "rejected"
-        return f"the {approval.kind} is {word}; `ralph run` goes on"
+        return f"of the {approval.kind}: {word}; `ralph run` goes on"
     summary = f" ({approval.summary})" if approval.summary else ""
-    return f"the {approval.kind} waits{summary}; `ralph approve` or `ralph reject --reason TEXT`"
+    return (
+        f"needed, of the {approval.kind}{summary}; `ralph approve` or `ralph reject --reason TEXT`"
+    )
 
 
 def status_json(

@@ -53,7 +53,18 @@ def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> None:
         for path in found:
             _remove(path)
             out(f"removed  {path.relative_to(layout.root)}")
-    out("Kept: settings, prompts, AGENTS.md and your code. Nothing was copied.")
+    _set_copy_aside(layout)
+    out("Kept: settings, prompts, AGENTS.md and your code.")
+
+
+def _set_copy_aside(layout: "Layout") -> None:
+    """The copy outside the project must not bring back what was removed from it."""
+    from ralph_tui.store.mirror import Mirror, mirror_of
+
+    copy = mirror_of(layout.root)
+    if copy.is_dir():
+        Mirror(layout, note).renew()
+        out(f"renamed  {copy} (the copy for emergencies) to {copy.name}.previous")
 
 
 def _found(layout: "Layout", *, keep_specs: bool) -> list[Path]:

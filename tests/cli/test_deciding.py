@@ -117,20 +117,20 @@ def test_hostile_questions_are_inert(tmp_path: Path) -> None:
 def test_status_says_what_waits(project: Project) -> None:
     facts = inside("status", cwd=project.root).stdout
     assert "2 open; `ralph answer` lists them" in facts
-    assert "the plan waits (3 tasks); `ralph approve`" in facts
+    assert "needed, of the plan (3 tasks); `ralph approve`" in facts
     assert len(json.loads(inside("status", "--json", cwd=project.root).stdout)["questions"]) == 2
 
 
 def test_an_approval_waits_for_the_next_run(project: Project) -> None:
     done = ralph("approve", cwd=project.root)
     assert done.stdout.splitlines() == [
-        "The plan is approved (3 tasks).",
+        "Approved: the plan (3 tasks).",
         "No loop is running; `ralph run` goes on from here.",
     ]
     approval = project.load().state.approval
     assert approval is not None
     assert (approval.approved, approval.decided_by) == (True, "command")
-    assert "the plan is approved" in inside("status", cwd=project.root).stdout
+    assert "of the plan: approved" in inside("status", cwd=project.root).stdout
     assert inside("approve", cwd=project.root).returncode == 3
 
 
@@ -139,7 +139,7 @@ def test_a_rejection_needs_a_reason(project: Project) -> None:
     assert refused.returncode == 3
     assert "needs a reason" in refused.stderr
     done = inside("reject", "--reason", "too big", cwd=project.root)
-    assert "The plan is rejected: too big" in done.stdout
+    assert "Rejected: the plan: too big" in done.stdout
     approval = project.load().state.approval
     assert approval is not None
     assert (approval.approved, approval.reason) == (False, "too big")

@@ -100,10 +100,10 @@ def test_what_is_asked_of_a_person_says_how_to_answer() -> None:
         "  + Which: SQLite (by screen)",
         "  ? Which: declined (by terminal)",
         "  ? Which: withdrawn, the session that asked is gone",
-        "? the plan waits for approval: 3 tasks",
+        "? your approval of the plan is needed: 3 tasks",
         "    decide from anywhere: ralph approve, or ralph reject --reason TEXT",
-        "+ the plan is approved (by --yes)",
-        "x the validation is rejected (by Ann): no total",
+        "+ approved: the plan (by --yes)",
+        "x rejected: the validation (by Ann): no total",
     ]
 
 

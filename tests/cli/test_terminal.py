@@ -111,7 +111,7 @@ def test_nothing_typed_is_a_decline_and_the_end_of_input_asks_no_more(root: Path
         person.sendeof()
         person.expect("nothing is asked here any more")
         controls.answer("q-2", Answer(other="later", by="command"))
-        person.expect("the plan waits for approval")
+        person.expect("your approval of the plan is needed")
         controls.decide(approved=True)
         person.expect("ralph: complete")
     assert said(root)[0]["declined"] is True
@@ -130,10 +130,10 @@ def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
             person.sendline("french")
             person.expect("Language: French \\(by terminal\\)")
             for what in ("specs", "plan", "validation"):
-                person.expect(f"the {what} waits for approval")
+                person.expect(f"your approval of the {what} is needed")
                 person.expect(APPROVE)
                 person.sendline("y")
-                person.expect(f"the {what} is approved \\(by terminal\\)")
+                person.expect(f"approved: the {what} \\(by terminal\\)")
             person.expect("ralph: complete: validated, and approved by the person")
             assert person.wait() == 0
     assert task_of(project, "a").status.value == "complete"

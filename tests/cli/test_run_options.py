@@ -1,0 +1,82 @@
+"""What the words of a command mean to the run that they start; nothing is run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.questions import GivenAnswers
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.mission import Mission
+from ralph_tui.store.project import Project
+from tests.cli.processes import inside
+
+Started = tuple[Mapping[str, object], Mission]
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Started]:
+    """The missions and settings that would be run."""
+    Project(tmp_path).create()
+    found: list[Started] = []
+
+    def launch(root: Path, overrides: Mapping[str, object], mission: Mission) -> None:
+        found.append(({k: v for k, v in overrides.items() if v is not None}, mission))
+        raise RalphError("enough")
+
+    monkeypatch.setattr("ralph_tui.cli.wiring.launch_project", launch)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "mission"),
+    [
+        (["run"], Mission()),
+        (["run", "A", "tracker"], Mission(request="A tracker")),
+        (["A tracker", "--yes"], Mission(request="A tracker", assume_yes=True)),
+        (["discover", "A tracker"], Mission(request="A tracker", only=Phase.DISCOVERY)),
+        (["plan"], Mission(only=Phase.PLANNING)),
+        (["plan", "smaller"], Mission(request="smaller", only=Phase.PLANNING)),
+        (["regenerate-plan", "sqlite"], Mission(request="sqlite", only=Phase.PLANNING)),
+        (["build", "--no-input"], Mission(only=Phase.BUILDING, no_input=True)),
+        (["validate", "-y"], Mission(only=Phase.VALIDATION, assume_yes=True)),
+        (
+            ["run", "--answers", "answers.yaml"],
+            Mission(answers=GivenAnswers(answers={"Storage": "2"})),
+        ),
+    ],
+)
+def test_a_command_is_a_mission(
+    tmp_path: Path, started: list[Started], line: list[str], mission: Mission
+) -> None:
+    (tmp_path / "answers.yaml").write_text("Storage: 2\n", encoding="utf-8")
+    assert inside(*line, "--headless", cwd=tmp_path).returncode == 3
+    assert started == [({}, mission)]
+
+
+def test_a_plan_is_made_anew_without_being_told_why(tmp_path: Path, started: list[Started]) -> None:
+    inside("regenerate-plan", "--headless", cwd=tmp_path)
+    assert started[0][1].request.startswith("Make the plan anew")
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("run", "models.primary"),
+        ("build", "models.primary"),
+        ("validate", "models.primary"),
+        ("discover", "models.planning"),
+        ("plan", "models.planning"),
+    ],
+)
+def test_options_are_settings(
+    tmp_path: Path, started: list[Started], command: str, key: str
+) -> None:
+    words = ("--model", "haiku", "--max-cost", "5", "--max-iterations", "3", "--json")
+    inside(command, *words, cwd=tmp_path)
+    assert started[0][0] == {
+        key: "haiku",
+        "safety.cost_limits.per_session": 5.0,
+        "phases.building.max_iterations": 3,
+    }

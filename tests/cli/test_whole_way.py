@@ -1,0 +1,74 @@
+"""The whole way without a screen and without a terminal, through the real program."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.state import Phase
+from ralph_tui.store.project import Project
+from tests.harness.model import serving
+from tests.harness.processes import ralph_running, run_ralph
+from tests.harness.projects import HAS_FILE, event_types, make_project, plan_of, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates
+
+pytestmark = pytest.mark.real_cli
+
+
+async def test_answers_from_a_file_and_an_approval_over_status_4(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
+    (tmp_path / "answers.yaml").write_text("Language: french\n", encoding="utf-8")
+    (tmp_path / "request.md").write_text(REQUEST, encoding="utf-8")
+    scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
+    async with serving(scripts) as server:
+        words = ["@../request.md", "--headless", "--yes", "--answers", "../answers.yaml"]
+        waiting = await run_ralph(words, project, server)
+        assert waiting.status == 4, waiting.stderr
+        assert "Language: French (by file)" in waiting.stdout
+        assert "approved: the plan (by --yes)" in waiting.stdout
+        assert waiting.last_line.startswith("ralph: waiting for approval: ")
+        status = await run_ralph(["status"], project)
+        assert "needed, of the validation" in status.stdout
+        assert (await run_ralph(["approve"], project)).status == 0
+        done = await run_ralph(["run", "--json"], project, server)
+    last = json.loads(done.last_line)
+    assert (done.status, last["exit_code"], last["status"]) == (0, 0, "complete")
+    assert Project(project).load().state.request == REQUEST
+    assert task_of(project, "a").status.value == "complete"
+
+
+async def test_a_question_without_a_terminal_is_answered_from_another(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    scripts = scenario(discovers(asks=True))
+    async with serving(scripts) as server:
+        words = ["discover", REQUEST, "--headless", "--yes"]
+        async with ralph_running(words, project, server) as running:
+            await until(lambda: "question_asked" in event_types(project), what="the question")
+            listed = await run_ralph(["answer"], project)
+            question_id = listed.stdout.split()[0]
+            answered = await run_ralph(["answer", question_id, "2"], project)
+            assert answered.stdout == "Language: answered: French\n"
+            done = await running.finished()
+    assert done.status == 0, done.stderr
+    assert f"answer from anywhere: ralph answer {question_id} TEXT" in done.stdout
+    assert "Language: French (by command)" in done.stdout
+
+
+async def test_single_phases_and_a_plan_made_again(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
+    second = plans(task_id="b").replace(
+        '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b"]'
+    )
+    async with serving(scenario(second, plans())) as server:
+        first = await run_ralph(["plan", "--headless", "--yes"], project, server)
+        assert (first.status, [t.id for t in plan_of(project).tasks]) == (0, ["a"])
+        again = await run_ralph(
+            ["regenerate-plan", "Call it b", "--headless", "--yes"], project, server
+        )
+        assert (again.status, [t.id for t in plan_of(project).tasks]) == (0, ["b"])
+        models = {str(r.body["model"]) for r in server.requests if r.script}
+    assert all("opus" in model for model in models)
+    assert len(list((project / ".ralph/session_history").glob("plan-*.json"))) == 1
+    assert Project(project).load().state.current_phase is Phase.PLANNING
