@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 import sys
 import tempfile
 import traceback
@@ -10,12 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph_tui import __version__
+from ralph_tui.domain.secrets import hide, redact, secret_values
 from ralph_tui.domain.text import inert
-
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
-_SECRET_TEXT = re.compile(
-    r"sk-[A-Za-z0-9_-]{8,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)|(?i:(?<=bearer )\S+)"
-)
 
 
 def write_report(error: BaseException) -> Path:
@@ -24,6 +19,7 @@ def write_report(error: BaseException) -> Path:
     It goes to the project's log directory when there is one here, else to the directory for
     temporary files, and only the person can read it.
     """
+    hide(secret_values(os.environ))
     text = redact("".join(traceback.format_exception(error)))
     head = f"ralph {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     head += f"{datetime.now(UTC).isoformat()}\n{redact(' '.join(sys.argv))}\n\n"
@@ -37,14 +33,6 @@ def write_report(error: BaseException) -> Path:
         return Path(name)
     sys.stderr.write(inert(text))
     return Path(os.devnull)
-
-
-def redact(text: str) -> str:
-    """The text without keys, tokens and passwords."""
-    for name, value in os.environ.items():
-        if len(value) >= 8 and _SECRET_NAME.search(name):
-            text = text.replace(value, "[redacted]")
-    return _SECRET_TEXT.sub("[redacted]", text)
 
 
 def _project_logs() -> Path | None:

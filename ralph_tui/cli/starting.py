@@ -8,8 +8,9 @@ import typer
 
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.preflight import uv_version
-from ralph_tui.cli.say import out
+from ralph_tui.cli.say import note, out
 from ralph_tui.domain.errors import SetupError, StoreError
+from ralph_tui.domain.text import one_line
 
 AGENTS_TEMPLATE = """\
 # Project operations guide
@@ -102,21 +103,37 @@ def _directory(project_root: Path | None) -> Path:
 
 
 def _uv_init(root: Path) -> None:
+    """Have uv make the project, with the configured Python where that can be had."""
+    from ralph_tui.config.load import load_settings
+
     uv_version()
-    done = subprocess.run(
-        ["uv", "init", "--quiet"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    version = load_settings(root).project.python_version
+    done = _uv(root, "init", "--quiet", *_python(root, version))
     if done.returncode != 0:
         raise SetupError(
             f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
             "Make a pyproject.toml yourself, then run `ralph init` again.",
         )
     out("created  pyproject.toml (uv init)")
+
+
+def _python(root: Path, version: str) -> list[str]:
+    """The option that asks for a Python; none when it is not there and cannot be fetched."""
+    if not version:
+        return []
+    if _uv(root, "python", "find", version).returncode != 0:
+        fetched = _uv(root, "python", "install", "--quiet", version)
+        if fetched.returncode != 0:
+            why = one_line(fetched.stderr) or "uv does not say why"
+            note(f"Python {version} cannot be had, so uv takes one that is there: {why}")
+            return []
+    return ["--python", version]
+
+
+def _uv(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["uv", *words], cwd=root, capture_output=True, text=True, errors="replace", check=False
+    )
 
 
 def _write_new(path: Path, text: str, root: Path) -> None:

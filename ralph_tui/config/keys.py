@@ -20,7 +20,6 @@ COST_DESCRIPTIONS = {
 LATER = frozenset(
     {
         "project.root",
-        "project.python_version",
         "phases.planning.dependency_analysis",
         "safety.sandbox_enabled",
         "git.allowed_operations",

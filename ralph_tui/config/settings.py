@@ -79,7 +79,9 @@ class ProjectSettings(Model):
     root: Annotated[str, AfterValidator(_inside_project)] = Field(
         ".", description="The directory the agent works in, relative to the project."
     )
-    python_version: str = Field("", description="Told to the model; empty: uv decides.")
+    python_version: str = Field(
+        "", description="The Python `ralph init` asks uv for; empty: uv decides."
+    )
 
 
 class BuildSettings(Model):

@@ -97,3 +97,16 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     done = inside("init", "-C", "x", cwd=tmp_path)
     assert done.returncode == 3
     assert "cannot be made a project" in done.stderr
+
+
+def test_a_python_that_cannot_be_had_is_a_warning(tmp_path: Path, isolated: Path) -> None:
+    """The person's own settings ask for a Python that no machine has."""
+    (isolated / ".ralph").mkdir()
+    text = "project:\n  python_version: '3.99'\n"
+    (isolated / ".ralph" / "config.yaml").write_text(text, encoding="utf-8")
+    root = tmp_path / "sample"
+    environ = {**os.environ, "UV_OFFLINE": "1"}
+    done = ralph("init", "-C", str(root), cwd=tmp_path, environ=environ)
+    assert done.returncode == 0
+    assert "Python 3.99 cannot be had" in done.stderr
+    assert (root / "pyproject.toml").is_file()
