@@ -4,10 +4,11 @@ import re
 
 from ralph_tui.domain.secrets import redact
 
+# A string that was never ended ends with its line: it must not take what follows with it.
 _SEQUENCES = re.compile(
-    r"\x1b\][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # OSC: titles, clipboard, links
-    r"|[\x1b][P^_X][^\x1b\x9c]*(?:\x1b\\|\x9c|$)"  # DCS, PM, APC, SOS strings
-    r"|[\x90\x98\x9d\x9e\x9f][^\x1b\x9c\x07]*(?:\x1b\\|\x9c|\x07|$)"  # the same as C1 bytes
+    r"\x1b\][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=\n)|$)"  # OSC: titles, clipboard, links
+    r"|[\x1b][P^_X][^\x1b\x9c\n]*(?:\x1b\\|\x9c|(?=\n)|$)"  # DCS, PM, APC, SOS strings
+    r"|[\x90\x98\x9d\x9e\x9f][^\x1b\x9c\x07\n]*(?:\x1b\\|\x9c|\x07|(?=\n)|$)"  # as C1 bytes
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movement
     r"|\x9b[0-?]*[ -/]*[@-~]"
     r"|\x1b[ -/]*[0-~]?"  # any other escape

@@ -47,6 +47,8 @@ def test_plain_text_is_left_alone(text: str) -> None:
         ("[/] [@click=app.quit]x[/]", "[/] [@click=app.quit]x[/]"),
         ("\u202eevil", "evil"),
         ("un\x1b]52;c;never ended", "un"),
+        ("un\x1b]52;c;never ended\nnext", "un\nnext"),
+        ("un\x1bPnever ended\nnext", "un\nnext"),
     ],
 )
 def test_sequences_go_with_their_content(hostile: str, shown: str) -> None:

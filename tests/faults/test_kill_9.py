@@ -1,0 +1,63 @@
+"""Lines 1, 27, 49, 63: `kill -9` of a real run at random moments, each then resumed to completion.
+
+RALPH_KILLS sets how many; a failure names its seed, and RALPH_KILL_SEED plays that one again.
+"""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from tests.harness.model import serving_in_process
+from tests.harness.processes import marked_processes, ralph_running, run_ralph
+from tests.harness.projects import events_of, make_project, plan_of, task
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+
+pytestmark = pytest.mark.real_cli
+
+KILLS = int(os.environ.get("RALPH_KILLS", "5"))
+FIRST = int(os.environ.get("RALPH_KILL_SEED", "0"))
+MOST_EVENTS = 34
+"""About as many as the journal of an undisturbed run has."""
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + KILLS))
+async def test_a_killed_run_is_resumed_and_nothing_is_done_twice(tmp_path: Path, seed: int) -> None:
+    chosen = random.Random(seed * 7919 + 1)
+    moment = chosen.randrange(0, MOST_EVENTS)
+    project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])])
+    with serving_in_process(scenario(finishes("a"), finishes("b")), tmp_path) as server:
+        queued = await run_ralph(["inject", "be careful"], project)
+        assert queued.status == 0
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            process = ralph.process
+            await until(
+                lambda: len(events_of(project)) >= moment or process.returncode is not None,
+                what=f"event {moment} of seed {seed}",
+            )
+            if process.returncode is None:
+                os.kill(process.pid, signal.SIGKILL)
+            await process.wait()
+            await until(lambda: not marked_processes(ralph.mark), what="an empty machine")
+        killed_at = len(events_of(project))
+        done_before = {t.id for t in plan_of(project).tasks if t.status is TaskStatus.COMPLETE}
+        ran = await run_ralph(["build", "--headless"], project, server)
+    where = f"seed {seed}, killed at event {killed_at}: {ran.stdout[-800:]}{ran.stderr[-800:]}"
+    assert {t.status for t in plan_of(project).tasks} == {TaskStatus.COMPLETE}, where
+    assert ran.status == 0, where
+    events = events_of(project)
+    assert [e.seq for e in events] == list(range(1, len(events) + 1)), where
+    resumed = [e.task_id for e in events[killed_at:] if isinstance(e, ev.IterationStarted)]
+    assert not done_before & set(resumed), where
+    assert len(resumed) == len(set(resumed)), where
+    consumed = [e for e in events if isinstance(e, ev.InjectionConsumed)]
+    assert len(consumed) <= 1, where
+    money = [e.costs.total for e in events if isinstance(e, ev.UsageReported)]
+    assert money == sorted(money), where
+    assert not list(project.glob(".ralph/*.corrupt-*")), where
+    assert len(list(project.glob(".ralph/events.jsonl.partial-*"))) <= 1, where

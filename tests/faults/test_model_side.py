@@ -1,0 +1,86 @@
+"""Lines 34-40, 44: every way a model or its service fails ends in the right state with the right words.
+
+Statuses 401, 403, 404, 429, 529, a killed CLI and a slow iteration are in tests/scenario/test_trouble.py.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import FailureClass
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.scenario.running import play
+
+pytestmark = pytest.mark.real_cli
+
+
+def suffering(fault: str, times: str = "forever") -> str:
+    """A task whose first request suffers a fault and is answered afterwards."""
+    fault = f"- fault: {{kind: {fault}, times: {times}}}\n          say:"
+    return scenario(finishes("a").replace("- say:", fault, 1))
+
+
+@pytest.mark.parametrize(
+    "fault", ["cut", "malformed", "error_event", "reset", "status, status: 500"]
+)
+async def test_a_fault_that_passes_costs_nothing_but_time(tmp_path: Path, fault: str) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(suffering(fault, times="1")) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0, run.end
+    assert len(run.of(ev.IterationStarted)) == 1
+    assert run.of(ev.AgentFailed) == []
+    assert len(run.of(ev.GateFinished)) == 1, "nothing was done twice"
+
+
+SILENT = {"agent.idle_timeout_seconds": 2, "agent.api_timeout_seconds": 600}
+
+
+@pytest.mark.parametrize("fault", ["hang", "stall"])
+async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(suffering(fault)) as server:
+        run = await play(project, server, overrides={**SILENT, "phases.building.max_iterations": 1})
+    (failure,) = run.of(ev.AgentFailed)
+    assert failure.failure is FailureClass.CLI_SILENT
+    assert "said nothing for 2 seconds" in failure.message
+    assert task_of(project, "a").status.value == "pending"
+    assert task_of(project, "a").retry_count == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "failure", "exit_code"),
+    [
+        ("status, status: 400, message: Your credit balance is too low", FailureClass.BILLING, 3),
+        ("status, status: 400, message: nonsense", FailureClass.BAD_REQUEST, 3),
+    ],
+)
+async def test_what_only_a_person_can_put_right_ends_the_loop(
+    tmp_path: Path, fault: str, failure: FailureClass, exit_code: int
+) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    async with serving(suffering(fault)) as server:
+        run = await play(project, server, overrides={"agent.max_api_retries": 0})
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [failure]
+    assert run.end.exit_code == exit_code
+    assert run.end.hint
+    assert len(run.of(ev.IterationStarted)) == 1
+
+
+async def test_the_same_plan_and_model_lead_to_the_same_state(tmp_path: Path) -> None:
+    seen = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        project = make_project(tmp_path / name, [task("a"), task("b", dependencies=["a"])])
+        async with serving(scenario(finishes("a"), finishes("b"))) as server:
+            run = await play(project, server)
+        kinds = [e.type for e in run.events if not e.transient and e.type != "notice"]
+        tasks = [
+            t.model_dump(exclude={"completion_receipt", "completed_at", "started_at"})
+            for t in (task_of(project, "a"), task_of(project, "b"))
+        ]
+        seen.append((sorted(kinds), tasks, run.end.reason, run.end.cost_usd))
+    assert seen[0] == seen[1]

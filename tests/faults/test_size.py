@@ -1,0 +1,58 @@
+"""Lines 19, 72: a plan of 10,000 tasks and a long journal open in seconds."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.project import Project
+from tests.harness.processes import run_ralph
+from tests.harness.projects import make_project, task
+
+EVENTS = int(os.environ.get("RALPH_EVENTS", "200000"))
+TASKS = 10_000
+SECONDS = 20.0
+"""A bound against what grows faster than its input, not a benchmark; those are in tests/bench."""
+
+
+@pytest.fixture
+def big(tmp_path: Path) -> Path:
+    tasks = [task(f"t{n}", dependencies=[f"t{n - 1}"] if n else []) for n in range(TASKS)]
+    project = make_project(tmp_path, tasks)
+    finished = {"type": "tool_finished", "outcome": "ok", "output": "fine " * 20}
+    started = {"type": "tool_started", "name": "Bash", "input": {"command": "uv run pytest"}}
+    with (project / ".ralph" / "events.jsonl").open("w") as journal:
+        for number in range(1, EVENTS + 1):
+            shape = started if number % 2 else finished
+            key = {"seq": number, "tool_id": f"toolu_{(number + 1) // 2}"}
+            journal.write(json.dumps(key | shape) + "\n")
+    return project
+
+
+async def test_a_large_project_opens_in_seconds(big: Path) -> None:
+    started = time.monotonic()
+    documents = Project(big).load()
+    assert len(documents.plan.tasks) == TASKS
+    assert documents.plan.get_next_task() == documents.plan.tasks[0]
+    assert documents.plan.problems() == ()
+    writer = JournalWriter(big / ".ralph" / "events.jsonl")
+    assert writer.last_seq == EVENTS
+    writer.close()
+    view, count = LoopView(), 0
+    for _, event in read_events(big / ".ralph" / "events.jsonl"):
+        view, count = reduce(view, event), count + 1
+    assert count == EVENTS
+    changed = Project(big).transact(
+        lambda d: d.model_copy(update={"plan": d.plan.with_task("t0", retry_count=1)})
+    )
+    assert changed.plan.tasks[0].retry_count == 1
+    assert time.monotonic() - started < SECONDS
+    started = time.monotonic()
+    ran = await run_ralph(["status"], big)
+    assert ran.status == 0, ran.stderr
+    assert "10000" in ran.stdout.replace(",", "")
+    assert time.monotonic() - started < SECONDS
