@@ -22,16 +22,14 @@ from tests.harness.projects import event_types, events_of, make_project, task, t
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 from tests.scenario.running import WAITS_FOR_GO, let_go
-from tests.scenario.test_trouble import repr_yaml, sleeping
+from tests.scenario.test_trouble import leaves_a_stray, sleeping
 
 pytestmark = pytest.mark.real_cli
 
-DETACHED = "nohup setsid python3 -c 'import time; time.sleep(600)' >/dev/null 2>&1 & echo ok"
-
 
 def busy_with_a_stray() -> str:
-    """Starts a detached sleep in every command, over and over."""
-    return works_forever("a").replace("uv run python -c 'print(1)'", repr_yaml(DETACHED), 1)
+    """Leaves a detached sleep behind, then sleeps in the foreground."""
+    return leaves_a_stray("a")
 
 
 async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Path) -> None:

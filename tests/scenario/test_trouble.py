@@ -37,6 +37,20 @@ def once(script: str) -> str:
     return script.replace("turns:", "times: 1\n      turns:", 1)
 
 
+def leaves_a_stray(task_id: str) -> str:
+    """Leaves a detached sleep behind, then sleeps in the foreground."""
+    sleep = "python3 -c 'import time; time.sleep(600)'"
+    detached = f"nohup setsid {sleep} >/dev/null 2>&1 & echo ok"
+    return f"""
+    - name: leaves a stray
+      when: "^Task ID: {task_id}$"
+      turns:
+        - bash: {repr_yaml(detached)}
+        - bash: {repr_yaml(sleep)}
+        - say: Done.
+    """
+
+
 async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     script = finishes("a").replace(
@@ -124,8 +138,7 @@ async def test_a_session_that_costs_too_much_ends_the_loop(tmp_path: Path) -> No
 
 async def test_a_killed_cli_costs_one_iteration_and_leaves_nothing(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
-    detached = "nohup setsid python3 -c 'import time; time.sleep(600)' >/dev/null 2>&1 & echo ok"
-    first = once(works_forever("a")).replace("uv run python -c 'print(1)'", repr_yaml(detached), 1)
+    first = once(leaves_a_stray("a"))
     survivors: list[psutil.Process] = []
 
     async def kill(run: Run) -> None:
