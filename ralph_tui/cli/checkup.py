@@ -149,7 +149,8 @@ def _shims() -> Finding:
     programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
     broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
     ok = bool(programs) and not broken
-    text = f"{plural(len(programs), 'file')}" if ok else f"cannot be run: {', '.join(broken)}"
+    wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
+    text = plural(len(programs), "file") if ok else wrong
     return Finding("shims", ok, text, f"Make them executable: chmod +x {SHIMS}/*")
 
 
