@@ -30,10 +30,12 @@ MOST_EVENTS = 34
 async def test_a_killed_run_is_resumed_and_nothing_is_done_twice(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed * 7919 + 1)
     moment = chosen.randrange(0, MOST_EVENTS)
-    project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])])
+    project = make_project(
+        tmp_path,
+        [task("a"), task("b", dependencies=["a"])],
+        files={".ralph/injections.json": '{"guidance": "be careful"}\n'},
+    )
     with serving_in_process(scenario(finishes("a"), finishes("b")), tmp_path) as server:
-        queued = await run_ralph(["inject", "be careful"], project)
-        assert queued.status == 0
         async with ralph_running(["build", "--headless"], project, server) as ralph:
             process = ralph.process
             await until(
