@@ -1,6 +1,5 @@
 """Commands that read the journal: follow a loop that runs elsewhere, and measure what happened."""
 
-import asyncio
 import contextlib
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +28,8 @@ def attach(
     project_root: ProjectRoot = None,
 ) -> None:
     """Follow a loop that runs in another process, until it ends. Ctrl+C leaves; the loop goes on."""
+    import asyncio
+
     from ralph_tui.cli.report import owner_of
 
     project = find_project(project_root)
@@ -44,6 +45,8 @@ def attach(
 
 
 async def _follow(project: "Project", *, everything: bool, as_json: bool) -> None:
+    import asyncio
+
     from ralph_tui.cli.output import json_printer, line_printer
     from ralph_tui.cli.report import owner_of
     from ralph_tui.domain.events import Event, LoopFinished

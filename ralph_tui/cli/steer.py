@@ -10,9 +10,9 @@ from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import out
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.state import Halt
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.state import Halt
     from ralph_tui.engine.controls import Controls
 
 MAX_GUIDANCE = 20_000
@@ -133,7 +133,9 @@ def _controls(project_root: Path | None) -> "Controls":
     return Controls(find_project(project_root).root)
 
 
-def _when(halt: Halt) -> str:
+def _when(halt: "Halt") -> str:
+    from ralph_tui.domain.state import Halt
+
     return "now" if halt is Halt.NOW else "after this iteration (ask again: at once)"
 
 

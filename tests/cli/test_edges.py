@@ -34,6 +34,18 @@ def test_quick_commands_load_nothing_heavy(tmp_path: Path, words: str) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+def test_help_waits_for_nothing(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from ralph_tui.cli.main import main\n"
+        "try:\n"
+        "    main(['--help'])\n"
+        "except SystemExit:\n"
+        "    print([n for n in ('pydantic', 'asyncio', 'yaml') if n in sys.modules], file=sys.stderr)\n"
+    )
+    assert python("-c", program, cwd=tmp_path).stderr == "[]\n"
+
+
 def test_finding_the_cli_does_not_import_the_sdk(tmp_path: Path) -> None:
     program = (
         "import sys\n"

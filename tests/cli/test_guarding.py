@@ -2,9 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from ralph_tui.cli.guarding import PhaseName
+from ralph_tui.domain.state import Phase
 from tests.cli.processes import inside, ralph
 
 
@@ -39,6 +42,10 @@ def test_a_stream_of_commands_gets_a_stream_of_verdicts(tmp_path: Path) -> None:
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [f["verdict"] for f in found] == ["deny", "deny", "allow"]
     assert done.returncode == 0
+
+
+def test_every_phase_can_be_named() -> None:
+    assert set(get_args(PhaseName)) == {phase.value for phase in Phase}
 
 
 def test_the_phase_counts(tmp_path: Path) -> None:
