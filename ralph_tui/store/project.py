@@ -14,7 +14,7 @@ from ralph_tui.domain.state import Injection, Phase, SessionRecord
 from ralph_tui.domain.validation import ValidationReport
 from ralph_tui.store import dot, mirror, notes
 from ralph_tui.store.documents import Documents, json_text
-from ralph_tui.store.files import explained, utc_now
+from ralph_tui.store.files import explained, open_regular, utc_now
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
@@ -196,16 +196,18 @@ class Project:
         return notes.read_text(self.layout, path, limit)
 
     def log_path(self, name: str) -> Path:
-        """Where a log of this name goes.
+        """Where a log of this name goes; the file is made, so that only its owner can read it.
 
         Raises:
-            StoreError: The name would leave the log directory.
+            StoreError: The name would leave the log directory, or is something else than a file.
         """
         if not name or name.startswith(".") or any(c in name for c in "/\\\0\n"):
             raise StoreError(f"{name!r} cannot be the name of a log.", "Use a plain file name.")
-        with explained("make", self.layout.logs):
+        path = self.layout.logs / name
+        with explained("make", path):
             self.layout.logs.mkdir(mode=0o700, exist_ok=True)
-        return self.layout.logs / name
+            os.close(open_regular(path, os.O_WRONLY | os.O_CREAT))
+        return path
 
     def _write_numbered(
         self, directory: Path, stem: str, number: int, text: str, keep: int

@@ -156,8 +156,20 @@ def test_the_name_of_a_log_stays_in_its_directory(project: Project, name: str) -
         project.log_path(name)
 
 
-def test_a_log_has_its_place(project: Project) -> None:
-    assert project.log_path("cli.log") == project.layout.logs / "cli.log"
+def test_a_log_has_its_place_and_is_private(project: Project) -> None:
+    path = project.log_path("cli.log")
+    assert path == project.layout.logs / "cli.log"
+    with path.open("a") as log:
+        log.write("line\n")
+    assert project.log_path("cli.log").read_text() == "line\n"
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_log_that_leads_elsewhere_is_refused(project: Project, tmp_path: Path) -> None:
+    (project.layout.logs / "cli.log").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError):
+        project.log_path("cli.log")
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_the_layout_is_the_designs(tmp_path: Path) -> None:
