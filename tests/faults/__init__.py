@@ -22,11 +22,11 @@ cli/test_terminal, tui/test_hostile, pty/; 71 tui/test_leaving, pty/test_screen;
 Not injected, and why:
 30 (case-insensitive and normalising file systems): none here; paths are compared folded in guard/.
 31 (unmounted): needs privileges; a directory that goes away is injected.
-32 (the clock jumps): durations use the monotonic clock, waits for a reset time the wall clock, both
-injected as arguments in scenario/test_recovery and agent/; the machine's clock cannot be set here.
+32 (the clock jumps): the machine's clock cannot be set here. Durations use the monotonic clock, waits
+for a reset time look at the wall clock again and again, so that a night's sleep counts.
 36 (a half-open probe): the loop has the breaker's half-open try, domain/test_limits.
 37 (TLS, DNS, proxies): classified by the CLI, which reports them as one failure; `reset` stands for them.
-38 (a 1 MiB line, split UTF-8): the SDK's own reader; its limit is set and asserted in agent/.
+38 (UTF-8 split across chunks): the SDK's own reader.
 40-41 (a CLI that ignores SIGTERM): the bundled CLI does not; SIGKILL after the grace is in
 scenario/test_survival for its children.
 45 (a session to resume is gone): sessions are never resumed; each iteration is a fresh one.

@@ -10,6 +10,8 @@ import pytest
 
 from tests.faults.crasher import STEPS, TOLD
 
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
@@ -21,7 +23,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         text=True,
         check=False,
         env=os.environ | {"HOME": str(directory), "XDG_STATE_HOME": str(directory / "state")},
-        timeout=100,
+        timeout=280,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -36,6 +36,19 @@ async def test_a_fault_that_passes_costs_nothing_but_time(tmp_path: Path, fault:
     assert len(run.of(ev.GateFinished)) == 1, "nothing was done twice"
 
 
+async def test_a_message_larger_than_the_sdk_reads_by_default_ends_nothing(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    script = finishes("a").replace(
+        "- say:", "- fault: {kind: huge, size: 3000000}\n          say:", 1
+    )
+    async with serving(scenario(script)) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0, run.end
+    assert run.of(ev.AgentFailed) == []
+    journal = project / ".ralph" / "events.jsonl"
+    assert max(map(len, journal.read_text().splitlines())) < 100_000, "what is kept is bounded"
+
+
 SILENT = {"agent.idle_timeout_seconds": 2, "agent.api_timeout_seconds": 600}
 
 
