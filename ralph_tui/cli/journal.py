@@ -50,16 +50,15 @@ async def _follow(project: "Project", *, everything: bool, as_json: bool) -> Non
     from ralph_tui.cli.output import json_printer, line_printer
     from ralph_tui.cli.report import owner_of
     from ralph_tui.domain.events import Event, LoopFinished
-    from ralph_tui.store.journal import tail_events
+    from ralph_tui.store.journal import read_events, tail_events
 
     show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
     started = await asyncio.to_thread(_start_of_run, project)
+    shown = 0 if everything else started
     events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue(maxsize=1000)
 
     async def pump() -> None:
-        async with contextlib.aclosing(
-            tail_events(project.layout.events, 0 if everything else started)
-        ) as found:
+        async with contextlib.aclosing(tail_events(project.layout.events, shown)) as found:
             async for item in found:
                 await events.put(item)
 
@@ -68,20 +67,25 @@ async def _follow(project: "Project", *, everything: bool, as_json: bool) -> Non
         while True:
             try:
                 async with asyncio.timeout(OWNER_SECONDS):
-                    offset, event = await events.get()
+                    shown, event = await events.get()
             except TimeoutError:
                 if pumping.done():
                     await pumping
-                if await asyncio.to_thread(owner_of, project) is None and events.empty():
-                    note("the loop is gone, without a last word.")
-                    return
+                if await asyncio.to_thread(owner_of, project) is None:
+                    break
                 continue
             show(event)
-            if isinstance(event, LoopFinished) and offset > started:
+            if isinstance(event, LoopFinished) and shown > started:
                 return
     finally:
         pumping.cancel()
         await asyncio.wait([pumping])
+    # Whoever ran the loop is gone; what it said last may not have been noticed yet.
+    for offset, event in read_events(project.layout.events, shown):
+        show(event)
+        if isinstance(event, LoopFinished) and offset > started:
+            return
+    note("the loop is gone, without a last word.")
 
 
 def _start_of_run(project: "Project") -> int:
