@@ -18,7 +18,7 @@ from tests.harness.projects import events_of, make_project, plan_of, task
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
 
-pytestmark = pytest.mark.real_cli
+pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(300)]
 
 KILLS = int(os.environ.get("RALPH_KILLS", "5"))
 FIRST = int(os.environ.get("RALPH_KILL_SEED", "0"))
