@@ -7,7 +7,7 @@ from ralph_tui.domain.recovery import recovery_for
 from ralph_tui.domain.state import ApprovalKind, Halt
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.custody import Custody
-from ralph_tui.engine.ending import End, fatal, interrupted, stopped
+from ralph_tui.engine.ending import End, failed, fatal, interrupted, stopped
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import Failure
 from ralph_tui.engine.waiting import Patience, forgive
@@ -35,6 +35,9 @@ class Checkpoint:
         await self._wait_while_paused()
         if self._shop.ledger.docs.state.stop is not Halt.NONE:
             return interrupted()
+        unwritten = self._shop.unwritten()
+        if unwritten is not None:  # what cannot be written down must not be paid for
+            return failed(unwritten)
         changed = await self._custody.check()
         if changed is not None:
             return changed

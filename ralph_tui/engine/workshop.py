@@ -6,6 +6,7 @@ from datetime import datetime
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.verify import Gate, Review
@@ -26,6 +27,7 @@ class Workshop:
         review: The guard.
         emit: Sends an event to the journal and the faces.
         clock: The wall clock, in UTC.
+        unwritten: Why the journal cannot be written, once it could not.
     """
 
     ledger: Ledger
@@ -35,6 +37,7 @@ class Workshop:
     review: Review
     emit: EventSink
     clock: Callable[[], datetime]
+    unwritten: Callable[[], StoreError | None]
 
 
 def session_budget(shop: Workshop) -> ContextBudget:

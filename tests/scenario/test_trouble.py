@@ -1,15 +1,17 @@
 """What the loop does when the model, the network, the CLI or the money gives out."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import LockedError, PlanError
+from ralph_tui.domain.errors import LockedError, PlanError, StoreError
 from ralph_tui.domain.events import FailureClass, IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.engine.processes import SESSION_MARK
+from ralph_tui.store.journal import JournalWriter
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
@@ -256,3 +258,22 @@ async def test_hostile_text_is_told_inert(tmp_path: Path) -> None:
         assert bad not in said
     raw = (project / ".ralph" / "events.jsonl").read_text()
     assert "\\u001b" not in raw
+
+
+async def test_a_journal_that_cannot_be_written_stops_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    write = JournalWriter.write
+
+    def full(self: JournalWriter, events: Sequence[ev.Event]) -> None:
+        if any(isinstance(event, ev.IterationFinished) for event in events):
+            raise StoreError("The disk is full.", "Free some space.")
+        write(self, events)
+
+    monkeypatch.setattr(JournalWriter, "write", full)
+    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+        run = await play(project, server)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
+    assert run.end.reason == "The disk is full."
+    assert task_of(project, "b").status is TaskStatus.PENDING
