@@ -35,7 +35,7 @@ class Checkpoint:
         await self._wait_while_paused()
         if self._shop.ledger.docs.state.stop is not Halt.NONE:
             return interrupted()
-        unwritten = self._shop.unwritten()
+        unwritten = await self._shop.unwritten()
         if unwritten is not None:  # what cannot be written down must not be paid for
             return failed(unwritten)
         changed = await self._custody.check()

@@ -52,6 +52,11 @@ class Emitter:
             if not self._queue:
                 self._idle.set()
 
+    async def written(self) -> StoreError | None:
+        """Wait until all that was emitted is on disk; the failure when it is not."""
+        await self._idle.wait()
+        return self.failure
+
     async def close(self) -> None:
         """Write what is left and stop."""
         if self._task is None:

@@ -262,7 +262,7 @@ class Session:
             review=guard.review,
             emit=self._custody.emit,
             clock=lambda: datetime.now(UTC),
-            unwritten=lambda: self._emitter.failure,
+            unwritten=self._emitter.written,
         )
         if self._checkpoint is None:
             self._checkpoint = Checkpoint(

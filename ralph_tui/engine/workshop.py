@@ -1,6 +1,6 @@
 """What every part of a run shares."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,7 +27,7 @@ class Workshop:
         review: The guard.
         emit: Sends an event to the journal and the faces.
         clock: The wall clock, in UTC.
-        unwritten: Why the journal cannot be written, once it could not.
+        unwritten: Waits for the journal; why it cannot be written, once it could not.
     """
 
     ledger: Ledger
@@ -37,7 +37,7 @@ class Workshop:
     review: Review
     emit: EventSink
     clock: Callable[[], datetime]
-    unwritten: Callable[[], StoreError | None]
+    unwritten: Callable[[], Awaitable[StoreError | None]]
 
 
 def session_budget(shop: Workshop) -> ContextBudget:
