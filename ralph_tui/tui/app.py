@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import Worker
 
-from ralph_tui.domain.events import LoopFinished, LoopStarted
+from ralph_tui.domain.events import Event, LoopFinished, LoopStarted, PlanLoaded
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
@@ -24,7 +24,8 @@ from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
 from ralph_tui.tui.host import Clock, Host, utc_now
 from ralph_tui.tui.render.header import project_name
 from ralph_tui.tui.render.states import RUN
-from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.approval import PlanApproval
+from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.stderr import quiet_stderr
@@ -85,17 +86,17 @@ class RalphApp(Host):
     def _warm_up(self) -> None:
         self.launch.warm_up()
 
-    def start_loop(self) -> None:
-        """Run the loop; the watcher steps aside."""
+    def start_loop(self, request: str = "") -> None:
+        """Run the loop, for a new request if there is one; the watcher steps aside."""
         self.bridge.running = True
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:
             self._watcher.cancel()
         self._flush_every(FLUSH_SECONDS)
-        self.run_worker(self._run(), group="loop", exclusive=True, exit_on_error=False)
+        self.run_worker(self._run(request), group="loop", exclusive=True, exit_on_error=False)
 
-    async def _run(self) -> None:
-        await self.bridge.run()
+    async def _run(self, request: str) -> None:
+        await self.bridge.run(request)
         self.flush()
         if self._quit_at_end:
             self.exit(self.bridge.exit_code)
@@ -121,17 +122,25 @@ class RalphApp(Host):
 
     def flush(self) -> None:
         """Show what has happened since the last flush; cheap when nothing has."""
-        batch = self.bridge.flush()
-        if not batch:
+        if not self.dashboard.is_whole:
             return
+        batch = self.bridge.flush()
+        if batch:
+            self._show_batch(batch)
+        self.steering.deciding.look()
+
+    def _show_batch(self, batch: list[Event]) -> None:
         self.view = self.bridge.view
         self.dashboard.absorb(batch)
-        self._show_banner()
+        self.show_banner()
+        if not self.bridge.running and any(isinstance(event, PlanLoaded) for event in batch):
+            self.run_worker(self.steering.starting.look(), group="starting", exit_on_error=False)
         if any(isinstance(event, LoopStarted | LoopFinished) for event in batch):
             self._run_clock(on=self.bridge.finished is None)
         self._show_terminal_title()
 
-    def _show_banner(self) -> None:
+    def show_banner(self) -> None:
+        """What is above the panes."""
         under_way = self.bridge.running and self.bridge.finished is None
         self.dashboard.show_banner(self.bridge.finished, running=under_way)
 
@@ -144,6 +153,10 @@ class RalphApp(Host):
                 self._clock_timer.pause()
 
     def _tick(self) -> None:
+        if not self.dashboard.is_whole:
+            return
+        if self.view.limit_until:
+            self.show_banner()
         self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
 
     def _show_terminal_title(self) -> None:
@@ -161,7 +174,15 @@ class RalphApp(Host):
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""
         task = self.dashboard.selected_task() if self.dashboard.is_mounted else None
-        return Situation(self.view, self.bridge.running, task)
+        if isinstance(self.screen, PlanApproval):
+            task = self.screen.selected
+        takes = self.launch.run_request is not None
+        return Situation(self.view, self.bridge.running, task, takes)
+
+    def selection(self) -> Selected:
+        """What Enter means."""
+        plan = self.screen if isinstance(self.screen, PlanApproval) else None
+        return plan.selected if plan else self.dashboard.selection()
 
     def action_invoke(self, name: str) -> None:
         """Do a command, or say why it cannot be done now."""

@@ -60,11 +60,14 @@ class Bridge:
                 self.finished = None
         return batch
 
-    async def run(self) -> None:
-        """Run the loop to its end; a failure to start and a crash become events like any other."""
+    async def run(self, request: str = "") -> None:
+        """Run the loop to its end, for a new request if there is one; a failure to start and a crash become events like any other."""
         self.running, self.finished = True, None
         try:
-            await self._launch.run(self.sink)
+            if request and self._launch.run_request is not None:
+                await self._launch.run_request(request, self.sink)
+            else:
+                await self._launch.run(self.sink)
         except RalphError as error:
             self.sink(_failed(error.message, error.hint, error.exit_code))
         except Exception as error:  # noqa: BLE001 - the screen must outlive any bug in the loop

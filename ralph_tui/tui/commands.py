@@ -78,6 +78,39 @@ def _stop_label(now: Situation) -> str:
     return "stop now" if now.state is RunState.STOPPING else "stop"
 
 
+def _nothing_waits(now: Situation) -> str:
+    return "" if now.waiting else "Nothing waits for you."
+
+
+def _answer_label(now: Situation) -> str:
+    return "answer" if now.waiting else ""
+
+
+def _no_limit(now: Situation) -> str:
+    return "" if now.view.limit_until else "The loop does not wait for a limit."
+
+
+def _hurry_label(now: Situation) -> str:
+    return "try now" if now.view.limit_until else ""
+
+
+def _no_request(now: Situation) -> str:
+    if not now.takes_requests:
+        return 'A request cannot be typed here; use ralph run "what to build".'
+    return _not_running(now)
+
+
+def _request_label(now: Situation) -> str:
+    return "" if _no_request(now) else "new request"
+
+
+def _cannot_change(now: Situation) -> str:
+    if now.task is None:
+        return "Select a task on the board first."
+    complete = now.task.status is TaskStatus.COMPLETE
+    return f"Task {now.task.id} is complete already." if complete else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One thing a person can do.
@@ -111,8 +144,21 @@ class Command:
 
 COMMANDS: tuple[Command, ...] = (
     Command(
+        "answer", ("a",), "Answer what waits for you",
+        "Open the question or the decision that the loop waits for.",
+        "Loop", "answer", -2, _nothing_waits, _answer_label,
+    ),
+    Command(
+        "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit.",
+        "Loop", "try now", -1, _no_limit, _hurry_label,
+    ),
+    Command(
         "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
         "Loop", "build", 0, _not_running, _build_label,
+    ),
+    Command(
+        "request", ("n",), "New request", "Say what to build; Ralph goes the whole way.",
+        "Loop", "new", 8, _no_request, _request_label,
     ),
     Command(
         "pause", ("p",), "Pause or resume",
@@ -139,6 +185,22 @@ COMMANDS: tuple[Command, ...] = (
         "retry", ("t",), "Try a blocked task again",
         "Put the selected blocked task back to pending with its tries at zero.",
         "Task", disabled=_cannot_retry,
+    ),
+    Command(
+        "edit", ("e",), "Edit task", "Change the selected task's description and criteria.",
+        "Task", disabled=_cannot_change,
+    ),
+    Command(
+        "sooner", ("plus",), "Move task up", "Put the selected task before the one above it.",
+        "Task", disabled=_cannot_change,
+    ),
+    Command(
+        "later", ("minus",), "Move task down", "Put the selected task after the one below it.",
+        "Task", disabled=_cannot_change,
+    ),
+    Command(
+        "drop", ("d",), "Drop task", "Take the selected task out of the plan; asks first.",
+        "Task", disabled=_cannot_change,
     ),
     Command(
         "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
@@ -175,7 +237,13 @@ MOVES = (
 )
 """Keys that lists and dialogs have of their own, for help and README."""
 
-_SHOWN = {"question_mark": "?", "enter": "enter", "shift+tab": "shift+tab"}
+_SHOWN = {
+    "question_mark": "?",
+    "plus": "+",
+    "minus": "-",
+    "enter": "enter",
+    "shift+tab": "shift+tab",
+}
 
 
 def key_label(key: str) -> str:

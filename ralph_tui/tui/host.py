@@ -25,6 +25,9 @@ class Host(App[int]):
     view: var[LoopView] = var(LoopView, init=False)
     """The loop at a glance; replaced as a whole, at most twenty times a second."""
 
+    request = ""
+    """What the project was asked for, as far as is known while nothing runs."""
+
     def __init__(self, launch: Launch, clock: Clock = utc_now) -> None:
         """Show the project of `launch`."""
         self.launch = launch

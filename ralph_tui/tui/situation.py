@@ -15,13 +15,18 @@ class Situation:
     """A loop of ours is running."""
     task: Task | None = None
     """The task a command about a task means: the board's when it has the focus."""
-    modal: bool = False
-    """A dialog is open."""
+    takes_requests: bool = False
+    """A request can be typed here."""
 
     @property
     def state(self) -> RunState:
         """The loop's state."""
         return self.view.run_state
+
+    @property
+    def waiting(self) -> bool:
+        """Something waits for the person's answer or decision."""
+        return bool(self.view.questions) or self.view.approval is not None
 
     @property
     def ended(self) -> bool:

@@ -15,14 +15,17 @@ from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.bridge import Bridge
+from ralph_tui.tui.deciding import Deciding
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import parts_text
+from ralph_tui.tui.replanning import Replanning
 from ralph_tui.tui.screens.breaker_detail import BreakerDetail
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.help import Help
-from ralph_tui.tui.screens.inject import Inject
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.screens.writing import Inject
+from ralph_tui.tui.starting import Starting
 from ralph_tui.tui.timeline.detail import detail_of
 
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ class Steering:
         self._controls = app.launch.controls
         self._draft = ""
         self._leaving = False
+        self.deciding = Deciding(app, self._try)
+        self.starting = Starting(app)
+        self._replanning = Replanning(app, self._try)
 
     async def _try(self, request: Callable[[], T]) -> T | None:
         """A request to the controls, off the event loop; None when it failed and was said."""
@@ -62,6 +68,18 @@ class Steering:
     async def build(self) -> None:
         """Run the loop."""
         self._app.start_loop()
+
+    async def request(self) -> None:
+        """Begin with a new request."""
+        await self.starting.request()
+
+    async def answer(self) -> None:
+        """What waits for the person."""
+        await self.deciding.answer()
+
+    async def hurry(self) -> None:
+        """Wait no longer."""
+        await self._try(self._controls.retry_now)
 
     async def pause(self) -> None:
         """Pause, pause now, or resume."""
@@ -138,11 +156,27 @@ class Steering:
         if back is not None:
             self._app.say(f"{task.id} is pending again.")
 
+    async def edit(self) -> None:
+        """Description and criteria."""
+        await self._replanning.edit()
+
+    async def drop(self) -> None:
+        """Out of the plan."""
+        await self._replanning.drop()
+
+    async def sooner(self) -> None:
+        """Before the task above."""
+        await self._replanning.move(-1)
+
+    async def later(self) -> None:
+        """After the task below."""
+        await self._replanning.move(1)
+
     # Look.
 
     async def detail(self) -> None:
         """The selected task or entry in full."""
-        chosen = self._app.dashboard.selection()
+        chosen = self._app.selection()
         if chosen is None:
             self._app.say("Nothing is selected yet.")
         elif isinstance(chosen, Task):
@@ -158,7 +192,7 @@ class Steering:
 
     async def copy(self) -> None:
         """Copy the selected task or entry."""
-        chosen = self._app.dashboard.selection()
+        chosen = self._app.selection()
         if chosen is None:
             self._app.say("Nothing is selected yet.")
             return

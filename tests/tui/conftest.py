@@ -1,8 +1,10 @@
 """Screens in tests stand still: no animation, no blinking, one moment, one project."""
 
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
@@ -12,7 +14,8 @@ from textual.pilot import Pilot
 
 from ralph_tui.domain.events import Event
 from ralph_tui.tui.app import RalphApp
-from tests.tui.feed import Script, clock
+from ralph_tui.tui.host import Clock
+from tests.tui.feed import NOW, Script, clock
 
 ROOT = Path("/home/dev/slug-demo")
 SIZE = (120, 40)
@@ -33,10 +36,25 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("TEXTUAL_SNAPSHOT_TEMPDIR", report_folder)
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    time.tzset()
     monkeypatch.setattr("locale.getpreferredencoding", lambda do_setlocale=True: "utf-8")
 
 
-def app_of(script: Script, *, autostart: bool = True) -> RalphApp:
+class Moment:
+    """A clock that goes on when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def passes(self, seconds: float) -> None:
+        """Time goes by."""
+        self.now += timedelta(seconds=seconds)
+
+
+def app_of(script: Script, *, autostart: bool = True, clock: Clock = clock) -> RalphApp:
     """The app of a scripted launch at a fixed moment."""
     return RalphApp(script.launch, autostart=autostart, clock=clock)
 
@@ -58,9 +76,13 @@ def open_app() -> Callable[..., Opened]:
 
     @asynccontextmanager
     async def opened(
-        script: Script, *, size: tuple[int, int] = SIZE, autostart: bool = True
+        script: Script,
+        *,
+        size: tuple[int, int] = SIZE,
+        autostart: bool = True,
+        clock: Clock = clock,
     ) -> AsyncIterator[Pilot[int]]:
-        app = app_of(script, autostart=autostart)
+        app = app_of(script, autostart=autostart, clock=clock)
         async with app.run_test(size=size, notifications=True) as pilot:
             await until(pilot, lambda: bool(script.runs if autostart else script.watches))
             await drained(pilot)

@@ -10,7 +10,8 @@ from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.plan import CommandCriterion, Task, TaskStatus
-from ralph_tui.domain.state import Halt, Injection, Phase
+from ralph_tui.domain.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Injection, Phase
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
@@ -480,6 +481,47 @@ class FakeControls(Controls):
         self._note(f"retry {task_id}")
         return Task(id=task_id)
 
+    def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
+        """Note it."""
+        text = "declined" if answer.declined else answer.text
+        self._note(f"answer {question_id}: {text} by {answer.by}")
+        asked = AskedQuestion(
+            id=question_id,
+            batch="b",
+            phase=Phase.DISCOVERY,
+            question=Question(question="?"),
+            asked_at=NOW,
+        )
+        return asked.model_copy(update={"answer": answer})
+
+    def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
+        """Note it."""
+        self._note(f"{'approve' if approved else f'reject: {reason}'} by {by}")
+        return Approval(kind=ApprovalKind.PLAN, approved=approved, reason=reason)
+
+    def retry_now(self) -> None:
+        """Note it."""
+        self._note("retry now")
+
+    def edit_task(
+        self,
+        task_id: str,
+        *,
+        description: str | None = None,
+        priority: int | None = None,
+        verification_criteria: tuple[str, ...] | None = None,
+    ) -> Task:
+        """Note what changes."""
+        given = {"text": description, "priority": priority, "checks": verification_criteria}
+        changes = {name: value for name, value in given.items() if value is not None}
+        self._note(f"edit {task_id}: {changes}")
+        return Task(id=task_id)
+
+    def drop_task(self, task_id: str) -> Task:
+        """Note it."""
+        self._note(f"drop {task_id}")
+        return Task(id=task_id)
+
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
         """Note it, and how soon."""
         self._note(f"inject now {guidance}" if now else f"inject {guidance}")
@@ -497,6 +539,10 @@ class Script:
         self.runs = 0
         self.watches = 0
         self.warmed = False
+        self.requests: list[str] = []
+        self.takes_requests = False
+        self.idle: ev.Event = plan()
+        """What the watcher tells first."""
         self.cancelled = False
 
     @property
@@ -509,7 +555,12 @@ class Script:
             watch=self._watch,
             warm_up=self._warm_up,
             label="demo",
+            run_request=self._run_request if self.takes_requests else None,
         )
+
+    async def _run_request(self, request: str, sink: EventSink) -> ev.LoopFinished:
+        self.requests.append(request)
+        return await self._run(sink)
 
     async def _run(self, sink: EventSink) -> ev.LoopFinished:
         self.runs += 1
@@ -532,7 +583,7 @@ class Script:
     async def _watch(self, sink: EventSink) -> None:
         self.watches += 1
         if not self.runs:
-            sink(plan())
+            sink(self.idle)
         while True:
             item = await self.disk.get()
             if isinstance(item, BaseException):

@@ -156,7 +156,7 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
     facts = Facts(view, "demo", "/home/dev/slug-demo", watch.elapsed(feed.NOW), None)
     for line in header_lines(facts, max(20, width), glyphs):
         assert width_of(line) <= max(20, width)
-    if banner := banner_of(view, finished, running=False, glyphs=glyphs):
+    if banner := banner_of(view, finished, "", glyphs=glyphs):
         banner.lines(width)
 
 
@@ -290,7 +290,7 @@ def test_every_state_and_every_end_has_a_look() -> None:
         timeline = Timeline()
         timeline.feed(finished)
         assert "why" in plain(lines.line(timeline.entries[0], 0, 80, UNICODE))
-        assert banner_of(LoopView(), finished, running=False, glyphs=UNICODE)
+        assert banner_of(LoopView(), finished, "", glyphs=UNICODE)
 
 
 def _noted() -> set[type[ev.EventBase]]:

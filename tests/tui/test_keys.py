@@ -12,9 +12,9 @@ from ralph_tui.tui.commands import COMMANDS
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.help import Help
-from ralph_tui.tui.screens.inject import Inject
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.screens.writing import Inject
 from ralph_tui.tui.steering import Steering
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until

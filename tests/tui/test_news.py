@@ -121,4 +121,4 @@ def test_the_detail_has_every_signal_the_evidence_and_what_is_off() -> None:
         assert signal.name in text.lower()
     assert text.count("git push") == 2
     assert "output collapse    off" in text
-    assert text.index("Refused claims") < text.index("Denials") < text.index("Quiet")
+    assert text.index("refused claims") < text.index("denials") < text.index("Quiet")

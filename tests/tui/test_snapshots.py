@@ -7,9 +7,10 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
-from tests.tui import feed
-from tests.tui.conftest import app_of, drained, script_of, until
+from tests.tui import feed, waiting
+from tests.tui.conftest import Moment, app_of, drained, script_of, until
 
 SIZES = ((80, 24), (120, 40))
 Compare = Callable[..., bool]
@@ -21,13 +22,22 @@ STATES: dict[str, Callable[[], list[Event]]] = {
     "paused": feed.paused,
     "complete": feed.complete,
     "stopped": feed.stopped,
+    "limited": waiting.limited,
+}
+
+WAITING: dict[str, tuple[Callable[[], list[Event]], Sequence[str]]] = {
+    "question": (lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS), ()),
+    "multiple": (lambda: waiting.asking(waiting.PARTS), ("space", "j", "space", "4", "o", "k")),
+    "preview": (lambda: waiting.asking(waiting.STORE), ("j",)),
+    "review": (lambda: waiting.asking(waiting.LANGUAGE, waiting.STORE), ("2", "4")),
+    "plan": (lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"), ("j",)),
+    "recovery": (lambda: waiting.approving(ApprovalKind.RECOVERY, "failures 3/3"), ()),
 }
 
 DIALOGS: dict[str, Sequence[str]] = {
     "tool_detail": ("k", "k", "k", "k", "k", "k", "k", "k", "k", "enter"),
     "task_detail": ("1", "enter"),
     "inject": ("i", "K", "e", "e", "p"),
-    "confirm_stop": ("x",),
     "confirm_quit": ("q",),
     "help": ("f1",),
     "toast": ("b",),
@@ -71,6 +81,26 @@ def test_dashboard(snap_compare: Compare, state: str, size: tuple[int, int]) -> 
 def test_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int]) -> None:
     app = app_of(script_of(feed.failed_gate()))
     assert snap_compare(app, terminal_size=size, run_before=then(*DIALOGS[dialog]))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("name", WAITING)
+def test_waiting(snap_compare: Compare, name: str, size: tuple[int, int]) -> None:
+    events, keys = WAITING[name]
+    moment = Moment()
+
+    async def run(pilot: Pilot[int]) -> None:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await until(pilot, lambda: isinstance(app.screen, ModalScreen))
+        await drained(pilot)
+        moment.passes(1)
+        for key in keys:
+            await pilot.press(key)
+            await drained(pilot)
+
+    app = app_of(script_of(events()), clock=moment)
+    assert snap_compare(app, terminal_size=size, run_before=run)
 
 
 @pytest.mark.parametrize("pane", ["1", "3"], ids=["tasks", "status"])

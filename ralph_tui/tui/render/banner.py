@@ -1,9 +1,11 @@
 """What the frame above the panes says: before a run, how to start; after one, how it went."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from ralph_tui.domain.events import LoopFinished, LoopStatus
 from ralph_tui.domain.plan import Task
+from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import Group, complete_ids, group_of
@@ -34,23 +36,43 @@ _ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAI
 
 
 def banner_of(
-    view: LoopView, finished: LoopFinished | None, *, running: bool, glyphs: Glyphs
+    view: LoopView, finished: LoopFinished | None, request: str, *, glyphs: Glyphs
 ) -> Banner | None:
-    """What to say, or None while the loop runs."""
-    if running:
-        return None
+    """What to say while nothing runs."""
     if finished is not None:
         return _outcome(finished, glyphs)
     if view.run_state is not RunState.IDLE:
         return None
-    return _ready(view, glyphs) if view.tasks else _NO_PLAN
+    if view.tasks:
+        return _ready(view, glyphs)
+    return _asked_for(request) if request else _NO_PLAN
+
+
+def limit_banner(view: LoopView, now: datetime) -> Banner | None:
+    """What the loop waits for and how long, or None while it works."""
+    if view.limit_until is None:
+        return None
+    left = clock((view.limit_until - now).total_seconds())
+    at = view.limit_until.astimezone()
+    return Banner(
+        RUN[RunState.LIMITED],
+        f"Goes on by itself in {left}, at {at:%H:%M}.",
+        "Nothing is spent and no iteration is counted. Press w to try now, x to stop.",
+        view.detail,
+    )
+
+
+def _asked_for(request: str) -> Banner:
+    headline = f"Asked for: {one_line(request, 300)}"
+    advice = "There is no plan yet. Press b to go on, n to ask for something else."
+    return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
 
 
 _NO_PLAN = Banner(
     Look("idle", "no tasks yet", Tone.WARN),
     "There is no plan to build.",
-    "Put tasks into .ralph/implementation_plan.json (ralph init makes one); "
-    "they appear here as soon as the file is saved.",
+    "Press n and say what to build. Or put tasks into .ralph/implementation_plan.json "
+    "(ralph init makes one); they appear here as soon as the file is saved.",
     "",
 )
 

@@ -71,13 +71,16 @@ def breaker_parts(breaker: CircuitBreaker, glyphs: Glyphs) -> list[Part]:
     signals = breaker.signals()
     advanced = counting(signals)
     quiet = [signal for signal in signals if signal not in advanced]
-    parts = [Part("State", state), *(_signal_part(s, glyphs) for s in advanced)]
+    parts = [Part("State", state)]
+    if advanced:
+        parts.append(Part("Counting", [line for s in advanced for line in _counted(s, glyphs)]))
     if quiet:
         parts.append(Part("Quiet", [signal_line(s, _FIGURES + 10, glyphs) for s in quiet]))
     return parts
 
 
-def _signal_part(signal: Signal, glyphs: Glyphs) -> Part:
-    lines: list[Line] = [signal_line(signal, _FIGURES + 10, glyphs)]
-    lines += [[Span(f"{glyphs.note} ", Tone.MUTED), Span(text)] for text in signal.evidence if text]
-    return Part(signal.name.capitalize(), lines)
+def _counted(signal: Signal, glyphs: Glyphs) -> list[Line]:
+    evidence: list[Line] = [
+        [Span(f"  {glyphs.note} ", Tone.MUTED), Span(text)] for text in signal.evidence if text
+    ]
+    return [signal_line(signal, _FIGURES + 10, glyphs), *evidence]

@@ -8,6 +8,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.question import who_asks
 from ralph_tui.tui.render.spans import Line, Span, Tone, flat, row, width_of
 from ralph_tui.tui.render.states import BUSY, RUN
 
@@ -113,11 +114,27 @@ def _why(view: LoopView, now: list[Span]) -> list[Span]:
     return [Span(f"   {view.why}", Tone.MUTED)] if view.why and len(now) > 1 else []
 
 
+def _waiting(view: LoopView) -> list[Span]:
+    """What waits for the person, and the key that opens it."""
+    if view.questions:
+        asked = view.questions[0]
+        more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
+        text = f"{who_asks(asked)}: {asked.question.question}{more}"
+    elif view.approval is not None:
+        summary = f": {view.approval.summary}" if view.approval.summary else ""
+        text = f"the {view.approval.kind} waits for your approval{summary}"
+    else:
+        return []
+    return [Span("a answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
+
+
 def _now(facts: Facts, glyphs: Glyphs) -> list[Span]:
     """What happens right now; the banner says why nothing does."""
     view, task = facts.view, facts.view.current_task
     if view.run_state is RunState.IDLE or view.run_state in ENDED:
         return [Span(flat(facts.root), Tone.MUTED)]
+    if waiting := _waiting(view):
+        return waiting
     if view.run_state is RunState.PAUSED:
         return [Span("Paused between iterations. p goes on, i adds guidance.", Tone.WARN)]
     if view.detail and (view.run_state is not RunState.RUNNING or task is None):

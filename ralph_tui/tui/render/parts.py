@@ -1,8 +1,9 @@
-"""A titled block of lines: what details are made of."""
+"""Blocks of lines: what details and lists to choose from are made of."""
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from ralph_tui.tui.render.spans import Line, plain
+from ralph_tui.tui.render.spans import Line, Span, Tone, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +12,15 @@ class Part:
 
     title: str
     lines: list[Line]
-    key: str = ""
+    key: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that are one item of a list; one without a key cannot be chosen."""
+
+    key: Hashable
+    lines: list[Line]
 
 
 def parts_text(parts: list[Part]) -> str:
@@ -19,3 +28,18 @@ def parts_text(parts: list[Part]) -> str:
     return "\n\n".join(
         "\n".join([part.title, *(plain(line) for line in part.lines)]) for part in parts
     )
+
+
+def parts_blocks(parts: Iterable[Part]) -> list[Block]:
+    """Parts below each other, each under its title, with an empty line between."""
+    return [
+        Block(
+            part.key,
+            [
+                [Span(part.title, Tone.INFO if part.key is None else Tone.TITLE)],
+                *([Span("  "), *line] for line in part.lines),
+                [],
+            ],
+        )
+        for part in parts
+    ]

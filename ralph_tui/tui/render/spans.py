@@ -117,6 +117,20 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
     return [*lines, current] if current.strip() else lines or [""]
 
 
+def fold(line: Line, width: int) -> list[list[Span]]:
+    """A toned line folded to `width`; its last span wraps under itself where there is room."""
+    if width_of(line) <= width:
+        return [list(line)]
+    *before, last = line
+    used = width_of(before)
+    if used > width // 2:
+        tone = max(line, key=lambda span: len(span.text)).tone
+        return [[Span(text, tone)] for text in wrap(plain(line), width)]
+    texts = wrap(last.text, width - used)
+    below = [Span(" " * used)] if used else []
+    return [[*(below if at else before), Span(text, last.tone)] for at, text in enumerate(texts)]
+
+
 def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
     """A line for the Line API."""
     return [Segment(flat(text), style_of(tone)) for text, tone in line if text]

@@ -21,7 +21,7 @@ from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.banner import banner_of
+from ralph_tui.tui.render.banner import banner_of, limit_banner
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
 from ralph_tui.tui.timeline.fold import Timeline
@@ -36,6 +36,8 @@ from ralph_tui.tui.widgets.keybar import KeyBar
 from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.strip import StatusStrip
+
+Selected = Task | Entry | CircuitBreaker | None
 
 
 class Dashboard(Screen[None]):
@@ -81,6 +83,11 @@ class Dashboard(Screen[None]):
                 yield GatePanel()
         yield KeyBar()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its parts are there: timers still fire while the app takes itself apart."""
+        return self.is_attached and bool(self.query(KeyBar))
+
     def _roots(self) -> tuple[str, ...]:
         """The project's directory as it may be written in paths."""
         root = self.app.launch.root
@@ -112,7 +119,10 @@ class Dashboard(Screen[None]):
     def show_banner(self, finished: LoopFinished | None, *, running: bool) -> None:
         """How to start, or how the last run went."""
         view, glyphs = self.app.view, self.app.glyphs
-        self.banner.banner = banner_of(view, finished, running=running, glyphs=glyphs)
+        if running:
+            self.banner.banner = limit_banner(view, self.app.clock())
+        else:
+            self.banner.banner = banner_of(view, finished, self.app.request, glyphs=glyphs)
 
     def show_elapsed(self, seconds: float) -> None:
         """The header's clock."""
@@ -130,7 +140,7 @@ class Dashboard(Screen[None]):
         chosen = self.board.selected if self.board.has_focus else None
         return chosen or self.app.view.current_task
 
-    def selection(self) -> Task | Entry | CircuitBreaker | None:
+    def selection(self) -> Selected:
         """What Enter means."""
         if self.side.has_focus:
             return self.app.view.breaker

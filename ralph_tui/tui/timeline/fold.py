@@ -74,6 +74,12 @@ class Timeline:
         """The end of what is being written now; one writer at a time, the latest."""
         return next(reversed(self._live.values()), "")
 
+    def last_text(self) -> str:
+        """What the model said last, of late."""
+        late = reversed(self.entries[-200:])
+        said = next((e.text for e in late if isinstance(e, TextEntry) and not e.depth), "")
+        return self.live_text or said
+
     @property
     def end(self) -> int:
         """The number the next entry will get."""

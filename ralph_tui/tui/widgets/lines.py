@@ -16,6 +16,11 @@ class Lines(Toned):
         super().__init__(classes=classes)
         self._lines = lines
 
+    def show_lines(self, lines: Sequence[Line]) -> None:
+        """Show others instead."""
+        self._lines = lines
+        self.refresh(layout=True)
+
     def render(self) -> Content:
         """The lines; long ones wrap."""
         return self.content(self._lines)

@@ -1,0 +1,43 @@
+"""Reads for the screen what is no event: specs, the report, the request. Blocks; call it in a thread."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.validation import ValidationReport
+from ralph_tui.store.project import Project
+
+_MAX_REPORT = 2_000_000
+
+
+def read_specs(root: Path) -> tuple[Spec, ...]:
+    """The specs as they are on disk now.
+
+    Raises:
+        RalphError: They cannot be read.
+    """
+    return Project(root).read_specs()
+
+
+def read_report(root: Path) -> ValidationReport | None:
+    """The validation report, or None when there is none that can be read.
+
+    Raises:
+        RalphError: The project cannot be read.
+    """
+    project = Project(root)
+    text = project.read_text(project.layout.validation_report, _MAX_REPORT)
+    try:
+        return ValidationReport.model_validate_json(text)
+    except ValidationError:
+        return None  # said where it would have been shown
+
+
+def read_request(root: Path) -> str:
+    """What the person asked for; empty when nothing was asked or nothing can be read yet."""
+    try:
+        return Project(root).load().state.request
+    except RalphError:
+        return ""  # the watcher says what is wrong with the files

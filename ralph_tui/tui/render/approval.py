@@ -1,0 +1,102 @@
+"""What a person is asked to agree to, as parts to read. Pure functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.specs import Spec
+from ralph_tui.domain.text import head, inert
+from ralph_tui.domain.validation import CriterionResult, SpecResult, ValidationReport
+from ralph_tui.domain.verification import Receipt, criterion_text
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.figures import plural, seconds, tokens
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
+
+_MAX_TEXT = 60_000
+
+
+def spec_parts(specs: Sequence[Spec]) -> list[Part]:
+    """Every spec as it is written, with what it lacks above."""
+    if not specs:
+        return [Part("No specs", [[Span("There is no file in specs/.", Tone.WARN)]])]
+    return [Part(f"specs/{spec.name}", _spec(spec)) for spec in specs]
+
+
+def _spec(spec: Spec) -> list[Line]:
+    lines: list[Line] = [[Span(f"lacks {problem}", Tone.WARN)] for problem in spec.problems()]
+    for text in inert(head(spec.text, _MAX_TEXT)).splitlines():
+        tone = Tone.TITLE if text.startswith("#") else Tone.TEXT
+        lines += [[Span(text, tone)]]
+    return lines
+
+
+def in_order(tasks: Iterable[Task]) -> list[Task]:
+    """Tasks that are not complete, in the order of their priorities."""
+    left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
+    return sorted(left, key=lambda task: task.priority)
+
+
+def plan_parts(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Part]:
+    """The open tasks with everything that was planned for them; each can be chosen."""
+    parts = [
+        Part(f"{task.id}  {task.title}", _task(task, glyphs), key=task.id)
+        for task in in_order(tasks.values())
+    ]
+    done = len(tasks) - len(parts)
+    if done:
+        parts.append(Part(f"{plural(done, 'task')} complete already", []))
+    return parts or [Part("The plan is empty", [])]
+
+
+def _task(task: Task, glyphs: Glyphs) -> list[Line]:
+    rest = task.description.strip().splitlines()[1:]
+    lines: list[Line] = [[Span(text)] for text in rest if text.strip()]
+    lines += [
+        [Span(f"{glyphs.idle} ", Tone.MUTED), Span(criterion_text(criterion))]
+        for criterion in task.verification_criteria
+    ]
+    if not task.verification_criteria:
+        lines.append([Span("nothing checks it but the gate's own commands", Tone.WARN)])
+    if task.dependencies:
+        lines.append([Span("after  ", Tone.MUTED), Span(", ".join(task.dependencies))])
+    size = f", about {tokens(task.estimated_tokens)} tokens" if task.estimated_tokens else ""
+    state = "" if task.status is TaskStatus.PENDING else f", {task.status.replace('_', ' ')}"
+    lines.append([Span(f"priority {task.priority}{size}{state}", Tone.MUTED)])
+    return lines
+
+
+def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
+    """Every check and every criterion with its evidence."""
+    if report is None:
+        return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
+    parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]
+    if report.checks:
+        parts.append(Part("Checks that Python ran", [_check(r, glyphs) for r in report.checks]))
+    parts += [Part(result.spec, _findings(result, glyphs)) for result in report.specs]
+    if report.observations:
+        parts.append(Part("Seen with other tools", [[Span(t)] for t in report.observations]))
+    return parts
+
+
+def _check(receipt: Receipt, glyphs: Glyphs) -> Line:
+    glyph, tone = receipt_look(receipt)
+    word = receipt_note(receipt) or receipt.status.value.replace("_", " ")
+    return [
+        Span(f"{getattr(glyphs, glyph)} ", tone),
+        Span(f"{word}  {seconds(receipt.seconds)}  ", Tone.MUTED),
+        Span(receipt.command),
+    ]
+
+
+def _findings(result: SpecResult, glyphs: Glyphs) -> list[Line]:
+    lines = [line for found in result.criteria for line in _finding(found, glyphs)]
+    return [*lines, *([Span("gap  ", Tone.BAD), Span(gap)] for gap in result.gaps)]
+
+
+def _finding(found: CriterionResult, glyphs: Glyphs) -> list[Line]:
+    sign = Span(f"{glyphs.ok} ", Tone.OK) if found.passed else Span(f"{glyphs.failed} ", Tone.BAD)
+    evidence: list[Line] = [
+        [Span("    "), Span(text, Tone.MUTED)] for text in found.evidence.splitlines()
+    ]
+    return [[sign, Span(found.criterion)], *evidence]

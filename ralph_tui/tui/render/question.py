@@ -1,0 +1,95 @@
+"""A question as blocks to choose from, and the answers to look over. Pure functions."""
+
+from collections.abc import Mapping, Sequence
+
+from ralph_tui.domain.questions import AskedQuestion, Question
+from ralph_tui.domain.text import one_line
+from ralph_tui.tui.drafts import NOTHING, Draft
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.spans import Line, Span, Tone
+
+SEND = -1
+"""The key of the row that sends."""
+
+
+def who_asks(question: AskedQuestion) -> str:
+    """The phase and the task that wait for an answer."""
+    task = f", task {question.task_id}," if question.task_id else ""
+    return f"{question.phase.value}{task} asks"
+
+
+def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[Block]:
+    """The question, its options, words of one's own, and declining."""
+    asked: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
+    if question.multi_select:
+        asked.append([Span("Any number: space marks, enter goes on.", Tone.MUTED)])
+    blocks = [Block(None, [*asked, []])]
+    for index, option in enumerate(question.options):
+        sign = _sign(question, glyphs, on=index in draft.marked)
+        blocks.append(_choice(index, sign, option.label, option.description))
+    words = f"In my own words: {draft.other}" if draft.other else "In my own words"
+    sign = _sign(question, glyphs, on=draft.uses_other)
+    blocks.append(_choice(len(question.options), sign, words, ""))
+    sign = _sign(question, glyphs, on=draft.declined)
+    blocks.append(
+        _choice(len(question.options) + 1, sign, "Decline", "The model decides and notes it.")
+    )
+    return blocks
+
+
+def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
+    if question.multi_select:
+        return Span("[x] " if on else "[ ] ", Tone.ACCENT if on else Tone.MUTED)
+    return Span(f"{glyphs.dot if on else glyphs.no_dot} ", Tone.ACCENT if on else Tone.MUTED)
+
+
+def _choice(index: int, sign: Span, label: str, description: str) -> Block:
+    number = f"{index + 1}  " if index < 9 else "   "
+    lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
+    indent = Span(" " * (len(number) + len(sign.text)))
+    lines += [[indent, Span(text, Tone.MUTED)] for text in description.splitlines()]
+    return Block(index, lines)
+
+
+def review_blocks(
+    batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], glyphs: Glyphs
+) -> list[Block]:
+    """Every answer once more before it is sent."""
+    blocks = [Block(None, [[Span("Your answers", Tone.TITLE)], []])]
+    for index, asked in enumerate(batch):
+        text, tone = said(asked.question, drafts.get(asked.id, NOTHING))
+        lines: list[Line] = [
+            [Span(f"{index + 1}  ", Tone.INFO), Span(one_line(asked.question.question, 400))],
+            [Span(f"   {glyphs.arrow} ", Tone.MUTED), Span(text, tone)],
+        ]
+        blocks.append(Block(index, lines))
+    plural = "answer" if len(batch) == 1 else "answers"
+    return [*blocks, Block(None, [[]]), Block(SEND, [[Span(f"Send the {plural}", Tone.ACCENT)]])]
+
+
+def said(question: Question, draft: Draft) -> tuple[str, Tone]:
+    """A draft in words."""
+    if not draft.is_given:
+        return "not answered yet", Tone.WARN
+    if draft.declined:
+        return "declined", Tone.WARN
+    return draft.answer(question).text, Tone.OK
+
+
+def tabs_line(
+    batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
+) -> Line:
+    """One word per question and one for the review; the present one is marked."""
+    spans: list[Span] = []
+    for index, asked in enumerate(batch):
+        given = drafts.get(asked.id, NOTHING).is_given
+        name = one_line(asked.question.header or f"question {index + 1}", 20)
+        spans += _tab(name, glyphs.ok if given else glyphs.no_dot, glyphs, here=index == at)
+    return [*spans, *_tab("review", "", glyphs, here=at == len(batch))]
+
+
+def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
+    mark = f"{glyphs.current} " if here else "  "
+    tone = Tone.TITLE if here else Tone.MUTED
+    return [Span(mark, Tone.ACCENT), Span(f"{name} {sign}".rstrip() + "  ", tone)]

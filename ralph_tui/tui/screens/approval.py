@@ -1,0 +1,110 @@
+"""A decision only a person can make: what it is about, to read, and yes or no."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from ralph_tui.domain.events import ApprovalRequested
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.text import inert
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.attention import approval_key
+from ralph_tui.tui.render.approval import plan_parts
+from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
+from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.widgets.blocks import Blocks
+
+Verdict = Literal["approve", "reject"]
+
+
+class ApprovalDialog(WaitingDialog[Verdict | None]):
+    """Returns the verdict, or None for later; a rejection's reason is asked for after it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "decide('approve')", show=False),
+        Binding("n", "decide('reject')", show=False),
+        Binding("c", "copy", show=False),
+    ]
+    KEYS = "y approves, n rejects with a reason, esc later"
+
+    text = getters.query_one(Blocks)
+
+    def __init__(self, approval: ApprovalRequested, parts: Sequence[Part] = ()) -> None:
+        """Ask for `approval` of what `parts` say."""
+        super().__init__()
+        self._approval = approval
+        self._parts = list(parts)
+
+    def compose(self) -> ComposeResult:
+        """The summary and what it sums up."""
+        with Vertical(classes="dialog -large -approval") as frame:
+            frame.border_title = Content(f"{self._approval.kind}: waits for your approval")
+            frame.border_subtitle = Content(self.KEYS)
+            if self._approval.summary:
+                yield Static(Content(inert(self._approval.summary)), classes="summary")
+            yield Blocks(id="approved")
+
+    def on_mount(self) -> None:
+        """Show it, and close when somebody else decides."""
+        self.text.focus()
+        self.show_parts(self._parts)
+        self.watch(self.app, "view", self.follow, init=False)
+
+    def show_parts(self, parts: list[Part]) -> None:
+        """Show these from now on."""
+        self._parts = parts
+        self.text.show_blocks(parts_blocks(parts))
+
+    def follow(self, view: LoopView) -> None:
+        """The decision may be made elsewhere."""
+        if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
+            self.app.say("Decided elsewhere.")
+            self.dismiss(None)
+
+    def action_decide(self, verdict: Verdict) -> None:
+        """Yes or no."""
+        self.dismiss(verdict)
+
+    def action_copy(self) -> None:
+        """Copy all of it."""
+        self.app.copy_to_clipboard(parts_text(self._parts))
+        self.app.say("Copied.")
+
+
+class PlanApproval(ApprovalDialog):
+    """The plan, which can be changed before it is approved."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "change('detail')", show=False),
+        Binding("e", "change('edit')", show=False),
+        Binding("d", "change('drop')", show=False),
+        Binding("plus", "change('sooner')", show=False),
+        Binding("minus", "change('later')", show=False),
+    ]
+    KEYS = "y approves, n rejects, e edits, d drops, + - move, esc later"
+
+    def on_mount(self) -> None:
+        """The plan as it is now."""
+        self.show_parts(plan_parts(self.app.view.tasks, self.app.glyphs))
+
+    def follow(self, view: LoopView) -> None:
+        """Changes of the plan are seen at once, whoever makes them."""
+        super().follow(view)
+        if self.is_attached:
+            self.show_parts(plan_parts(view.tasks, self.app.glyphs))
+
+    @property
+    def selected(self) -> Task | None:
+        """The task under the cursor."""
+        key = self.text.cursor
+        return self.app.view.tasks.get(key) if isinstance(key, str) else None
+
+    def action_change(self, name: str) -> None:
+        """Commands about a task mean the one under the cursor."""
+        self.app.action_invoke(name)

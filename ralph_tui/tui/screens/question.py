@@ -1,0 +1,252 @@
+"""The model's questions: options, words of one's own, a look at the answers before they are sent."""
+
+from collections.abc import MutableMapping, Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from ralph_tui.domain.questions import Answer, AskedQuestion
+from ralph_tui.domain.text import head, inert
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.drafts import NOTHING, Draft
+from ralph_tui.tui.render.question import (
+    SEND,
+    question_blocks,
+    review_blocks,
+    tabs_line,
+    who_asks,
+)
+from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.lines import Lines
+
+Reply = tuple[str, Answer]
+"""A question's id and its answer."""
+
+MAX_PREVIEW = 20_000
+
+
+class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
+    """Returns the answers of one batch; Escape keeps the drafts and returns None."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", show=False),
+        Binding("space", "mark", show=False),
+        Binding("n,right,tab", "page(1)", show=False),
+        Binding("m,left,shift+tab", "page(-1)", show=False),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
+    ]
+
+    choices = getters.query_one(Blocks)
+    preview = getters.query_one("#preview", VerticalScroll)
+    words = getters.query_one(Input)
+
+    def __init__(
+        self,
+        batch: Sequence[AskedQuestion],
+        drafts: MutableMapping[str, Draft],
+        context: Sequence[str] = (),
+    ) -> None:
+        """Ask `batch`; what is marked is kept in `drafts`, also when the dialog is closed."""
+        super().__init__()
+        self._batch = list(batch)
+        self._drafts = drafts
+        self._said_before = context
+        self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), 0)
+
+    def compose(self) -> ComposeResult:
+        """What was said before, the tabs, the choices beside their preview, one's own words."""
+        with Vertical(classes="dialog -large -asking") as frame:
+            frame.border_title = Content(flat(who_asks(self._batch[0])))
+            if self._said_before:
+                lines = [[Span(text, Tone.MUTED)] for text in self._said_before]
+                yield Lines(lines, classes="context")
+            yield Lines([], classes="tabs")
+            with Container(id="choosing"):
+                yield Blocks(id="choices")
+                with VerticalScroll(id="preview", can_focus=False):
+                    yield Static(id="preview-text", markup=False)
+            words = Input(placeholder="In your own words; enter keeps them", id="words")
+            words.cursor_blink = self.app.animation_level == "full"
+            yield words
+
+    def on_mount(self) -> None:
+        """Show the first question that has no answer yet, and listen for answers from elsewhere."""
+        self.choices.focus()
+        self._show()
+        self.watch(self.app, "view", self._follow, init=False)
+
+    # What is shown.
+
+    @property
+    def _now(self) -> AskedQuestion | None:
+        """The question in sight; None on the review."""
+        return self._batch[self._at] if self._at < len(self._batch) else None
+
+    def _draft(self, asked: AskedQuestion) -> Draft:
+        return self._drafts.get(asked.id, NOTHING)
+
+    def _show(self, cursor: int | None = None) -> None:
+        asked, glyphs = self._now, self.app.glyphs
+        self.query_one(".tabs", Lines).show_lines(
+            [tabs_line(self._batch, self._drafts, self._at, glyphs)]
+        )
+        previews = asked is not None and any(o.preview for o in asked.question.options)
+        self.preview.display = previews
+        if asked is None:
+            blocks = review_blocks(self._batch, self._drafts, glyphs)
+        else:
+            blocks = question_blocks(asked.question, self._draft(asked), glyphs)
+        self.choices.show_blocks(blocks, cursor)
+        frame = self.query_one(".dialog")
+        frame.border_subtitle = Content(_KEYS if asked else "enter sends, m goes back, esc later")
+
+    def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
+        """The preview is of the option under the cursor."""
+        asked = self._now
+        if asked is None or not isinstance(event.key, int):
+            return
+        options = asked.question.options
+        text = options[event.key].preview if event.key < len(options) else ""
+        self.query_one("#preview-text", Static).update(Content(inert(head(text, MAX_PREVIEW))))
+
+    def _follow(self, view: LoopView) -> None:
+        """Keep to the questions that are still open; close when somebody answered them all."""
+        batch = self._batch[0].batch
+        still = [asked for asked in view.questions if asked.batch == batch]
+        if not still:
+            self.app.say("Answered elsewhere.")
+            self.dismiss(None)
+        elif [q.id for q in still] != [q.id for q in self._batch]:
+            now = self._now
+            self._batch = still
+            ids = [asked.id for asked in still]
+            known = now is not None and now.id in ids
+            self._at = ids.index(now.id) if known and now else min(self._at, len(still))
+            self._stop_writing()
+            self._show()
+
+    # What the person does.
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        if self.awake:
+            self.action_accept()
+
+    def action_pick(self, number: int) -> None:
+        """A digit chooses at once; in a multiple choice it marks."""
+        if self.choices.row_of(number - 1) is None:
+            return
+        self.choices.move_cursor(number - 1)
+        asked = self._now
+        if asked is not None and asked.question.multi_select:
+            self.action_mark()
+        else:
+            self.action_accept()
+
+    def action_mark(self) -> None:
+        """Mark or unmark the option under the cursor."""
+        asked, key = self._now, self.choices.cursor
+        if asked is None or not isinstance(key, int):
+            return
+        if asked.question.multi_select and key < len(asked.question.options):
+            self._drafts[asked.id] = self._draft(asked).toggling(key)
+            self._show(key)
+        else:
+            self.action_accept()
+
+    def action_accept(self) -> None:
+        """Take what is under the cursor and go on."""
+        asked, key = self._now, self.choices.cursor
+        if not isinstance(key, int):
+            return
+        if asked is None:
+            self._review(key)
+            return
+        options, draft = len(asked.question.options), self._draft(asked)
+        if key == options:
+            self._write(draft.other)
+            return
+        if key > options:
+            self._drafts[asked.id] = draft.declining()
+        elif not asked.question.multi_select:
+            self._drafts[asked.id] = draft.choosing(key)
+        elif not draft.marked and not draft.uses_other:
+            self.app.say("Mark at least one with space, or decline.")
+            return
+        self.action_page(1)
+
+    def _review(self, key: int) -> None:
+        missing = [i for i, asked in enumerate(self._batch) if not self._draft(asked).is_given]
+        if key != SEND:
+            self._go_to(key)
+        elif missing:
+            self.app.say("This one has no answer yet; it can be declined.")
+            self._go_to(missing[0])
+        else:
+            drafts = ((asked, self._draft(asked)) for asked in self._batch)
+            self.dismiss(tuple((asked.id, draft.answer(asked.question)) for asked, draft in drafts))
+
+    def action_page(self, step: int) -> None:
+        """The next or previous question; the review is the last."""
+        self._go_to(min(max(self._at + step, 0), len(self._batch)))
+
+    def _go_to(self, at: int) -> None:
+        self._at = at
+        self._stop_writing()
+        asked = self._now
+        marked = min(self._draft(asked).marked, default=0) if asked else SEND
+        self._show(marked)
+
+    # One's own words.
+
+    def _write(self, text: str) -> None:
+        self.words.value = text
+        self.words.display = True
+        self.query_one(".dialog").border_subtitle = Content(
+            "enter keeps it, esc back to the options"
+        )
+        self.words.focus()
+        self.words.cursor_position = len(text)
+
+    def _stop_writing(self) -> None:
+        self.words.display = False
+        self.choices.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Nothing typed is ever lost."""
+        asked = self._now
+        if asked is not None and self.words.display:
+            multi = asked.question.multi_select
+            self._drafts[asked.id] = self._draft(asked).writing(event.value, multi=multi)
+
+    def on_input_submitted(self) -> None:
+        """The words are the answer, or a part of it."""
+        asked = self._now
+        if asked is None:
+            return
+        if not self._draft(asked).uses_other:
+            self.app.say("Write something first, or press esc to go back to the options.")
+        elif asked.question.multi_select:
+            self._stop_writing()
+            self._show()
+        else:
+            self.action_page(1)
+
+    def action_cancel(self) -> None:
+        """Leave one's own words, then the dialog; what is marked stays."""
+        if self.words.display:
+            self._stop_writing()
+            self._show()
+        else:
+            self.dismiss(None)
+
+
+_KEYS = "1-9 or enter chooses, n m the next and previous, esc later"

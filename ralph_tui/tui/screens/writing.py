@@ -1,0 +1,88 @@
+"""Dialogs to write in: guidance, a reason, a request; on as many lines as it takes."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static, TextArea
+
+from ralph_tui.tui.screens.dialog import Dialog
+
+
+class Writing(Dialog[str]):
+    """Returns the text; after Escape `draft` still has what was typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,ctrl+enter", "send", "Send", show=False, priority=True)
+    ]
+    HEADING = ""
+    HINT = ""
+    KEYS = "ctrl+s sends, esc keeps the draft"
+    EMPTY = ""
+
+    def __init__(self, draft: str = "") -> None:
+        """Begin with what was typed before."""
+        super().__init__()
+        self.draft = draft
+
+    def compose(self) -> ComposeResult:
+        """An editor and the keys."""
+        with Vertical(classes="dialog -medium") as frame:
+            frame.border_title = Content(self.HEADING)
+            frame.border_subtitle = Content(self.KEYS)
+            yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
+            yield Static(Content(self.HINT), classes="hint")
+
+    def on_mount(self) -> None:
+        """Type at once, where the draft ended."""
+        area = self.query_one(TextArea)
+        area.focus()
+        area.move_cursor(area.document.end)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Nothing typed is ever lost."""
+        self.draft = event.text_area.text
+
+    def action_send(self) -> None:
+        """Send, unless there is nothing to send."""
+        if self.draft.strip():
+            self.dismiss(self.draft.strip())
+        else:
+            self.app.say(self.EMPTY)
+
+
+def editor(text: str, name: str, *, blinks: bool) -> TextArea:
+    """A plain editor for words."""
+    area = TextArea(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
+    area.cursor_blink = blinks
+    return area
+
+
+class Inject(Writing):
+    """Guidance for the next iteration."""
+
+    HEADING = "guidance for the next iteration"
+    HINT = "It goes into the prompt of the next iteration, once."
+    EMPTY = "Write some guidance first, or press esc to leave."
+
+
+class Reason(Writing):
+    """Why something is rejected."""
+
+    HEADING = "why not?"
+    HINT = "The model gets these words and works on them next."
+    EMPTY = "A rejection needs a reason; esc goes back."
+
+
+class Request(Writing):
+    """What a whole run is to build."""
+
+    HEADING = "What shall Ralph build?"
+    HINT = (
+        "Ralph asks what is unclear, writes specs and a plan for you to approve, builds it task by "
+        "task and checks the result. Nothing is spent before you send."
+    )
+    KEYS = "ctrl+s starts, esc keeps the draft"
+    EMPTY = "Say what to build first, or press esc to leave."

@@ -1,0 +1,40 @@
+"""A project in which nothing runs: what it was asked for, and a new request."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ralph_tui.tui.reading import read_request
+from ralph_tui.tui.screens.writing import Request
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.app import RalphApp
+
+
+class Starting:
+    """Offers to begin where there is nothing to go on with."""
+
+    def __init__(self, app: "RalphApp") -> None:
+        """Nothing is known yet."""
+        self._app = app
+        self._draft = ""
+        self._offered = False
+
+    async def look(self) -> None:
+        """Called when the plan was read while nothing runs: ask for a request when there is none."""
+        app = self._app
+        app.request = await asyncio.to_thread(read_request, app.launch.root)
+        app.show_banner()
+        free = app.screen is app.dashboard and not app.bridge.running
+        wanted = not (app.request or app.view.tasks or self._offered)
+        if wanted and free and app.launch.run_request is not None:
+            self._offered = True
+            app.action_invoke("request")
+
+    async def request(self) -> None:
+        """Ask what to build, and begin."""
+        dialog = Request(self._draft)
+        text = await self._app.push_screen_wait(dialog)
+        self._draft = dialog.draft
+        if text:
+            self._draft = ""
+            self._app.start_loop(text)

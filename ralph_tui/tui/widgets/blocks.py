@@ -1,0 +1,125 @@
+"""A list of blocks that wrap: options of a question, tasks of a plan, a text to read."""
+
+from collections.abc import Sequence
+
+from textual.message import Message
+
+from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.spans import Line, Span, Tone, fold
+from ralph_tui.tui.widgets.rows import Key, Row, RowsView
+
+MARK = 2
+"""Cells for the sign beside the chosen block."""
+
+
+class Blocks(RowsView):
+    """Draws only what is in sight; says when another block is under the cursor."""
+
+    class Highlighted(Message):
+        """Another block is under the cursor."""
+
+        def __init__(self, key: Key) -> None:
+            """Say which."""
+            super().__init__()
+            self.key = key
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._blocks: Sequence[Block] = ()
+        self._laid: list[tuple[Row, Line]] = []
+        self._first: dict[Key, int] = {}
+        self._width = 0
+
+    def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
+        """Show these; the cursor goes to the named one, or stays where it can."""
+        self._blocks = blocks
+        self._lay_out()
+        wanted = self.cursor if cursor is None else cursor
+        if wanted not in self._first:
+            wanted = next(iter(self._first), None)
+        self.move_cursor(wanted)
+
+    def _folded(self, width: int) -> list[tuple[Row, Line]]:
+        width = max(1, width - MARK)
+        return [
+            ((block.key, part), piece)
+            for block in self._blocks
+            for part, piece in enumerate(p for line in block.lines for p in fold(line, width))
+        ]
+
+    def _lay_out(self) -> None:
+        self._width = self.row_width
+        self._laid = self._folded(self._width)
+        self._first = {
+            key: y for y, ((key, part), _) in enumerate(self._laid) if key is not None and not part
+        }
+        self.resize_rows()
+        self.forget_rows()
+
+    def on_resize(self) -> None:
+        """Wrap anew when the width changed."""
+        if self.row_width != self._width:
+            self._lay_out()
+        self.move_cursor(self.cursor)
+
+    def row_count(self) -> int:
+        """Lines of all blocks."""
+        return len(self._laid)
+
+    def row_at(self, y: int) -> Row:
+        """The block a line is of."""
+        return self._laid[y][0]
+
+    def row_of(self, key: Key) -> int | None:
+        """The first line of a block."""
+        return self._first.get(key)
+
+    def row_line(self, y: int, width: int) -> Line:
+        """The line with a sign when its block is chosen."""
+        del width  # the lines are folded already
+        (key, part), line = self._laid[y]
+        chosen = part == 0 and key is not None and key == self.cursor
+        sign = self.app.glyphs.chevron if chosen else ""
+        return [Span(sign.ljust(MARK), Tone.ACCENT), *line]
+
+    def move_cursor(self, key: Key | None) -> None:
+        """Choose a block and bring the whole of it into sight, the first with what is above it."""
+        self._strips.clear()
+        if key == next(iter(self._first), None):
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        last = max((y for y, ((k, _), _) in enumerate(self._laid) if k == key), default=None)
+        if key is not None and last is not None:
+            self._into_sight(last)
+        super().move_cursor(key)
+        if key is not None:
+            self.post_message(self.Highlighted(key))
+
+    def action_cursor(self, step: int) -> None:
+        """To the next block; first through the rest of one that is taller than the list."""
+        rows = [y for y, ((key, _), _) in enumerate(self._laid) if key == self.cursor]
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height - 1
+        hidden = rows[-1] > bottom if step > 0 else rows[0] < top
+        if self.cursor is None or hidden:
+            self.scroll_relative(y=step, animate=False, force=True, immediate=True)
+        else:
+            super().action_cursor(step)
+
+    def action_page(self, pages: float) -> None:
+        """By pages; a text without choices only scrolls."""
+        if self._first:
+            super().action_page(pages)
+        else:
+            lines = int(pages * self.size.height)
+            self.scroll_relative(y=lines, animate=False, force=True, immediate=True)
+
+    def on_focus(self) -> None:
+        """A list without choices has no cursor."""
+        if self._first:
+            super().on_focus()
+
+    def _into_sight(self, y: int) -> None:
+        below = y - (self.scroll_offset.y + self.size.height - 1)
+        if below > 0 and self.size.height:
+            self.scroll_to(
+                y=self.scroll_offset.y + below, animate=False, force=True, immediate=True
+            )

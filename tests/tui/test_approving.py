@@ -1,0 +1,370 @@
+"""Approvals on the screen: read, decided, deferred; and the plan changed before it is approved."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.render.approval import in_order
+from ralph_tui.tui.replanning import moved
+from ralph_tui.tui.screens.approval import ApprovalDialog, PlanApproval
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.edit_task import EditTask
+from ralph_tui.tui.screens.task_detail import TaskDetail
+from ralph_tui.tui.screens.writing import Reason, Request
+from tests.tui import feed
+from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
+from tests.tui.feed import Script
+from tests.tui.test_hostile import HOSTILE, assert_inert, hostile_run
+from tests.tui.waiting import approving, limited
+
+Open = Callable[..., Opened]
+
+PLAN = approving(ApprovalKind.PLAN, "5 tasks to do")
+
+
+async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
+    """Wait for the dialog, and until it takes keys."""
+    app = cast("RalphApp", pilot.app)
+    await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
+    await pilot.pause()
+    moment.passes(1)
+    return app
+
+
+async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        text = screen_text(app)
+        for part in (
+            "plan: waits for your approval",
+            "5 tasks to do",
+            "Unicode letters are folded to ASCII.",
+            "An empty title raises ValueError",
+            "after  demo-01",
+            "priority 2, about 30k tokens",
+        ):
+            assert part in text
+        assert app.view.run_state is RunState.WAITING
+        await pilot.press("y")
+        await until(pilot, lambda: script.controls.asked == ["approve by screen"])
+        await pilot.pause()
+        assert isinstance(app.screen, Dashboard)
+
+
+async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, Reason))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: any("needs a reason" in t for t in toasts(app)))
+        await pilot.press(*"tests", "escape")
+        await until(pilot, lambda: isinstance(app.screen, PlanApproval))
+        assert script.controls.asked == []
+        moment.passes(1)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, Reason))
+        await pilot.press(*" first", "ctrl+s")
+        await until(pilot, lambda: script.controls.asked == ["reject: tests first by screen"])
+
+
+async def test_later_is_later_and_a_reopens(open_app: Open) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await until(pilot, lambda: isinstance(app.screen, PlanApproval))
+        await pilot.press("y", "escape")
+        assert isinstance(app.screen, PlanApproval), "keys do not count yet"
+        moment.passes(1)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert "the plan waits for your approval: 5 tasks to do" in screen_text(app)
+        await pilot.press("a")
+        await asks(pilot, moment)
+        assert script.controls.asked == []
+
+
+async def test_a_decision_made_elsewhere_closes_it(open_app: Open) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        script.news.put_nowait(ev.ApprovalGiven(kind=ApprovalKind.PLAN, approved=True, by="person"))
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert "Decided elsewhere." in toasts(app)
+
+
+async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        assert "uv run mypy ." in screen_text(app)
+        await pilot.press(*"Now: ", "ctrl+s")
+        await until(pilot, lambda: len(script.controls.asked) == 1)
+        assert script.controls.asked[0].startswith("edit demo-02: {'text': 'Now: Turn titles")
+        assert "checks" not in script.controls.asked[0]
+        await until(pilot, lambda: isinstance(app.screen, PlanApproval))
+        await pilot.press("j", "plus")
+        await until(pilot, lambda: script.controls.asked[-1] == "edit demo-03: {'priority': 1}")
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("d")
+        await until(pilot, lambda: script.controls.asked[-1] == "drop demo-03")
+        await until(pilot, lambda: isinstance(app.screen, PlanApproval))
+        script.news.put_nowait(ev.PlanLoaded(tasks=feed.TASKS[3:], source="disk"))
+        await until(pilot, lambda: "demo-03  Keep" not in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+
+
+async def test_criteria_are_edited_line_by_line(open_app: Open) -> None:
+    moment, script = Moment(), script_of(PLAN)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, PlanApproval))
+        assert script.controls.asked == [], "nothing was changed"
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        await pilot.press("tab", *"make", "enter", "ctrl+s")
+        await until(pilot, lambda: len(script.controls.asked) == 1)
+        assert "'checks': ('make', 'uv run pytest', 'uv run mypy .'," in script.controls.asked[0]
+
+
+SPEC = "# Greeter\n\n## Problem Statement\nNobody says hello. \x1b[31mred\n"
+
+
+def project(tmp_path: Path, report: str | None = None) -> Path:
+    (tmp_path / ".ralph").mkdir()
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "greeter.md").write_text(SPEC)
+    if report is not None:
+        (tmp_path / ".ralph" / "validation_report.json").write_text(report)
+    return tmp_path
+
+
+async def test_specs_are_read_as_text_with_what_they_lack(open_app: Open, tmp_path: Path) -> None:
+    moment = Moment()
+    events = approving(ApprovalKind.SPECS, "greeter.md (0 criteria)")
+    script = Script(project(tmp_path), events)
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        text = screen_text(app)
+        for part in ("specs/greeter.md", "## Problem Statement", "Nobody says hello. red"):
+            assert part in text
+        assert "lacks a section `## Success Criteria`" in text
+        assert_inert(app)
+        await pilot.press("c")
+        await until(pilot, lambda: "Nobody says hello" in app.clipboard)
+
+
+REPORT = {
+    "round": 2,
+    "summary": "One criterion fails.",
+    "checks": [{"command": "uv run pytest", "source": "backpressure", "status": "passed"}],
+    "specs": [
+        {
+            "spec": "greeter.md",
+            "criteria": [
+                {"criterion": "It says hello", "passed": True, "evidence": "ran it"},
+                {"criterion": "It is fast", "passed": False, "evidence": "took 3 s"},
+            ],
+            "gaps": ["no German"],
+        }
+    ],
+    "observations": ["a button without a label"],
+}
+
+
+async def test_the_report_is_read_with_its_evidence(open_app: Open, tmp_path: Path) -> None:
+    moment = Moment()
+    script = Script(
+        project(tmp_path, json.dumps(REPORT)), approving(ApprovalKind.VALIDATION, "One fails")
+    )
+    async with open_app(script, clock=moment) as pilot:
+        text = screen_text(await asks(pilot, moment))
+        for part in (
+            "Round 2",
+            "uv run pytest",
+            "✓ It says hello",
+            "✗ It is fast",
+            "took 3 s",
+            "gap  no German",
+            "a button without a label",
+        ):
+            assert part in text
+
+
+@pytest.mark.parametrize("report", [None, "{", '{"round": "x"}'])
+async def test_a_report_that_cannot_be_read_is_said(
+    open_app: Open, tmp_path: Path, report: str | None
+) -> None:
+    moment = Moment()
+    script = Script(project(tmp_path, report), approving(ApprovalKind.VALIDATION))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        assert "The validation report cannot be read." in screen_text(app)
+
+
+async def test_recovery_shows_the_breakers_evidence(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(approving(ApprovalKind.RECOVERY, "failures 3/3"))
+    async with open_app(script, clock=moment) as pilot:
+        text = screen_text(await asks(pilot, moment))
+        assert "recovery: waits for your approval" in text
+        assert "mypy failed" in text
+
+
+async def test_a_long_text_scrolls_line_by_line(open_app: Open, tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (root / "specs" / "greeter.md").write_text("\n".join(f"line {n}" for n in range(200)))
+    moment = Moment()
+    script = Script(root, approving(ApprovalKind.SPECS))
+    async with open_app(script, clock=moment, size=(80, 24)) as pilot:
+        app = await asks(pilot, moment)
+        assert "line 199" not in screen_text(app)
+        await pilot.press("j", "j", "ctrl+d", "G")
+        await until(pilot, lambda: "line 199" in screen_text(app))
+        await pilot.press("g")
+        await until(pilot, lambda: "specs/greeter.md" in screen_text(app))
+
+
+async def test_a_hostile_plan_is_inert(open_app: Open) -> None:
+    moment = Moment()
+    bad = " ".join(HOSTILE.values())
+    request = ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary=bad)
+    async with open_app(script_of([*hostile_run(bad)[:2], request]), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        assert_inert(app)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        assert_inert(app)
+
+
+TASKS = st.lists(
+    st.builds(Task, id=st.uuids().map(str), priority=st.integers(-3, 3)),
+    min_size=1,
+    max_size=7,
+    unique_by=lambda task: task.id,
+)
+
+
+@given(TASKS, st.sampled_from([-1, 1]), st.data())
+def test_moving_puts_a_task_past_its_neighbour(
+    tasks: list[Task], step: int, data: st.DataObject
+) -> None:
+    task = data.draw(st.sampled_from(tasks))
+    before = [t.id for t in in_order(tasks)]
+    place = before.index(task.id)
+    priority = moved(tasks, task, step)
+    if priority is None:
+        assert place == (0 if step < 0 else len(tasks) - 1)
+        return
+    changed = [t.model_copy(update={"priority": priority}) if t is task else t for t in tasks]
+    after = [t.id for t in in_order(changed)]
+    neighbour = before[place + step]
+    assert (after.index(task.id) < after.index(neighbour)) is (step < 0)
+
+
+# Waiting for a limit.
+
+
+async def test_a_limit_counts_down_and_w_tries_now(open_app: Open) -> None:
+    moment, script = Moment(), script_of(limited())
+    async with open_app(script, clock=moment) as pilot:
+        app = cast("RalphApp", pilot.app)
+        text = screen_text(app)
+        assert "waiting for the limit" in text
+        assert "Goes on by itself in 42:05, at 09:43." in text
+        assert "You've hit your limit" in text
+        assert "w try now" in text.splitlines()[-1]
+        moment.passes(65)
+        app._tick()
+        await until(pilot, lambda: "in 41:00" in screen_text(app))
+        await pilot.press("w")
+        await until(pilot, lambda: script.controls.asked == ["retry now"])
+        script.news.put_nowait(ev.LimitWaitEnded(why="the person retries now"))
+        await until(pilot, lambda: "Goes on by itself" not in screen_text(app))
+        await pilot.press("w")
+        await until(pilot, lambda: any("does not wait for a limit" in t for t in toasts(app)))
+
+
+async def test_a_limit_that_has_passed_is_not_negative(open_app: Open) -> None:
+    moment, script = Moment(), script_of(limited())
+    async with open_app(script, clock=moment) as pilot:
+        app = cast("RalphApp", pilot.app)
+        moment.now += timedelta(hours=2)
+        app._tick()
+        await until(pilot, lambda: "in 0:00" in screen_text(app))
+        await pilot.press("x")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+
+
+# The start.
+
+
+def empty(*, takes: bool = True) -> Script:
+    script = script_of()
+    script.takes_requests = takes
+    script.idle = ev.PlanLoaded(tasks=())
+    return script
+
+
+async def test_nothing_to_go_on_with_asks_what_to_build(open_app: Open) -> None:
+    script = empty()
+    async with open_app(script, autostart=False) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await until(pilot, lambda: isinstance(app.screen, Request))
+        assert "What shall Ralph build?" in screen_text(app)
+        assert script.runs == 0
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert "Press n and say what to build" in screen_text(app)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, Request))
+        await pilot.press(*"A greeter", "ctrl+s")
+        await until(pilot, lambda: script.runs == 1)
+        assert script.requests == ["A greeter"]
+        await pilot.press("n")
+        await until(pilot, lambda: "The loop is already running." in toasts(app))
+
+
+async def test_a_known_request_is_shown_and_b_goes_on(open_app: Open, tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (root / ".ralph" / "state.json").write_text(json.dumps({"request": "A [/] greeter"}))
+    script = Script(root)
+    script.takes_requests = True
+    script.idle = ev.PlanLoaded(tasks=())
+    async with open_app(script, autostart=False) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await until(pilot, lambda: "Asked for: A [/] greeter" in screen_text(app))
+        assert isinstance(app.screen, Dashboard)
+        await pilot.press("b")
+        await until(pilot, lambda: script.runs == 1)
+        assert script.requests == []
+
+
+async def test_without_a_way_to_pass_a_request_it_says_so(open_app: Open) -> None:
+    async with open_app(empty(takes=False), autostart=False) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await pilot.press("n")
+        await until(pilot, lambda: any("cannot be typed here" in t for t in toasts(app)))
+        assert isinstance(app.screen, Dashboard)

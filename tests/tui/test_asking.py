@@ -1,0 +1,281 @@
+"""The model's questions on the screen: asked in time, answered in full, never lost."""
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+from textual.pilot import Pilot
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.questions import Option, Question
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.question import QuestionDialog
+from ralph_tui.tui.screens.writing import Inject
+from tests.tui import feed
+from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
+from tests.tui.test_hostile import HOSTILE, assert_inert
+from tests.tui.waiting import LANGUAGE, PARTS, STORE, answered, asked, asking, discovery
+
+Open = Callable[..., Opened]
+
+
+def ralph(pilot: Pilot[int]) -> RalphApp:
+    return cast("RalphApp", pilot.app)
+
+
+async def asks(pilot: Pilot[int], moment: Moment) -> RalphApp:
+    """Wait for the dialog, and until it takes keys."""
+    app = ralph(pilot)
+    await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+    await pilot.pause()
+    moment.passes(1)
+    return app
+
+
+async def back(pilot: Pilot[int]) -> None:
+    await until(pilot, lambda: isinstance(ralph(pilot).screen, Dashboard))
+
+
+async def test_a_question_appears_with_who_asks_and_what_was_said_before(open_app: Open) -> None:
+    moment = Moment()
+    async with open_app(script_of(asking()), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        text = screen_text(app)
+        for part in (
+            "discovery asks",
+            "Before I write the spec I need to know who it is for.",
+            "Which language shall the greeter speak?",
+            "What the first customers asked for.",
+            "In my own words",
+            "Decline",
+        ):
+            assert part in text
+        assert app.view.run_state is RunState.WAITING
+        assert app.title == "? slug-demo waiting for you - ralph"
+
+
+async def test_a_digit_chooses_and_enter_sends_after_a_look(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking())
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("2")
+        await until(pilot, lambda: "Send the answer" in screen_text(app))
+        assert "French" in screen_text(app)
+        assert script.controls.asked == []
+        await pilot.press("enter")
+        await until(pilot, lambda: script.controls.asked == ["answer q-b1-1: French by screen"])
+        await back(pilot)
+        await pilot.pause()
+        assert isinstance(app.screen, Dashboard), "it does not open again before the loop says so"
+
+
+async def test_several_questions_with_every_kind_of_answer(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking(LANGUAGE, PARTS, STORE))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "Which parts" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: any("Mark at least one" in t for t in toasts(app)))
+        await pilot.press("space", "3", "4", *"a bot", "enter")
+        await until(pilot, lambda: "In my own words: a bot" in screen_text(app))
+        await pilot.press("k", "enter")
+        await until(pilot, lambda: "How are names stored?" in screen_text(app))
+        await pilot.press("4")
+        await until(pilot, lambda: "Send the answers" in screen_text(app))
+        assert "declined" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(script.controls.asked) == 3)
+        assert script.controls.asked == [
+            "answer q-b1-1: French by screen",
+            "answer q-b1-2: Command line, Library, a bot by screen",
+            "answer q-b1-3: declined by screen",
+        ]
+
+
+async def test_the_review_leads_back_and_what_is_missing_is_named(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking(LANGUAGE, STORE))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("1", "n", "enter")
+        await until(pilot, lambda: any("no answer yet" in t for t in toasts(app)))
+        await until(pilot, lambda: "How are names stored?" in screen_text(app))
+        await pilot.press("m", "3", "1")
+        await until(pilot, lambda: "Send the answers" in screen_text(app))
+        assert "Both" in screen_text(app)
+        await pilot.press("1")
+        await until(pilot, lambda: "Which language" in screen_text(app))
+        await pilot.press("1", "n", "enter")
+        await until(pilot, lambda: len(script.controls.asked) == 2)
+        assert script.controls.asked[0] == "answer q-b1-1: English by screen"
+
+
+async def test_the_preview_follows_the_cursor(open_app: Open) -> None:
+    moment = Moment()
+    async with open_app(script_of(asking(STORE)), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await until(pilot, lambda: '"names": ["Ada"]' in screen_text(app))
+        await pilot.press("j")
+        await until(pilot, lambda: "CREATE TABLE" in screen_text(app))
+
+
+async def test_keys_are_ignored_until_half_a_second_has_passed(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking())
+    async with open_app(script, clock=moment) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        await pilot.press("2", "enter", "escape", "n")
+        moment.passes(0.4)
+        await pilot.press("2", "enter", "escape")
+        assert isinstance(app.screen, QuestionDialog)
+        assert "Which language" in screen_text(app)
+        moment.passes(0.1)
+        await pilot.press("escape")
+        await back(pilot)
+
+
+async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking(LANGUAGE, PARTS))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("3", "2", "4", *"and more", "escape", "escape")
+        await back(pilot)
+        for _ in range(3):
+            await pilot.pause()
+        assert isinstance(app.screen, Dashboard)
+        assert "a answers" in screen_text(app)
+        assert "a answer " in screen_text(app).splitlines()[-1]
+        await pilot.press("a")
+        await asks(pilot, moment)
+        await until(pilot, lambda: "Language ✓" in screen_text(app))
+        await pilot.press("n", "n", "enter")
+        await until(pilot, lambda: len(script.controls.asked) == 2)
+        assert script.controls.asked[1] == "answer q-b1-2: Web page, and more by screen"
+
+
+async def test_it_waits_while_the_person_writes_and_rings_once(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr(RalphApp, "bell", lambda self: rung.append(True))
+    moment = Moment()
+    script = script_of(discovery())
+    async with open_app(script, clock=moment) as pilot:
+        app = ralph(pilot)
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        script.news.put_nowait(ev.QuestionAsked(question=asked(LANGUAGE)))
+        await until(pilot, lambda: app.view.run_state is RunState.WAITING)
+        await pilot.press(*"12 a")
+        assert isinstance(app.screen, Inject)
+        assert app.screen.draft == "12 a"
+        assert rung == [True]
+        assert any("Ralph waits for you" in t for t in toasts(app))
+        await pilot.press("escape")
+        await asks(pilot, moment)
+        assert rung == [True]
+
+
+async def test_it_closes_when_somebody_else_answered(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking(LANGUAGE, PARTS))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("n")
+        script.news.put_nowait(answered(asked(LANGUAGE)))
+        await until(pilot, lambda: len(app.view.questions) == 1)
+        await pilot.pause()
+        assert "Which parts" in screen_text(app)
+        assert "Language" not in screen_text(app)
+        script.news.put_nowait(answered(asked(PARTS, 2)))
+        await back(pilot)
+        assert "Answered elsewhere." in toasts(app)
+        assert script.controls.asked == []
+        await pilot.press("a")
+        await until(pilot, lambda: "Nothing waits for you." in toasts(app))
+
+
+async def test_the_next_batch_is_asked_after_the_first(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking())
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: len(script.controls.asked) == 1)
+        script.news.put_nowait(answered(asked(LANGUAGE)))
+        script.news.put_nowait(ev.QuestionAsked(question=asked(STORE, batch="b2", task="demo-02")))
+        await until(pilot, lambda: "How are names stored?" in screen_text(app))
+        assert "building, task demo-02, asks" in screen_text(app)
+
+
+async def test_an_answer_that_cannot_be_written_is_said_and_kept(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(asking())
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        script.controls.error = RalphError("The disk is full.", "Make room.")
+        await pilot.press("2", "enter")
+        await until(pilot, lambda: "The disk is full. Make room." in toasts(app))
+        script.controls.error = None
+        await pilot.press("a")
+        await asks(pilot, moment)
+        await until(pilot, lambda: "● French" in screen_text(app))
+
+
+async def test_a_click_chooses(open_app: Open) -> None:
+    moment = Moment()
+    async with open_app(script_of(asking()), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        lines = screen_text(app).splitlines()
+        y = next(i for i, line in enumerate(lines) if "French" in line)
+        await pilot.click(offset=(lines[y].index("French"), y), times=2)
+        await until(pilot, lambda: "Send the answer" in screen_text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16)])
+async def test_a_long_question_fits_and_every_option_can_be_reached(
+    open_app: Open, size: tuple[int, int]
+) -> None:
+    moment = Moment()
+    options = tuple(Option(label=f"Option {n}", description="words " * 40) for n in range(12))
+    question = Question(question="Why? " * 60, header="A header " * 9, options=options)
+    async with open_app(script_of(asking(question)), size=size, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await pilot.press("end", "k", "k")
+        await until(pilot, lambda: "Option 11" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Send the answer" in screen_text(app))
+        assert "Option 11" in screen_text(app)
+
+
+@pytest.mark.parametrize("chunk", range(3))
+async def test_a_hostile_question_is_inert(open_app: Open, chunk: int) -> None:
+    moment = Moment()
+    bad = " ".join(list(HOSTILE.values())[chunk::3])
+    question = Question(
+        question=bad,
+        header=bad,
+        options=(Option(label=bad, description=bad, preview=bad), Option(label="b")),
+    )
+    events: list[ev.Event] = [
+        feed.started(),
+        ev.AssistantText(text=bad),
+        ev.QuestionAsked(question=asked(question, task=bad)),
+    ]
+    async with open_app(script_of(events), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        assert_inert(app)
+        await pilot.press("1")
+        await pilot.pause()
+        assert_inert(app)
+        await pilot.press("escape")
+        await back(pilot)
+        assert_inert(app)

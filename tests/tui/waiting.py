@@ -1,0 +1,94 @@
+"""Questions, approvals and limits for tests of the screen."""
+
+from datetime import timedelta
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question
+from ralph_tui.domain.state import ApprovalKind, Phase
+from tests.tui import feed
+
+LANGUAGE = Question(
+    question="Which language shall the greeter speak?",
+    header="Language",
+    options=(
+        Option(label="English", description="Everybody on the team reads it."),
+        Option(label="French", description="What the first customers asked for."),
+        Option(label="Both", description="Chosen by the LANG variable; a little more work."),
+    ),
+)
+PARTS = Question(
+    question="Which parts does the first version have?",
+    header="Scope",
+    multi_select=True,
+    options=(
+        Option(label="Command line", description="greet NAME"),
+        Option(label="Web page", description="One form, one answer."),
+        Option(label="Library", description="greeter.greet(name)"),
+    ),
+)
+STORE = Question(
+    question="How are names stored?",
+    header="Storage",
+    options=(
+        Option(label="JSON", description="One file", preview='{\n  "names": ["Ada"]\n}'),
+        Option(label="SQLite", description="One table", preview="CREATE TABLE names (name TEXT);"),
+    ),
+)
+
+
+def asked(
+    question: Question, number: int = 1, batch: str = "b1", task: str | None = None
+) -> AskedQuestion:
+    """A question that waits."""
+    return AskedQuestion(
+        id=f"q-{batch}-{number}",
+        batch=batch,
+        phase=Phase.BUILDING if task else Phase.DISCOVERY,
+        task_id=task,
+        question=question,
+        asked_at=feed.NOW,
+    )
+
+
+def discovery() -> list[ev.Event]:
+    """A run in discovery that has said something."""
+    return [
+        feed.started().model_copy(update={"phase": Phase.DISCOVERY}),
+        ev.PlanLoaded(tasks=()),
+        ev.AssistantText(
+            text="I read the README and the two modules.\nThere is no greeting anywhere yet.\n"
+            "Before I write the spec I need to know who it is for."
+        ),
+    ]
+
+
+def asking(*questions: Question, batch: str = "b1") -> list[ev.Event]:
+    """A run that waits for answers."""
+    given = questions or (LANGUAGE,)
+    return [
+        *discovery(),
+        *(ev.QuestionAsked(question=asked(q, n, batch)) for n, q in enumerate(given, 1)),
+    ]
+
+
+def answered(question: AskedQuestion, answer: Answer | None = None) -> ev.QuestionAnswered:
+    """Somebody answered."""
+    given = answer or Answer(labels=("English",), by="command")
+    return ev.QuestionAnswered(question=question.model_copy(update={"answer": given}))
+
+
+def approving(kind: ApprovalKind, summary: str = "") -> list[ev.Event]:
+    """A run that waits for a decision."""
+    start = feed.stopped()[:-1] if kind is ApprovalKind.RECOVERY else [feed.started(), feed.plan()]
+    return [*start, ev.ApprovalRequested(kind=kind, summary=summary, seq=900)]
+
+
+def limited() -> list[ev.Event]:
+    """A run that waits for the usage limit."""
+    return [
+        *feed.failed_gate(),
+        ev.LimitWait(
+            until=feed.NOW + timedelta(minutes=42, seconds=5),
+            message="You've hit your limit, resets 10:05 (UTC)",
+        ),
+    ]
