@@ -14,11 +14,11 @@ from tests.bench.ptys import recording
 from tests.bench.report import percentile
 
 SECONDS = 16.0
-JOURNEYS = 4
+JOURNEYS = 5
 REST = 0.75
 SIZE = (120, 40)
-FIRST_ROW, LAST_ROW = 4, 15
-"""Where the twelve tasks of `streaming.py` stand on the screen."""
+FIRST_ROW, LAST_ROW = 4, 11
+"""Where the eight tasks of `streaming.py` stand on the screen."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def paced(rate: int, tmp: Path) -> Paced:
     presses = []
     chance = random.Random(rate)  # keys must not fall into step with the flush
     with recording(command, tmp, size=SIZE) as record:
-        record.wait_for(b"task-12")
+        record.wait_for(b"task-08")
         record.child.send("1")
         time.sleep(0.5)
         for _ in range(JOURNEYS):

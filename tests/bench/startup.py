@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.bench.ptys import recording
 from tests.harness.projects import make_project, task
 
-FIRST_FRAME = b"gate"
-"""The title of the last pane, so that the whole dashboard stands."""
+FIRST_FRAME = b"activity"
+"""The title of the widest pane; all panes stand in the same frame."""
 
 TASK = "task-zebra"
 

@@ -19,7 +19,7 @@ from ralph_tui.tui.app import RalphApp
 
 TICK = 0.005
 
-TASKS = tuple(Task(id=f"task-{n:02}", description=f"Piece of work {n}") for n in range(1, 13))
+TASKS = tuple(Task(id=f"task-{n:02}", description=f"Piece of work {n}") for n in range(1, 9))
 
 
 def work() -> Iterator[ev.Event]:
