@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.here import find_project
+from ralph_tui.cli.here import find_project, start_directory
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import note, out
 from ralph_tui.domain.errors import RalphError
@@ -95,6 +95,18 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
+def restore(*, project_root: ProjectRoot = None) -> None:
+    """Put .ralph back from the copy kept outside the project, after `git clean -fdx` or a slip.
+
+    Nothing that is there is overwritten.
+    """
+    from ralph_tui.store.mirror import restore_from_mirror
+
+    for name in restore_from_mirror(start_directory(project_root)):
+        out(f"put back  {name}")
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands."""
+    app.command(epilog=examples("ralph restore"))(restore)
     app.command(epilog=examples("ralph reset --keep-specs"))(reset)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -234,3 +235,17 @@ def test_reset_removes_a_link_and_not_what_it_points_to(
     assert inside("reset", "--yes", cwd=project.root).returncode == 0
     assert (elsewhere / "keep.md").exists()
     assert not (project.root / "specs").is_symlink()
+
+
+def test_a_ralph_directory_that_is_gone_is_put_back(project: Project) -> None:
+    inside("inject", "Mind the gap", cwd=project.root)
+    shutil.rmtree(project.layout.dot)
+    gone = inside("status", cwd=project.root)
+    assert gone.returncode == 3
+    assert "`ralph restore`" in gone.stderr
+    restored = inside("restore", cwd=project.root)
+    assert "put back  .ralph/injections.json" in restored.stdout
+    assert project.load().pending[0].guidance == "Mind the gap"
+    again = inside("restore", cwd=project.root)
+    assert (again.returncode, again.stdout) == (3, "")
+    assert "Nothing of the state" in again.stderr
