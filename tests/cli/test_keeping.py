@@ -238,6 +238,11 @@ def test_reset_removes_a_link_and_not_what_it_points_to(
 
 
 def test_a_ralph_directory_that_is_gone_is_put_back(project: Project) -> None:
+    project.transact(
+        lambda docs: docs.model_copy(
+            update={"state": docs.state.model_copy(update={"request": "A greeter"})}
+        )
+    )
     inside("inject", "Mind the gap", cwd=project.root)
     shutil.rmtree(project.layout.dot)
     gone = inside("status", cwd=project.root)
