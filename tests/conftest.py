@@ -2,10 +2,15 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from pytest_textual_snapshot import SVGImageExtension
+
+# A sandbox may forbid writing bytecode; then every program the tests start would compile everything anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _serialize = SVGImageExtension.serialize
 

@@ -6,6 +6,8 @@ RalphApp
 └── Dashboard     shows the folds   (dialogs and TooSmall above it)
 """
 
+import asyncio
+import signal
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -75,6 +77,7 @@ class RalphApp(Host):
 
     def on_ready(self) -> None:
         """After the first paint: what is slow, and the loop."""
+        self._obey_signals()
         self._warm_up()
         self._clock_timer = self.set_interval(1.0, self._tick, pause=True)
         if self._autostart:
@@ -85,6 +88,15 @@ class RalphApp(Host):
     @work(thread=True, exit_on_error=False, group="warm-up")
     def _warm_up(self) -> None:
         self.launch.warm_up()
+
+    def _obey_signals(self) -> None:
+        """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._on_signal)
+
+    def _on_signal(self) -> None:
+        self.run_worker(self.steering.leave_now(), group="signal", exit_on_error=False)
 
     def start_loop(self, request: str = "") -> None:
         """Run the loop, for a new request if there is one; the watcher steps aside."""

@@ -255,7 +255,13 @@ class Steering:
                 ),
             )
         )
-        if answer != "stop":
+        if answer == "stop":
+            await self.leave_now()
+
+    async def leave_now(self) -> None:
+        """Stop the loop at once and leave when it has ended; asked again, do not wait for it."""
+        if not self._bridge.running or self._leaving:
+            self._app.exit(self._bridge.exit_code)
             return
         self._leaving = True
         self._app.say("Stopping, then quitting. Press q again to leave at once.")

@@ -140,7 +140,7 @@ def terminal(
         "AFTER": str(notes / "after"),
     }
     words = ["-c", _SHELL, "sh", sys.executable, "-m", "ralph_tui", *args]
-    child: "pexpect.spawn[bytes]" = pexpect.spawn(
+    child: pexpect.spawn[bytes] = pexpect.spawn(
         "sh", words, cwd=str(cwd), env=env, dimensions=(lines, columns)
     )
     child.delaybeforesend = None

@@ -72,15 +72,17 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
     assert event_types(project)[-1] == "loop_finished"
 
 
-@pytest.mark.xfail(strict=True, reason="the screen has no signal handlers yet; see issue 2")
-def test_sigterm_ends_the_loop_and_gives_the_terminal_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_loop_and_gives_the_terminal_back(
+    tmp_path: Path, sent: signal.Signals
+) -> None:
     project = make_project(tmp_path, [task("a")])
     mark = uuid.uuid4().hex
     with serving_in_process(scenario(works_forever("a")), tmp_path) as server:
         environment = ralph_environment(server, tmp_path, mark)
         with terminal(["build"], cwd=project, notes=tmp_path, environment=environment) as shown:
             shown.until(lambda: "tool_finished" in event_types(project), "a tool call")
-            app_process(mark).send_signal(signal.SIGTERM)
+            app_process(mark).send_signal(sent)
             status = shown.exit_status()
             assert shown.left_over() == []
             wait_until(lambda: not marked_processes(mark), what="an empty machine")
