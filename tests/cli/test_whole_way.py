@@ -9,25 +9,34 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.processes import ralph_running, run_ralph
-from tests.harness.projects import HAS_FILE, event_types, make_project, plan_of, task_of
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.projects import event_types, make_project, plan_of, task
+from tests.harness.scenarios import scenario
 from tests.harness.waiting import until
 from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validates
 
 pytestmark = pytest.mark.real_cli
 
 
-async def test_answers_from_a_file_and_an_approval_over_status_4(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
+async def test_a_request_and_its_answers_from_files(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
     (tmp_path / "answers.yaml").write_text("Language: french\n", encoding="utf-8")
     (tmp_path / "request.md").write_text(REQUEST, encoding="utf-8")
-    scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
-    async with serving(scripts) as server:
-        words = ["@../request.md", "--headless", "--yes", "--answers", "../answers.yaml"]
-        waiting = await run_ralph(words, project, server)
+    async with serving(scenario(discovers(asks=True))) as server:
+        words = ["discover", "@../request.md", "--headless", "--answers", "../answers.yaml"]
+        done = await run_ralph([*words, "--yes"], project, server)
+    assert done.status == 0, done.stderr
+    assert "Language: French (by file)" in done.stdout
+    assert "approved: the specs (by --yes)" in done.stdout
+    assert Project(project).load().state.request == REQUEST
+
+
+async def test_an_approval_over_status_4(tmp_path: Path) -> None:
+    state = json.dumps({"request": REQUEST, "current_phase": "validation"})
+    files = {"specs/greeter.md": SPEC, "a.txt": "done\n", ".ralph/state.json": state}
+    project = make_project(tmp_path, [task("a", status="complete")], files=files)
+    async with serving(scenario(validates())) as server:
+        waiting = await run_ralph(["run", "--headless", "--yes"], project, server)
         assert waiting.status == 4, waiting.stderr
-        assert "Language: French (by file)" in waiting.stdout
-        assert "approved: the plan (by --yes)" in waiting.stdout
         assert waiting.last_line.startswith("ralph: waiting for approval: ")
         status = await run_ralph(["status"], project)
         assert "needed, of the validation" in status.stdout
@@ -35,8 +44,6 @@ async def test_answers_from_a_file_and_an_approval_over_status_4(tmp_path: Path)
         done = await run_ralph(["run", "--json"], project, server)
     last = json.loads(done.last_line)
     assert (done.status, last["exit_code"], last["status"]) == (0, 0, "complete")
-    assert Project(project).load().state.request == REQUEST
-    assert task_of(project, "a").status.value == "complete"
 
 
 async def test_a_question_without_a_terminal_is_answered_from_another(tmp_path: Path) -> None:
