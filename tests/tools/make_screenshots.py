@@ -1,68 +1,105 @@
-"""Makes `screenshots/*.svg` from recorded events: `uv run python -m tests.tools.make_screenshots`."""
+"""Makes `screenshots/*.svg`: `uv run python -m tests.tools.make_screenshots`.
+
+The dashboard is taken from the demo as it really runs, at high speed on the loopback model; what the
+demo does not reach is taken from scripted events.
+"""
 
 import asyncio
 import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from ralph_tui.cli.wiring import launch_demo
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
-from tests.tui import feed
+from ralph_tui.tui.screens.dashboard import Dashboard
+from tests.tui import feed, waiting
 
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
-ROOT = Path("/home/you/slug-demo")
+ROOT = Path("/home/you/habits")
+SPEED = 300.0
+
+Events = Sequence[ev.Event]
 
 
 @dataclass(frozen=True)
 class Shot:
-    """When in the run, how large, in which theme, and which keys were pressed."""
+    """Which events, how large, in which theme, and which keys were pressed."""
 
-    until: Callable[[ev.Event], bool]
-    size: tuple[int, int]
+    events: Callable[[Events], Events]
+    size: tuple[int, int] = (120, 40)
     theme: str = "ralph-dark"
     keys: tuple[str, ...] = ()
+    dialog: bool = False
+    shows: tuple[str, ...] = ()
+    """What the picture must show to be of the screen as it is now."""
 
 
-def _claim(event: ev.Event) -> bool:
-    return isinstance(event, ev.GateStarted)
+def _refusal(demo: Events) -> Events:
+    """The demo after a claim that Python did not accept, and a little more."""
+    refused = next(
+        (i for i, e in enumerate(demo) if isinstance(e, ev.GateFinished) and not e.passed),
+        len(demo),
+    )
+    return demo[: refused + 6]
 
 
-def _refusal(event: ev.Event) -> bool:
-    return isinstance(event, ev.GateFinished) and not event.passed
+def _whole(demo: Events) -> Events:
+    return demo
 
 
-def _end(event: ev.Event) -> bool:
-    return isinstance(event, ev.LoopFinished)
+def _scripted(events: Callable[[], Events]) -> Callable[[Events], Events]:
+    return lambda _: events()
 
+
+PANES = ("tasks", "activity", "context", "cost", "breaker", "gate")
+FOOTER = ("p pause", "i guide", "enter detail", "s skip", "x stop", "? help", "q quit", "^p more")
 
 SHOTS = {
-    "working": Shot(_claim, (120, 40)),
-    "working-light": Shot(_claim, (120, 40), "ralph-light"),
-    "working-80x24": Shot(_claim, (80, 24)),
-    "refused-160x50": Shot(_refusal, (160, 50)),
-    "task": Shot(_refusal, (120, 40), keys=("1", "enter")),
-    "help": Shot(_refusal, (120, 40), keys=("f1",)),
-    "complete": Shot(_end, (120, 40)),
+    "dashboard": Shot(_refusal, shows=(*PANES, *FOOTER)),
+    "dashboard-light": Shot(_refusal, theme="ralph-light", shows=(*PANES, *FOOTER)),
+    "dashboard-80x24": Shot(_refusal, (80, 24), shows=("1 tasks", "2 activity", "3 status")),
+    "dashboard-160x50": Shot(_refusal, (160, 50), shows=(*PANES, *FOOTER)),
+    "complete": Shot(_whole, shows=("complete", "all 5 tasks are complete", "b build")),
+    "help": Shot(_refusal, keys=("f1",), dialog=True, shows=("help", "Run the loop until")),
+    "question": Shot(
+        _scripted(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS)),
+        dialog=True,
+        shows=("discovery asks", "In my own words", "Decline", "review", "esc later"),
+    ),
+    "approval": Shot(
+        _scripted(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens")),
+        dialog=True,
+        shows=("plan: waits for your approval", "y approves", "e edits", "d drops"),
+    ),
 }
 
 
-def up_to(events: Sequence[ev.Event], last: Callable[[ev.Event], bool]) -> list[ev.Event]:
-    """The events up to and with the first that is meant; all of them when none is."""
-    for index, event in enumerate(events):
-        if last(event):
-            return list(events[: index + 1])
-    return list(events)
+async def record_demo() -> Events:
+    """The events of one run of the demo, with its project where a person would have it."""
+    told: list[ev.Event] = []
+    with TemporaryDirectory() as directory:
+        root = Path(directory) / "habits"
+        await launch_demo(speed=SPEED, keep_at=root).run(told.append)
+        places = {str(root), str(root.resolve())}
+    return [_moved(event, places) for event in told if not event.transient]
 
 
-async def screenshots_from(events: Sequence[ev.Event]) -> dict[str, str]:
-    """Every shot of one recorded run, by name; the same events give the same bytes."""
-    return {name: await _shoot(shot, up_to(events, shot.until)) for name, shot in SHOTS.items()}
+def _moved(event: ev.Event, places: set[str]) -> ev.Event:
+    text = event.model_dump_json()
+    for place in places:
+        text = text.replace(place, str(ROOT))
+    return ev.EVENT.validate_json(text)
 
 
-async def _shoot(shot: Shot, events: list[ev.Event]) -> str:
+async def shoot(shot: Shot, demo: Events) -> str:
+    """One picture."""
+    events = list(shot.events(demo))
     times = [event.time for event in events if event.time]
     now: datetime = max(times) if len(times) > 1 else feed.NOW
     script = feed.Script(ROOT, events)
@@ -70,28 +107,35 @@ async def _shoot(shot: Shot, events: list[ev.Event]) -> str:
     app.animation_level = "none"
     async with app.run_test(size=shot.size) as pilot:
         app.theme = shot.theme
-        while app.view.last_seq < max((e.seq for e in events), default=0) or not app.view.project:
+        while not (app.view.project and not app.bridge._queue):
             await pilot.pause()
             app.flush()
         for key in shot.keys:
             await pilot.press(key)
+        while isinstance(app.screen, Dashboard) is shot.dialog:
             await pilot.pause()
-        while len(app.screen_stack) < 2 + ("enter" in shot.keys or "f1" in shot.keys):
+        now += timedelta(seconds=1)
+        for _ in range(3):
             await pilot.pause()
-        await pilot.pause()
         svg = app.export_screenshot(title="ralph")
     return re.sub(r"\bterminal-\d+-", "terminal-", svg)
 
 
-def main() -> int:
-    """Write the pictures of the scripted run."""
+def words(svg: str) -> str:
+    """The text of a picture, as one line."""
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+    return " ".join("".join(texts).replace("&#160;", " ").split())
+
+
+async def main() -> int:
+    """Write the pictures."""
     FOLDER.mkdir(exist_ok=True)
-    pictures = asyncio.run(screenshots_from(feed.story()))
-    for name, svg in pictures.items():
-        (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
-    sys.stdout.write(f"{len(pictures)} pictures in {FOLDER}\n")
+    demo = await record_demo()
+    for name, shot in SHOTS.items():
+        (FOLDER / f"{name}.svg").write_text(await shoot(shot, demo), encoding="utf-8")
+    sys.stdout.write(f"{len(SHOTS)} pictures in {FOLDER}\n")
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(asyncio.run(main()))

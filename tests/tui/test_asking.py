@@ -256,10 +256,9 @@ async def test_a_long_question_fits_and_every_option_can_be_reached(
         assert "Option 11" in screen_text(app)
 
 
-@pytest.mark.parametrize("chunk", range(3))
-async def test_a_hostile_question_is_inert(open_app: Open, chunk: int) -> None:
+async def test_a_hostile_question_is_inert(open_app: Open) -> None:
     moment = Moment()
-    bad = " ".join(list(HOSTILE.values())[chunk::3])
+    bad = " ".join(HOSTILE.values())
     question = Question(
         question=bad,
         header=bad,

@@ -125,7 +125,7 @@ EVENTS: st.SearchStrategy[ev.Event] = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(EVENTS, max_size=25),
     st.integers(1, 200),
@@ -175,7 +175,7 @@ def test_row_has_exactly_its_width(left: str, right: str, width: int) -> None:
     assert width_of(crop([Span(left), Span(right)], width)) <= width
 
 
-def test_a_million_events_keep_their_bounds() -> None:
+def test_many_events_keep_their_bounds() -> None:
     timeline = Timeline()
     call: list[ev.Event] = [
         ev.ToolStarted(tool_id="t", name="Bash", input={"command": "x" * 50}),
@@ -186,7 +186,7 @@ def test_a_million_events_keep_their_bounds() -> None:
     for _ in range(25_000):
         for event in call:
             timeline.feed(event)
-    for _ in range(900_000):
+    for _ in range(100_000):
         timeline.feed(call[2])
     assert timeline.end == 50_000
     assert len(timeline.entries) <= 11_000

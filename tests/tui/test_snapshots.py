@@ -38,9 +38,7 @@ DIALOGS: dict[str, Sequence[str]] = {
     "tool_detail": ("k", "k", "k", "k", "k", "k", "k", "k", "k", "enter"),
     "task_detail": ("1", "enter"),
     "inject": ("i", "K", "e", "e", "p"),
-    "confirm_quit": ("q",),
     "help": ("f1",),
-    "toast": ("b",),
 }
 
 
@@ -83,6 +81,12 @@ def test_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int]) -> No
     assert snap_compare(app, terminal_size=size, run_before=then(*DIALOGS[dialog]))
 
 
+@pytest.mark.parametrize(("name", "keys"), [("confirm", "q"), ("toast", "b")])
+def test_small_above_the_dashboard(snap_compare: Compare, name: str, keys: str) -> None:
+    app = app_of(script_of(feed.failed_gate()))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=then(keys))
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
 @pytest.mark.parametrize("name", WAITING)
 def test_waiting(snap_compare: Compare, name: str, size: tuple[int, int]) -> None:
@@ -95,6 +99,7 @@ def test_waiting(snap_compare: Compare, name: str, size: tuple[int, int]) -> Non
         await until(pilot, lambda: isinstance(app.screen, ModalScreen))
         await drained(pilot)
         moment.passes(1)
+        app._tick()
         for key in keys:
             await pilot.press(key)
             await drained(pilot)

@@ -29,7 +29,8 @@ class News:
     def _task(self, task: Task) -> bool:
         known = self._statuses.get(task.id)
         self._statuses[task.id] = task.status
-        return known is not task.status
+        begins = task.status is TaskStatus.IN_PROGRESS  # the iteration's heading says that
+        return known is not task.status and not begins
 
 
 def risen(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:

@@ -1,0 +1,56 @@
+"""A whole discovery with the real CLI, its question answered and its specs approved on the screen."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.agent.session import ClaudeAgent
+from ralph_tui.config.load import load_settings
+from ralph_tui.demo.project import demo_environment
+from ralph_tui.domain.questions import Answer
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.run import Wiring, make_launch
+from ralph_tui.store.project import Project
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.screens.question import QuestionDialog
+from tests.harness.model import cli_environment, serving
+from tests.harness.projects import make_project
+from tests.harness.scenarios import scenario
+from tests.scenario.test_phases import REQUEST, discovers
+from tests.tui.conftest import Moment, screen_text, until
+
+pytestmark = pytest.mark.real_cli
+
+
+async def test_a_question_is_answered_and_the_specs_are_approved(tmp_path: Path) -> None:
+    root, moment = make_project(tmp_path, []), Moment()
+    async with serving(scenario(discovers(asks=True))) as server:
+        environment = cli_environment(server, tmp_path)
+        wiring = Wiring(
+            make_agent=lambda: ClaudeAgent(environment, log=root / ".ralph" / "cli.log"),
+            settings=load_settings(root, environ={}),
+            environment=demo_environment(),
+        )
+        mission = Mission(request=REQUEST, only=Phase.DISCOVERY, interactive=True)
+        app = RalphApp(make_launch(root, wiring, mission), autostart=True, clock=moment)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: isinstance(app.screen, QuestionDialog), 60)
+            await until(pilot, lambda: "Which language?" in screen_text(app))
+            assert "Bonjour" in screen_text(app)
+            moment.passes(1)
+            await pilot.press("2", "enter")
+            await until(pilot, lambda: isinstance(app.screen, ApprovalDialog), 60)
+            await until(pilot, lambda: "Hello is said in under a second" in screen_text(app))
+            moment.passes(1)
+            await pilot.press("y")
+            await until(pilot, lambda: app.bridge.finished is not None, 60)
+            assert app.bridge.exit_code == 0
+        told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
+    assert any("French" in text and "Which language?" in text for text in told)
+    (question,) = Project(root).load().questions.questions
+    assert question.answer == Answer(labels=("French",), by="screen")
+    assert Controls(root).open_questions() == ()
