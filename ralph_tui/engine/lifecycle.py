@@ -10,7 +10,7 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
-from ralph_tui.engine.ending import End, complete
+from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.loop import BuildLoop, require_workable
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases import discovery, planning, validation
@@ -43,12 +43,25 @@ def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
     phase = _chosen_phase(docs, mission)
     if phase is Phase.BUILDING:
         require_workable(docs.plan)
+    if phase is Phase.DISCOVERY:
+        require_request(docs, mission)
     if phase is Phase.PLANNING and not project.read_specs() and not docs.plan.tasks:
         message = "There are no specs to plan from."
         raise PlanError(
             message, 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
         )
     return phase
+
+
+def require_request(docs: Documents, mission: Mission) -> None:
+    """Discovery needs something to discover.
+
+    Raises:
+        PlanError: There is no request, neither now nor from before.
+    """
+    if not (mission.request.strip() or docs.state.request):
+        message = "There is nothing to discover: no request was given."
+        raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
 
 
 def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
@@ -95,7 +108,9 @@ class Lifecycle:
             return await self._build(stage)
         if stage.phase is Phase.VALIDATION:
             verdict = await validation.run(stage)
-            return verdict if isinstance(verdict, End) else Phase.BUILDING
+            if isinstance(verdict, End):
+                return verdict
+            return Phase.BUILDING if self._mission.only is None else _found_something()
         if stage.phase is Phase.DISCOVERY:
             end = await discovery.run(stage)
         else:
@@ -126,6 +141,12 @@ class Lifecycle:
         if not wanted or self._planned_anew or self._mission.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
+
+
+def _found_something() -> End:
+    """Validation alone ends where the whole way would go back to building."""
+    reason = "validation found something to do; each failure is a task now"
+    return stopped(reason, "See .ralph/validation_report.json, then `ralph build`.")
 
 
 def _then(phase: Phase) -> str:

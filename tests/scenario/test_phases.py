@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.questions import Answer, GivenAnswers, parse_answer
@@ -308,3 +309,22 @@ async def test_a_phase_that_never_meets_its_criteria_opens_the_breaker(tmp_path:
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
     assert outcomes == [IterationOutcome.INCOMPLETE] * 3
     assert run.end.reason.startswith("the circuit breaker is open: failures 3/3")
+
+
+async def test_validation_alone_ends_with_the_tasks_it_found(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}
+    )
+    mission = Mission(only=Phase.VALIDATION)
+    async with serving(scenario(validates(False))) as server:
+        run = await play(project, server, mission=mission)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+    assert task_of(project, "fix-r1-01").status is TaskStatus.PENDING
+
+
+async def test_discovery_without_a_request_is_refused_before_the_start(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    async with serving(scenario(discovers())) as server:
+        with pytest.raises(PlanError, match="nothing to discover"):
+            await play(project, server, mission=Mission(only=Phase.DISCOVERY))
+        assert not server.requests

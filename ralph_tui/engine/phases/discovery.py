@@ -3,7 +3,6 @@
 import asyncio
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.engine.asking import NOBODY, Asking, decide, withdraw_open_questions
@@ -41,16 +40,9 @@ async def run(stage: Stage) -> End | None:
 
 
 async def _take_request(stage: Stage) -> bool:
-    """Keep the request on disk; whether it is a new one.
-
-    Raises:
-        PlanError: There is no request, neither now nor from before.
-    """
+    """Keep the request on disk; whether it is a new one."""
     request = stage.mission.request.strip()
     known = stage.docs.state.request
-    if not (request or known):
-        message = "There is nothing to discover: no request was given."
-        raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
     if not request or request == known:
         return False
 
