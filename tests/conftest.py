@@ -6,11 +6,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from pytest_textual_snapshot import SVGImageExtension
 
 # A sandbox may forbid writing bytecode; then every program the tests start would compile everything anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+THOROUGH = "RALPH_THOROUGH" in os.environ
+"""A long run draws many more examples; the normal one has to stay under five minutes."""
+
+settings.register_profile("ralph", max_examples=300 if THOROUGH else 30, deadline=None)
+settings.load_profile("ralph")
 
 _serialize = SVGImageExtension.serialize
 

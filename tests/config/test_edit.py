@@ -69,7 +69,7 @@ BASES = st.sampled_from(("", "# only a comment\n", template(), "# no end of line
 CHANGES = st.lists(st.tuples(st.sampled_from(sorted(known_keys())), VALUES), max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(BASES, CHANGES)
 def test_any_settings_one_after_the_other(base: str, wanted: list[tuple[str, object]]) -> None:
     text, expected = base, entries(base)

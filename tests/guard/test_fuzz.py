@@ -13,7 +13,7 @@ from tests.guard import tables
 
 POLICY = Policy(root=Path("/work/proj"))
 FUZZ = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 DENIED_WORDS = [
@@ -148,7 +148,7 @@ SHELL_TEXT = st.lists(
 )  # fmt: skip
 
 
-@settings(FUZZ, max_examples=800)
+@settings(FUZZ, max_examples=250)
 @given(SHELL_TEXT, st.sampled_from(["", " "]))
 def test_no_text_makes_it_fail(pieces: list[str], glue: str) -> None:
     verdict = judge_command(glue.join(pieces), POLICY)
@@ -161,7 +161,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@settings(FUZZ, max_examples=400)
+@settings(FUZZ, max_examples=150)
 @given(st.sampled_from(COMMANDS), st.data())
 def test_a_broken_command_never_makes_it_fail(command: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(command)))
@@ -171,7 +171,7 @@ def test_a_broken_command_never_makes_it_fail(command: str, data: st.DataObject)
         assert verdict.rule != "guard-failed", verdict.reason
 
 
-@settings(FUZZ, max_examples=200)
+@settings(FUZZ, max_examples=100)
 @given(
     st.sampled_from(sorted(tables.REWRITES)), st.sampled_from(["ls; {}", "( {} )", "{} || true"])
 )

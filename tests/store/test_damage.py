@@ -274,7 +274,7 @@ def test_a_huge_file_is_an_error_with_its_size(project: Project) -> None:
 
 
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_truncation_never_makes_an_empty_plan(project: Project, data: st.DataObject) -> None:

@@ -156,7 +156,7 @@ def test_the_last_number_is_found_at_the_end_of_a_long_journal(
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(cut=st.data())
 def test_a_journal_cut_anywhere_goes_on(project: Project, cut: st.DataObject) -> None:

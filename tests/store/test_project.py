@@ -303,7 +303,7 @@ TASKS = st.lists(
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(tasks=TASKS)
 def test_any_plan_comes_back_as_it_was(project: Project, tasks: list[Task]) -> None:

@@ -125,7 +125,7 @@ EVENTS: st.SearchStrategy[ev.Event] = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(EVENTS, max_size=25),
     st.integers(1, 200),
