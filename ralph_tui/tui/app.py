@@ -24,8 +24,7 @@ from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
 from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
 from ralph_tui.tui.host import Clock, Host, utc_now
-from ralph_tui.tui.render.header import project_name
-from ralph_tui.tui.render.states import RUN
+from ralph_tui.tui.render.header import title_of
 from ralph_tui.tui.screens.approval import PlanApproval
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
@@ -159,10 +158,7 @@ class RalphApp(Host):
     def _run_clock(self, *, on: bool) -> None:
         self._tick()
         if self._clock_timer is not None:
-            if on:
-                self._clock_timer.resume()
-            else:
-                self._clock_timer.pause()
+            (self._clock_timer.resume if on else self._clock_timer.pause)()
 
     def _tick(self) -> None:
         if not self.dashboard.is_whole:
@@ -172,9 +168,7 @@ class RalphApp(Host):
         self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
 
     def _show_terminal_title(self) -> None:
-        look = RUN[self.view.run_state]
-        name = project_name(self.view, self.launch.root.name)
-        title = one_line(f"{getattr(self.glyphs, look.glyph)} {name} {look.word} - ralph")
+        title = title_of(self.view, self.launch.root.name, self.glyphs)
         if title != self._terminal_title:
             self._terminal_title = title
             self.title = title

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import ClassVar
 
 from textual.app import App
 from textual.reactive import var
@@ -9,6 +10,7 @@ from textual.reactive import var
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.glyphs import Glyphs, choose
+from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.situation import Situation
 
 Clock = Callable[[], datetime]
@@ -21,6 +23,8 @@ def utc_now() -> datetime:
 
 class Host(App[int]):
     """The app as widgets and screens see it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in Tone}
 
     view: var[LoopView] = var(LoopView, init=False)
     """The loop at a glance; replaced as a whole, at most twenty times a second."""

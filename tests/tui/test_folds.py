@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -160,6 +160,8 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
         banner.lines(width)
 
 
+@example("\t00", 2)
+@example(" \u6f22", 2)
 @given(st.text(max_size=200), st.integers(1, 60))
 def test_wrap_fits_and_loses_no_words(text: str, width: int) -> None:
     folded = wrap(text, width)

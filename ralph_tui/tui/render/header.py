@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import clock, plural
@@ -35,6 +36,13 @@ def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
 def project_name(view: LoopView, root_name: str) -> str:
     """The project's name, known before the first event."""
     return flat(view.project or root_name)
+
+
+def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
+    """The terminal's title: state and project."""
+    look = RUN[view.run_state]
+    name = project_name(view, root_name)
+    return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
 
 
 def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:

@@ -99,7 +99,8 @@ def wrap(text: str, width: int) -> list[str]:
 def _wrap_paragraph(text: str, width: int) -> list[str]:
     if cell_len(text) <= width:
         return [text]
-    indent = text[: len(text) - len(text.lstrip())][: width // 2]
+    indent = text[: len(text) - len(text.lstrip())][: min(width // 2, max(0, width - 2))]
+    room = width - cell_len(indent)
     lines: list[str] = []
     current, used = indent, cell_len(indent)
     for word in text.split():
@@ -110,7 +111,7 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
             continue
         if current.strip():
             lines.append(current)
-        *whole, rest = chop_cells(word, width - cell_len(indent)) if size > width else [word]
+        *whole, rest = chop_cells(word, room) if size > room else [word]
         lines.extend(indent + piece for piece in whole)
         current = indent + rest
         used = cell_len(current)
