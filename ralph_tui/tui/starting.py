@@ -23,6 +23,8 @@ class Starting:
         """Called when the plan was read while nothing runs: ask for a request when there is none."""
         app = self._app
         app.request = await asyncio.to_thread(read_request, app.launch.root)
+        if not app.dashboard.is_whole:
+            return  # the person left meanwhile
         app.show_banner()
         free = app.screen is app.dashboard and not app.bridge.running
         wanted = not (app.request or app.view.tasks or self._offered)
