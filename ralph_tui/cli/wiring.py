@@ -90,7 +90,7 @@ def launch_demo(*, speed: float, keep_at: Path | None) -> "Launch":
                 return await make_launch(project.root, wiring).run(sink)
 
     watching = Wiring(_no_agent, settings, warm_up=import_agent, label="demo")
-    return replace(make_launch(project.root, watching), run=run)
+    return replace(make_launch(project.root, watching), run=run, run_request=None)
 
 
 def _no_agent() -> "Agent":
