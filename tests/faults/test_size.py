@@ -13,7 +13,7 @@ from ralph_tui.store.project import Project
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task
 
-EVENTS = int(os.environ.get("RALPH_EVENTS", "100000"))
+EVENTS = int(os.environ.get("RALPH_EVENTS", "50000"))
 TASKS = 10_000
 SECONDS = 20.0
 """A bound against what grows faster than its input, not a benchmark; those are in tests/bench."""

@@ -24,7 +24,7 @@ PIECES = [
     "]=", "((", "))", "@(", "|git push", "$((git push))", "\r", "\t", "-- ", "command ", "E",
     "<<-E\n", "\tE\n", "coproc ", "function g ", "select i in ",
 ]  # fmt: skip
-SCRIPTS = int(os.environ.get("RALPH_BASH_SCRIPTS", "1000"))
+SCRIPTS = int(os.environ.get("RALPH_BASH_SCRIPTS", "500"))
 """More of them in a long run: `RALPH_BASH_SCRIPTS=200000 uv run pytest tests/guard/test_bash_agrees.py`."""
 
 
