@@ -15,9 +15,9 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
-from ralph_tui.tui.render import renderer_for
 from ralph_tui.tui.render.calls import STATE_OF, Call
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.tools import renderer_for
 
 _ENDINGS = {
     ev.LoopStatus.COMPLETE: "complete",

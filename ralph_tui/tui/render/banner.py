@@ -41,6 +41,8 @@ def banner_of(
     """What to say while nothing runs."""
     if finished is not None:
         return _outcome(finished, glyphs)
+    if view.run_state is RunState.LOST:
+        return Banner(RUN[RunState.LOST], f"Disconnected: {view.detail}.", _LOST, "")
     if view.run_state is not RunState.IDLE:
         return None
     if view.tasks:
@@ -60,6 +62,12 @@ def limit_banner(view: LoopView, now: datetime) -> Banner | None:
         "Nothing is spent and no iteration is counted. Press w to try now, x to stop.",
         view.detail,
     )
+
+
+_LOST = (
+    "What it did is safe in .ralph/. Press b to go on from there; a task left half done goes back to "
+    "the board. Another loop that starts here is shown by itself."
+)
 
 
 def _asked_for(request: str) -> Banner:

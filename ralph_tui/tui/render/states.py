@@ -30,6 +30,7 @@ RUN: dict[RunState, Look] = {
     RunState.COMPLETE: Look("ok", "complete", Tone.OK),
     RunState.STOPPED: Look("stop", "stopped", Tone.WARN),
     RunState.FAILED: Look("failed", "failed", Tone.BAD),
+    RunState.LOST: Look("interrupted", "disconnected", Tone.BAD),
 }
 
 BUSY = frozenset(

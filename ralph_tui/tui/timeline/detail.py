@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from ralph_tui.domain.text import head
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render import renderer_for
 from ralph_tui.tui.render.calls import Call, CallState, Section, SectionKind
 from ralph_tui.tui.render.figures import seconds
+from ralph_tui.tui.render.tools import renderer_for
 from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 
 MAX_BODY = 50_000

@@ -4,10 +4,10 @@ from functools import lru_cache
 
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render import renderer_for
 from ralph_tui.tui.render.calls import CallState
 from ralph_tui.tui.render.figures import seconds
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop, row, wrap
+from ralph_tui.tui.render.tools import renderer_for
 from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 
 INDENT = 2
