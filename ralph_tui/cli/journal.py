@@ -8,6 +8,7 @@ import typer
 
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.run_options import Headless
 from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import RalphError
 
@@ -25,11 +26,16 @@ def attach(
         bool, typer.Option("--all", help="Print the whole journal first, not this run alone.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
+    headless: Headless = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Follow a loop that runs in another process, until it ends. Ctrl+C leaves; the loop goes on."""
+    """Follow a loop that runs in another process; leaving it lets the loop go on.
+
+    On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
+    """
     import asyncio
 
+    from ralph_tui.cli.loops import no_screen, open_here
     from ralph_tui.cli.report import owner_of
 
     project = find_project(project_root)
@@ -38,6 +44,8 @@ def attach(
             f"No loop is running in {project.root}.",
             "`ralph run` starts one; `ralph history` lists what ran.",
         )
+    if not (everything or as_json or headless or no_screen()):
+        raise typer.Exit(open_here(project.root))
     try:
         asyncio.run(_follow(project, everything=everything, as_json=as_json))
     except KeyboardInterrupt:
@@ -90,15 +98,10 @@ async def _follow(project: "Project", *, everything: bool, as_json: bool) -> Non
 
 def _start_of_run(project: "Project") -> int:
     """The offset at which the last run's first event begins."""
-    from ralph_tui.domain.events import LoopStarted
-    from ralph_tui.store.journal import read_events
+    from ralph_tui.store.journal import last_run
 
-    start = before = 0
-    for offset, event in read_events(project.layout.events):
-        if isinstance(event, LoopStarted):
-            start = before
-        before = offset
-    return start
+    found = last_run(project.layout.events)
+    return found[0] if found else 0
 
 
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
@@ -83,7 +84,10 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         "safety.cost_limits.per_session": options.max_cost,
     }
 
+    command = _COMMANDS[only]
+
     def launch(*, interactive: bool) -> "Launch":
+        from ralph_tui.cli.background import going_on
         from ralph_tui.cli.given import read_answers, read_request
         from ralph_tui.cli.wiring import launch_project
         from ralph_tui.domain.state import Phase
@@ -94,10 +98,12 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
             only=Phase(only) if only else None,
             assume_yes=options.yes,
             no_input=options.no_input,
-            interactive=interactive,
+            interactive=interactive or options.wait,
             answers=read_answers(options.answers),
         )
-        return launch_project(find_project(options.project_root).root, overrides, mission)
+        root = find_project(options.project_root).root
+        launched = launch_project(root, overrides, mission)
+        return replace(launched, go_on=going_on(root, command, _again(options)))
 
     raise typer.Exit(
         show_run(
@@ -136,6 +142,7 @@ def demo(
 
 
 def open_here(project_root: Path | None) -> int:
+    from ralph_tui.cli.background import going_on
     """Open the screen on a project without starting anything; the exit status."""
     project = find_project(project_root)
     if reason := no_screen():
@@ -149,7 +156,9 @@ def open_here(project_root: Path | None) -> int:
     from ralph_tui.tui.app import run_app
 
     # `b` goes on where the project stands, as `ralph run` does.
-    return run_app(launch_project(project.root, {}, Mission(interactive=True)), autostart=False)
+    launch = launch_project(project.root, {}, Mission(interactive=True))
+    launch = replace(launch, go_on=going_on(project.root, "run"))
+    return run_app(launch, autostart=False)
 
 
 class MakeLaunch(Protocol):

@@ -32,6 +32,12 @@ class RunOptions:
             "--no-input", help="Ask nobody: the model decides and records what it assumed."
         ),
     ] = False
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait", help="Wait for what must be decided or answered from another terminal."
+        ),
+    ] = False
     answers: Annotated[
         Path | None,
         typer.Option(

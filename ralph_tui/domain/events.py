@@ -453,6 +453,26 @@ class Notice(EventBase):
     text: str
 
 
+class LoopFound(EventBase):
+    """Another process runs the loop, and all it had said was told; for open screens only."""
+
+    transient: ClassVar[bool] = True
+
+    type: Literal["loop_found"] = "loop_found"
+    pid: Count
+    host: str = ""
+    since: Timestamp | None = None
+
+
+class LoopLost(EventBase):
+    """The other process does not run the loop any more, whether it said so or not."""
+
+    transient: ClassVar[bool] = True
+
+    type: Literal["loop_lost"] = "loop_lost"
+    pid: Count
+
+
 Event = Annotated[
     LoopStarted
     | LoopFinished
@@ -493,7 +513,9 @@ Event = Annotated[
     | LoopPaused
     | LoopResumed
     | StopRequested
-    | Notice,
+    | Notice
+    | LoopFound
+    | LoopLost,
     Field(discriminator="type"),
 ]
 """Any event, told apart by `type`."""

@@ -41,10 +41,11 @@ class RunState(StrEnum):
     COMPLETE = "complete"
     STOPPED = "stopped"
     FAILED = "failed"
+    LOST = "disconnected"
 
 
-ENDED = frozenset({RunState.COMPLETE, RunState.STOPPED, RunState.FAILED})
-"""States after the last event of a run."""
+ENDED = frozenset({RunState.COMPLETE, RunState.STOPPED, RunState.FAILED, RunState.LOST})
+"""States after the last event of a run; LOST is a run of another process that had no last event."""
 
 
 class PendingInjection(Model):
@@ -94,6 +95,8 @@ class LoopView(Model):
     status: ev.LoopStatus | None = None
     exit_code: int | None = None
     last_seq: int = 0
+    elsewhere: ev.LoopFound | None = None
+    """The other process that runs the loop, while we follow it."""
 
     @property
     def current_task(self) -> Task | None:
@@ -133,6 +136,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
         "breaker": e.breaker,
         "iterations": view.iterations,
         "last_seq": view.last_seq,
+        "elsewhere": view.elsewhere,
     }
 
 
@@ -300,6 +304,20 @@ def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
     return {"run_state": RunState.STOPPING, "detail": detail}
 
 
+def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
+    changes: _Changes = {"elsewhere": None}
+    if view.run_state in ENDED or view.run_state is RunState.IDLE:
+        return changes
+    return changes | {
+        "run_state": RunState.LOST,
+        "detail": f"process {e.pid} is gone without a last word",
+        "task_id": None,
+        "questions": (),
+        "approval": None,
+        "limit_until": None,
+    }
+
+
 def _unless_halting(view: LoopView, state: RunState) -> RunState:
     """A pause or stop that was asked for stays in sight while the iteration goes on."""
     halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
@@ -340,4 +358,6 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.LoopResumed: lambda *_: {"run_state": RunState.RUNNING, "detail": ""},
     ev.StopRequested: _stop_requested,
     ev.Notice: _notice,
+    ev.LoopFound: lambda _, e: {"elsewhere": e},
+    ev.LoopLost: _loop_lost,
 }

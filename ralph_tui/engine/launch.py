@@ -10,6 +10,21 @@ from ralph_tui.engine.ports import EventSink
 
 
 @dataclass(frozen=True)
+class Remaining:
+    """What a run that is handed over may still do.
+
+    Attributes:
+        whole: It goes the whole way, because of a request typed on the screen.
+        iterations: How many more, or None for no bound.
+        usd: How much more it may spend.
+    """
+
+    whole: bool
+    iterations: int | None
+    usd: float
+
+
+@dataclass(frozen=True)
 class Launch:
     """A project ready to run, wired by `cli` (a real key) or `demo` (the loopback model).
 
@@ -18,10 +33,13 @@ class Launch:
         controls: Pause, resume, stop, skip and inject; blocking calls, so run them in a thread.
         run: Runs the loop until it ends; events go to the sink on the caller's event loop. Raises
             `RalphError` only before anything was started; later problems end in `LoopFinished`.
-        watch: Sends `plan_loaded` (and pending guidance) to the sink now and whenever the files
-            change on disk, until cancelled; for a face that has no loop running.
+        watch: Tells the sink what happens in the project until cancelled, for a face that has no loop
+            running: changes of its files, and the loop of another process from its start to its end.
         warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
         run_request: Runs the whole way for a request typed on the screen, else like `run`.
+        go_on: Starts a process without a screen that goes on with the loop, and answers with its id
+            once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
+            the loop cannot leave this process.
         label: Shown beside the project's name, such as "demo".
     """
 
@@ -32,3 +50,4 @@ class Launch:
     warm_up: Callable[[], None]
     label: str = ""
     run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
+    go_on: Callable[[Remaining], int] | None = None

@@ -24,6 +24,7 @@ from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed
+from ralph_tui.engine.following import follow_project
 from ralph_tui.engine.journaling import Emitter
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ledger import Ledger
@@ -86,7 +87,7 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
         return await run_mission(root, wiring, asked, sink)
 
     async def watch(sink: EventSink) -> None:
-        await watch_documents(root, sink)
+        await follow_project(root, sink)
 
     return Launch(
         root=root,
@@ -97,13 +98,6 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
         label=wiring.label,
         run_request=run_request,
     )
-
-
-async def watch_documents(root: Path, sink: EventSink) -> None:
-    """Tell the plan now and after every change on disk, until cancelled."""
-    ledger = Ledger(Project(root), sink, requests=False)
-    await ledger.open()
-    await ledger.follow()
 
 
 async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinished:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ralph_tui.domain.events import EVENT, Event
+from ralph_tui.domain.events import EVENT, Event, LoopStarted
 from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import (
     append_all,
@@ -125,6 +125,45 @@ class EventReader(Iterator[tuple[int, Event]]):
 def read_events(path: Path, offset: int = 0) -> EventReader:
     """The events of a journal from `offset` on; none when there is no journal."""
     return EventReader(path, offset)
+
+
+def last_run(path: Path) -> tuple[int, LoopStarted] | None:
+    """Where the newest run begins, and its first event; found from the end, however long the journal is."""
+    with explained("read", path):
+        try:
+            descriptor = open_regular(path, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            return _last_run(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _last_run(descriptor: int) -> tuple[int, LoopStarted] | None:
+    """Looks for the word in whole chunks, and reads only the lines that have it."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - CHUNK)
+        chunk = os.pread(descriptor, end - start + len(_RUN_MARK) - 1, start)
+        at = chunk.rfind(_RUN_MARK)
+        while at >= 0:
+            begin, _ = _unfinished(descriptor, start + at)
+            event = _parse(_line(descriptor, begin))
+            if isinstance(event, LoopStarted):
+                return begin, event
+            at = chunk.rfind(_RUN_MARK, 0, at)
+        end = start
+    return None
+
+
+_RUN_MARK = b'"loop_started"'
+
+
+def _line(descriptor: int, start: int) -> bytes:
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(start)
+        return file.readline()
 
 
 async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, Event], None]:

@@ -8,7 +8,8 @@ RalphApp
 
 import asyncio
 import signal
-from collections.abc import Iterable
+import sys
+from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
 from textual import events, work
@@ -18,8 +19,16 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import Worker
 
-from ralph_tui.domain.events import Event, LoopFinished, LoopStarted, PlanLoaded
+from ralph_tui.domain.events import (
+    Event,
+    LoopFinished,
+    LoopFound,
+    LoopLost,
+    LoopStarted,
+    PlanLoaded,
+)
 from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.view import ENDED
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
 from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
@@ -60,7 +69,10 @@ class RalphApp(Host):
         self._flusher: Timer | None = None
         self._clock_timer: Timer | None = None
         self._watcher: Worker[None] | None = None
-        self._quit_at_end = False
+        self.when_finished: Callable[[], Awaitable[bool]] | None = None
+        """Done once the loop here has ended; true when the app is leaving."""
+        self.last_word = ""
+        """Said on the terminal after the screen has closed."""
         self._warned = False
         self._terminal_title = ""
 
@@ -95,7 +107,7 @@ class RalphApp(Host):
             loop.add_signal_handler(number, self._on_signal)
 
     def _on_signal(self) -> None:
-        self.run_worker(self.steering.leave_now(), group="signal", exit_on_error=False)
+        self.run_worker(self.steering.leaving.leave_now(), group="signal", exit_on_error=False)
 
     def start_loop(self, request: str = "") -> None:
         """Run the loop, for a new request if there is one; the watcher steps aside."""
@@ -109,9 +121,8 @@ class RalphApp(Host):
     async def _run(self, request: str) -> None:
         await self.bridge.run(request)
         self.flush()
-        if self._quit_at_end:
-            self.exit(self.bridge.exit_code)
-        else:
+        then, self.when_finished = self.when_finished, None
+        if then is None or not await then():
             self._start_watching()
 
     def _start_watching(self) -> None:
@@ -120,9 +131,13 @@ class RalphApp(Host):
 
     def exit_when_finished(self) -> None:
         """Leave as soon as the loop has ended."""
-        self._quit_at_end = True
+        self.when_finished = self._exit_with_status
         if not self.bridge.running:
             self.exit(self.bridge.exit_code)
+
+    async def _exit_with_status(self) -> bool:
+        self.exit(self.bridge.exit_code)
+        return True
 
     # Events to the screen.
 
@@ -144,15 +159,17 @@ class RalphApp(Host):
         self.view = self.bridge.view
         self.dashboard.absorb(batch)
         self.show_banner()
-        if not self.bridge.running and any(isinstance(event, PlanLoaded) for event in batch):
+        if any(isinstance(event, LoopFound | LoopLost) for event in batch):
+            self._flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
+        if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
             self.run_worker(self.steering.starting.look(), group="starting", exit_on_error=False)
-        if any(isinstance(event, LoopStarted | LoopFinished) for event in batch):
-            self._run_clock(on=self.bridge.finished is None)
+        if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
+            self._run_clock(on=self.view.run_state not in ENDED)
         self._show_terminal_title()
 
     def show_banner(self) -> None:
         """What is above the panes."""
-        under_way = self.bridge.running and self.bridge.finished is None
+        under_way = self.bridge.live and self.bridge.finished is None
         self.dashboard.show_banner(self.bridge.finished, running=under_way)
 
     def _run_clock(self, *, on: bool) -> None:
@@ -183,7 +200,7 @@ class RalphApp(Host):
         if isinstance(self.screen, PlanApproval):
             task = self.screen.selected
         takes = self.launch.run_request is not None
-        return Situation(self.view, self.bridge.running, task, takes)
+        return Situation(self.view, self.bridge.live, task, takes)
 
     def selection(self) -> Selected:
         """What Enter means."""
@@ -246,4 +263,6 @@ def run_app(launch: Launch, *, autostart: bool) -> int:
     app = RalphApp(launch, autostart=autostart)
     with quiet_stderr():
         code = app.run()
+    if app.last_word:
+        sys.stderr.write(f"ralph: {app.last_word}\n")
     return code if code is not None else app.return_code or 0

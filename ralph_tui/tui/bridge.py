@@ -11,7 +11,16 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ralph_tui.domain.errors import ExitCode, RalphError
-from ralph_tui.domain.events import Event, LoopFinished, LoopStarted, LoopStatus, Notice, PlanLoaded
+from ralph_tui.domain.events import (
+    Event,
+    LoopFinished,
+    LoopFound,
+    LoopLost,
+    LoopStarted,
+    LoopStatus,
+    Notice,
+    PlanLoaded,
+)
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.engine.launch import Launch
@@ -35,13 +44,22 @@ class Bridge:
         self.finished: LoopFinished | None = None
         """The end of the last run; None while one runs and before the first."""
         self.running = False
+        """The loop runs in this process."""
+        self.whole = False
+        """The last run was for a request typed here, so it goes the whole way."""
+        self._ours = False
+
+    @property
+    def live(self) -> bool:
+        """A loop runs, here or in the process we are attached to."""
+        return self.running or self.view.elsewhere is not None
 
     @property
     def exit_code(self) -> int:
-        """What the process should return when the person leaves now."""
+        """What the process should return when the person leaves now; others' loops do not count."""
         if self.running:
             return ExitCode.INTERRUPTED
-        return self.finished.exit_code if self.finished else ExitCode.COMPLETE
+        return self.finished.exit_code if self.finished and self._ours else ExitCode.COMPLETE
 
     def sink(self, event: Event) -> None:
         """Take an event; the next flush shows it."""
@@ -58,11 +76,14 @@ class Bridge:
                 self.finished = event
             elif isinstance(event, LoopStarted):
                 self.finished = None
+            elif isinstance(event, LoopFound):
+                self._ours = False
         return batch
 
     async def run(self, request: str = "") -> None:
         """Run the loop to its end, for a new request if there is one; a failure to start and a crash become events like any other."""
-        self.running, self.finished = True, None
+        self.running, self._ours, self.finished = True, True, None
+        self.whole = bool(request)
         try:
             if request and self._launch.run_request is not None:
                 await self._launch.run_request(request, self.sink)
@@ -78,14 +99,20 @@ class Bridge:
             self.running = False
 
     async def watch(self) -> None:
-        """Follow the files while no loop runs; trouble is said, not raised."""
+        """Follow the project while no loop runs here; trouble is said, not raised."""
         try:
             await self._launch.watch(self._sink_news)
         except RalphError as error:
-            self.sink(Notice(level="error", text=str(error)))
+            self._lose_sight(str(error))
         except Exception as error:  # noqa: BLE001 - losing the watcher must not lose the screen
-            text = f"Watching .ralph/ failed: {type(error).__name__}: {one_line(str(error))}"
-            self.sink(Notice(level="error", text=text))
+            self._lose_sight(
+                f"Watching .ralph/ failed: {type(error).__name__}: {one_line(str(error))}"
+            )
+
+    def _lose_sight(self, why: str) -> None:
+        self.sink(Notice(level="error", text=why))
+        if self.view.elsewhere is not None:
+            self.sink(LoopLost(pid=self.view.elsewhere.pid))
 
     def _sink_news(self, event: Event) -> None:
         """After a run the watcher says again what is known; only news is worth a line."""

@@ -45,13 +45,15 @@ class Deciding:
         """Called at every flush: ring when something begins to wait, and open it when that is polite."""
         app, view = self._app, self._app.view
         self._forget_what_is_gone()
+        if not app.bridge.live:
+            return  # also while the past of another process's loop is being told
         wait = waits(view, self._done)
         free = app.screen is app.dashboard
         if self._attention.news(wait):
             app.bell()
             if not free:
                 app.say("Ralph waits for you: it opens when you leave this, or press a then.")
-        if app.bridge.running and self._attention.opens(wait, free=free):
+        if self._attention.opens(wait, free=free):
             app.action_invoke("answer")
 
     def _forget_what_is_gone(self) -> None:

@@ -12,7 +12,7 @@ class Situation:
 
     view: LoopView
     running: bool
-    """A loop of ours is running."""
+    """A loop is running, here or in the process we are attached to."""
     task: Task | None = None
     """The task a command about a task means: the board's when it has the focus."""
     takes_requests: bool = False

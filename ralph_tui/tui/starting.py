@@ -26,7 +26,7 @@ class Starting:
         if not app.dashboard.is_whole:
             return  # the person left meanwhile
         app.show_banner()
-        free = app.screen is app.dashboard and not app.bridge.running
+        free = app.screen is app.dashboard and not app.bridge.live
         wanted = not (app.request or app.view.tasks or self._offered)
         if wanted and free and app.launch.run_request is not None:
             self._offered = True

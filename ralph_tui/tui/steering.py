@@ -43,7 +43,7 @@ class Steering:
         self._bridge = bridge
         self._controls = app.launch.controls
         self._draft = ""
-        self._leaving = False
+        self.leaving = Leaving(app, bridge, self._try)
         self.deciding = Deciding(app, self._try)
         self.starting = Starting(app)
         self._replanning = Replanning(app, self._try)
@@ -240,30 +240,5 @@ class Steering:
         self._app.deliver_screenshot()
 
     async def quit(self) -> None:
-        """Leave at once when nothing runs; ask first when something does."""
-        if not self._bridge.running or self._leaving:
-            self._app.exit(self._bridge.exit_code)
-            return
-        answer = await self._app.push_screen_wait(
-            Confirm(
-                "quit",
-                "The loop is running in this terminal, so quitting stops it. "
-                "The task in progress goes back to the board.",
-                (
-                    Choice("s", "Stop now and quit", "stop", danger=True),
-                    Choice("k", "Keep running", "keep"),
-                ),
-            )
-        )
-        if answer == "stop":
-            await self.leave_now()
-
-    async def leave_now(self) -> None:
-        """Stop the loop at once and leave when it has ended; asked again, do not wait for it."""
-        if not self._bridge.running or self._leaving:
-            self._app.exit(self._bridge.exit_code)
-            return
-        self._leaving = True
-        self._app.say("Stopping, then quitting. Press q again to leave at once.")
-        await self._try(lambda: self._controls.stop(now=True))
-        self._app.exit_when_finished()
+        """Leave at once when nothing runs here; ask first when something does."""
+        await self.leaving.quit()

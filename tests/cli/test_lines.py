@@ -132,7 +132,10 @@ def test_what_was_found_on_the_way_is_told() -> None:
 
 def test_every_event_is_told_or_left_out_on_purpose() -> None:
     kinds = set(get_args(get_args(ev.Event)[0]))
-    assert kinds - set(_TELLERS) == {ev.TextDelta, ev.UsageReported}
+    assert kinds - set(_TELLERS) == {
+        *(ev.TextDelta, ev.UsageReported),
+        *(ev.LoopFound, ev.LoopLost),
+    }
 
 
 def hostile_events() -> tuple[ev.Event, ...]:

@@ -59,6 +59,10 @@ class EditTask(Dialog[Edit | None]):
         self.description.focus()
 
     def action_save(self) -> None:
+        """Save; this key overtakes those typed just before, so let the editors have them first."""
+        self.description.call_later(self.criteria.call_later, self._save)
+
+    def _save(self) -> None:
         """Say what changed; nothing when nothing did."""
         description, criteria = self.description.text.strip(), self.criteria.text
         if not description:

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -41,14 +42,19 @@ class Writing(Dialog[str]):
         area.focus()
         area.move_cursor(area.document.end)
 
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Nothing typed is ever lost."""
-        self.draft = event.text_area.text
+    def dismiss(self, result: str | None = None) -> AwaitComplete:
+        """Nothing typed is ever lost; what was typed last the editor has not told anybody yet."""
+        self.draft = self.query_one(TextArea).text
+        return super().dismiss(result)
 
     def action_send(self) -> None:
-        """Send, unless there is nothing to send."""
-        if self.draft.strip():
-            self.dismiss(self.draft.strip())
+        """Send; this key overtakes those typed just before, so let the editor have them first."""
+        self.query_one(TextArea).call_later(self._send)
+
+    def _send(self) -> None:
+        text = self.query_one(TextArea).text.strip()
+        if text:
+            self.dismiss(text)
         else:
             self.app.say(self.EMPTY)
 

@@ -143,6 +143,17 @@ def _notice(e: ev.Notice) -> Note:
     return Note(glyph, "notice" if e.level == "info" else e.level, e.text, tone)
 
 
+def _loop_found(e: ev.LoopFound) -> Note:
+    where = f"process {e.pid}" + (f" on {e.host}" if e.host else "")
+    return Note(
+        "current", "attached", f"the loop runs in {where}; quitting leaves it alone", Tone.INFO
+    )
+
+
+def _loop_lost(e: ev.LoopLost) -> Note:
+    return Note("interrupted", "detached", f"process {e.pid} does not run the loop any more")
+
+
 def _question_asked(e: ev.QuestionAsked) -> Note:
     question = e.question.question
     options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in question.options)
@@ -225,6 +236,8 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.LoopResumed: lambda _: Note("current", "resumed", "the loop goes on", Tone.INFO),
     ev.StopRequested: _stop_requested,
     ev.Notice: _notice,
+    ev.LoopFound: _loop_found,
+    ev.LoopLost: _loop_lost,
     ev.QuestionAsked: _question_asked,
     ev.QuestionAnswered: _question_answered,
     ev.ApprovalRequested: _approval_requested,

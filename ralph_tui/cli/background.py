@@ -1,0 +1,78 @@
+"""A loop that goes on without a terminal: `ralph run --headless --wait` in a process of its own."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.text import one_line
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.launch import Remaining
+    from ralph_tui.store.project import Project
+
+LOG = "background.log"
+START_SECONDS = 60.0
+"""Longest wait for the new process to own the loop; it takes a second or two."""
+
+LOOK_SECONDS = 0.05
+
+
+def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable[[Remaining], int]":
+    """What goes on with a run that was started as `ralph COMMAND OPTIONS`."""
+
+    def go_on(left: "Remaining") -> int:
+        from ralph_tui.store.project import Project
+
+        bounds = ["--max-cost", f"{left.usd:.4f}"]
+        if left.iterations is not None:
+            bounds += ["--max-iterations", str(left.iterations)]
+        words = ["run" if left.whole else command, "--headless", "--wait", *options, *bounds]
+        return _start(Project(root), [*words, "--project-root", str(root)])
+
+    return go_on
+
+
+def _start(project: "Project", words: Sequence[str]) -> int:
+    """The id of a ralph that owns the loop.
+
+    Raises:
+        RalphError: It ended first, or took too long.
+    """
+    from ralph_tui.store.lock import LoopLock
+
+    log, lock = project.log_path(LOG), LoopLock(project.layout)
+    with log.open("ab") as file:
+        before = file.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ralph_tui", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + START_SECONDS
+    while (owner := lock.owner()) is None or owner.pid != process.pid:
+        if process.poll() is not None:
+            raise RalphError(
+                f"The process in the background ended at once: {_last_line(log, before)}",
+                f"{log} has what it said; b starts the loop here again.",
+            )
+        if time.monotonic() > deadline:
+            process.terminate()
+            raise RalphError(
+                "The process in the background did not take the loop over in a minute.",
+                f"{log} has what it said; b starts the loop here again.",
+            )
+        time.sleep(LOOK_SECONDS)
+    return process.pid
+
+
+def _last_line(log: Path, before: int) -> str:
+    with log.open("rb") as file:
+        file.seek(before)
+        lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    return one_line(lines[-1]) if lines else "it said nothing"

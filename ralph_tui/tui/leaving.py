@@ -1,0 +1,102 @@
+"""Leaving the screen: at once when nothing runs here; else stop, hand over to the background, or stay."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.engine.launch import Remaining
+from ralph_tui.tui.bridge import Bridge
+from ralph_tui.tui.screens.confirm import Choice, Confirm
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.app import RalphApp
+
+Try = Callable[[Callable[[], object]], Awaitable[object | None]]
+"""Does a request off the event loop; None when it failed and was said."""
+
+_STOP = Choice("s", "Stop now and quit", "stop", danger=True)
+_STAY = Choice("k", "Keep running", "keep")
+_DETACH = (
+    Choice("d", "Detach now: a process in the background begins the iteration anew", "detach"),
+    Choice("a", "Detach after this iteration", "after"),
+)
+_QUESTION = (
+    "The loop is running in this terminal, so quitting stops it. "
+    "The task in progress goes back to the board."
+)
+
+
+class Leaving:
+    """How this app is left."""
+
+    def __init__(self, app: "RalphApp", bridge: Bridge, attempt: Try) -> None:
+        """Nobody wants to leave yet."""
+        self._app = app
+        self._bridge = bridge
+        self._attempt = attempt
+        self._stopping = False
+
+    async def quit(self) -> None:
+        """Leave at once when nothing runs here, ask otherwise; asked again while it stops, do not wait."""
+        if not self._bridge.running or self._stopping:
+            self._leave()
+            return
+        detach = _DETACH if self._app.launch.go_on is not None else ()
+        answer = await self._app.push_screen_wait(
+            Confirm("quit", _QUESTION, (_STOP, *detach, _STAY))
+        )
+        if answer == "stop":
+            await self.leave_now()
+        elif answer in ("detach", "after"):
+            await self._detach(now=answer == "detach")
+
+    async def leave_now(self) -> None:
+        """Stop the loop at once and leave when it has ended; asked again, do not wait for it."""
+        if not self._bridge.running or self._stopping:
+            self._leave()
+            return
+        self._stopping = True
+        self._app.say("Stopping, then quitting. Press q again to leave at once.")
+        await self._attempt(lambda: self._app.launch.controls.stop(now=True))
+        self._app.exit_when_finished()
+
+    def _leave(self) -> None:
+        found = self._app.view.elsewhere
+        if found is not None:
+            self._app.last_word = (
+                f"The loop goes on in process {found.pid}; `ralph` shows it again."
+            )
+        self._app.exit(self._bridge.exit_code)
+
+    async def _detach(self, *, now: bool) -> None:
+        """End our loop, and have another process go on when it has ended."""
+        self._app.when_finished = self._hand_over
+        when = "The turn is interrupted" if now else "After this iteration"
+        self._app.say(f"{when}, then a process in the background goes on.")
+        if await self._attempt(lambda: self._app.launch.controls.stop(now=now)) is None:
+            self._app.when_finished = None
+
+    async def _hand_over(self) -> bool:
+        """Whether the loop goes on elsewhere, so that the screen may close."""
+        finished, view = self._bridge.finished, self._app.view
+        go_on = self._app.launch.go_on
+        if go_on is None or finished is None or finished.status is not LoopStatus.INTERRUPTED:
+            self._app.say("The loop ended by itself, so there is nothing to go on with.")
+            return False
+        spent, bound = finished.iterations, view.max_iterations
+        left = Remaining(
+            whole=self._bridge.whole,
+            iterations=max(1, bound - spent) if bound else None,
+            usd=max(0.01, view.limits.per_session - finished.cost_usd),
+        )
+        self._app.say("Handing over to a process in the background.")
+        pid = await self._attempt(lambda: go_on(left))
+        if pid is None:
+            return False
+        self._app.last_word = (
+            f"The loop goes on in the background, in process {pid}. "
+            "`ralph` shows it, `ralph stop` ends it."
+        )
+        self._app.exit(ExitCode.COMPLETE)
+        return True
