@@ -115,6 +115,24 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
     )
 
 
+_COMMANDS = {
+    None: "run",
+    "discovery": "discover",
+    "planning": "plan",
+    "building": "build",
+    "validation": "validate",
+}
+"""The command that goes on with a phase, or the whole way."""
+
+
+def _again(options: RunOptions) -> list[str]:
+    """The options a run goes on with in another process; what it may still spend is told apart."""
+    words = ["--yes"] if options.yes else []
+    words += ["--no-input"] if options.no_input else []
+    words += ["--answers", str(options.answers.resolve())] if options.answers else []
+    return [*words, "--model", options.model] if options.model else words
+
+
 def demo(
     *,
     headless: Headless = False,
@@ -142,7 +160,6 @@ def demo(
 
 
 def open_here(project_root: Path | None) -> int:
-    from ralph_tui.cli.background import going_on
     """Open the screen on a project without starting anything; the exit status."""
     project = find_project(project_root)
     if reason := no_screen():
@@ -151,6 +168,7 @@ def open_here(project_root: Path | None) -> int:
 
         status(project_root=project.root)
         return 0
+    from ralph_tui.cli.background import going_on
     from ralph_tui.cli.wiring import launch_project
     from ralph_tui.engine.mission import Mission
     from ralph_tui.tui.app import run_app
