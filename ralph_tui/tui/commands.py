@@ -30,9 +30,9 @@ def _no_loop(now: Situation) -> str:
 
 
 def _not_running(now: Situation) -> str:
-    return "The loop is already running." if now.running else ""
     if now.view.elsewhere is not None:
         return f"The loop is already running, in process {now.view.elsewhere.pid}."
+    return "The loop is already running." if now.running else ""
 
 
 def _cannot_pause(now: Situation) -> str:
@@ -291,17 +291,10 @@ class CommandsProvider(Provider):
         return app
 
     def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
-    from ralph_tui.tui.page_commands import PAGE_COMMANDS
-
         now = self._host.situation()
         entries: list[tuple[str, str, Callable[[], None]]] = []
         for command in COMMANDS:
             if command.name == "palette":
-    rows += [
-        (" ".join(f"`{key_label(key)}`" for key in c.keys), f"{c.area}: {c.title}. {c.help}")
-        for commands in PAGE_COMMANDS.values()
-        for c in commands
-    ]
                 continue
             reason = command.disabled(now)
             text = f"Not now: {reason}" if reason else command.help
