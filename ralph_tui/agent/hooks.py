@@ -19,13 +19,20 @@ from claude_agent_sdk import (
 from claude_agent_sdk.types import HookEvent
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.extras import OWN_SERVER, Picture, ToolOutput
 from ralph_tui.domain.questions import Option, Question
-from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.text import head, inert, one_line
 from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.engine.ports import AgentItem, Overseer
 
 GUARD_TIMEOUT_SECONDS = 30.0
 """Long past the guard's own deadline; a timeout means the tool does not run."""
+
+MAX_PICTURES = 5
+MAX_PICTURE_CHARS = 4_000_000
+"""Base64 of one picture, about 3 MB; a larger one is left out and the text says so."""
+
+MAX_OUTPUT_CHARS = 4_000
 
 ASK_TOOL = "AskUserQuestion"
 
@@ -189,7 +196,8 @@ class Hooks:
     ) -> HookJSONOutput:
         if self.overseer is None:
             return PASS
-        after = await self.overseer.after_tool(_call_of(data, tool_use_id))
+        call = _call_of(data, tool_use_id)
+        after = await self.overseer.after_tool(call, _output_of(call.name, data))
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}
         return add_note(data["hook_event_name"], after.note) if after.note else PASS
@@ -209,3 +217,33 @@ def _call_of(data: HookInput, tool_use_id: str | None) -> ToolCall:
         input=fields.get("tool_input") or {},
         agent_id=fields.get("agent_id"),
     )
+
+
+def _output_of(name: str, data: HookInput) -> ToolOutput:
+    """What a tool of an extra MCP server returned; nothing of any other tool."""
+    own = name.startswith(f"mcp__{OWN_SERVER}__")
+    returned = cast("dict[str, Any]", data).get("tool_response")
+    if own or not name.startswith("mcp__") or returned is None:
+        return ToolOutput()
+    blocks = returned if isinstance(returned, list) else [{"type": "text", "text": returned}]
+    texts: list[str] = []
+    pictures: list[Picture] = []
+    for block in blocks:
+        kind = block.get("type") if isinstance(block, dict) else ""
+        picture = _picture(block.get("source")) if kind == "image" else None
+        if picture is not None and len(pictures) < MAX_PICTURES:
+            pictures.append(picture)
+        elif kind == "image":
+            texts.append("[a picture too large or too many was left out]")
+        else:
+            texts.append(str(block.get("text", "") if kind == "text" else block))
+    return ToolOutput(text=head("\n".join(texts), MAX_OUTPUT_CHARS), pictures=tuple(pictures))
+
+
+def _picture(source: object) -> Picture | None:
+    if not isinstance(source, dict) or source.get("type") != "base64":
+        return None
+    content = str(source.get("data", ""))
+    if not content or len(content) > MAX_PICTURE_CHARS:
+        return None
+    return Picture(media_type=str(source.get("media_type", "")), data=content)

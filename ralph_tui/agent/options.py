@@ -11,6 +11,7 @@ from claude_agent_sdk.types import CanUseToolShadowedWarning
 
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.tools import SERVER_NAME
+from ralph_tui.domain.extras import OWN_SERVER
 from ralph_tui.engine.ports import SessionSpec
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
@@ -30,7 +31,14 @@ TRIMMED_REQUEST = {
 }
 """Environment that takes out of the request what the loop does not need (SDK-FACTS section 1.5)."""
 
-SETTINGS = json.dumps({"attribution": {"commit": "", "pr": ""}, "includeGitInstructions": False})
+SETTINGS = json.dumps(
+    {
+        "attribution": {"commit": "", "pr": ""},
+        "includeGitInstructions": False,
+        # A skill may hold commands that run when it is read, past the guard.
+        "disableSkillShellExecution": True,
+    }
+)
 
 Log = Callable[[str], None]
 
@@ -43,6 +51,7 @@ def session_options(
     server: McpSdkServerConfig,
     log: Log,
     cli_path: Path | None = None,
+    plugin: Path | None = None,
 ) -> ClaudeAgentOptions:
     """Options for one session.
 
@@ -53,6 +62,7 @@ def session_options(
         server: The `ralph_*` tools.
         log: Takes the CLI's stderr, line by line; nothing of it reaches fd 2.
         cli_path: What to start instead of the bundled CLI.
+        plugin: Holds the spec's skills.
     """
     # The guard is the PreToolUse hook; the callback is for what the CLI still asks (SDK-FACTS 11.3), as
     # meant, and nothing may be written to fd 2 while the screen is open.
@@ -60,9 +70,9 @@ def session_options(
     sources = cast("list[Literal['user', 'project', 'local']]", list(spec.setting_sources))
     return ClaudeAgentOptions(
         tools=list(spec.tools),
-        allowed_tools=[*spec.tools, f"mcp__{SERVER_NAME}"],
+        allowed_tools=[*spec.tools, *(f"mcp__{name}" for name in (SERVER_NAME, *spec.mcp_servers))],
         system_prompt={"type": "preset", "preset": "claude_code", "append": spec.system_prompt},
-        mcp_servers={SERVER_NAME: server},
+        mcp_servers={**_extra_servers(spec), SERVER_NAME: server},
         strict_mcp_config=True,
         agents={
             agent.name: AgentDefinition(
@@ -81,7 +91,8 @@ def session_options(
         cli_path=cli_path,
         settings=SETTINGS,
         setting_sources=sources,
-        skills=[],
+        skills=[f"{OWN_SERVER}:{path.name}" for path in spec.skills],
+        plugins=[{"type": "local", "path": str(plugin)}] if plugin else [],
         env={**TRIMMED_REQUEST, **_bounds(spec), **spec.environment, **environment},
         max_buffer_size=MAX_BUFFER_BYTES,
         stderr=log,
@@ -90,6 +101,12 @@ def session_options(
         include_partial_messages=True,
         verbatim_prompts=True,
     )
+
+
+def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
+    """The person's own servers, as in a `.mcp.json`."""
+    given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
+    return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
 
 
 def _bounds(spec: SessionSpec) -> dict[str, str]:

@@ -24,6 +24,7 @@ from ralph_tui.agent.failures import failure
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.launcher import Launcher
 from ralph_tui.agent.options import session_options
+from ralph_tui.agent.skills import SkillShelf
 from ralph_tui.agent.tools import SERVER_NAME, tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain.errors import SetupError
@@ -66,8 +67,12 @@ class ClaudeSession:
         environment: Mapping[str, str],
         log: Log,
         cli_path: Path | None = None,
+        plugin: Path | None = None,
     ) -> None:
-        """Prepare the client; `connect` starts the CLI at `cli_path`, else the bundled one."""
+        """Prepare the client; `connect` starts the CLI at `cli_path`, else the bundled one.
+
+        `plugin` holds the spec's skills.
+        """
         self.spec = spec
         self._mark = uuid.uuid4().hex
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
@@ -81,6 +86,7 @@ class ClaudeSession:
                 server=tool_server(spec.ralph_tools, self._call_tool),
                 log=log,
                 cli_path=cli_path,
+                plugin=plugin,
             )
         )
         self._reader: asyncio.Task[None] | None = None
@@ -201,7 +207,8 @@ class ClaudeSession:
         starting = any(getattr(item, "type", "") == "session_started" for item in items)
         if not starting or offered is None:
             return items
-        wrong = tool_difference(self.spec.tools, offered)
+        wrong = tool_difference(self.spec.tools, offered, tuple(self.spec.mcp_servers))
+        wrong = wrong or self._translator.lost_servers(tuple(self.spec.mcp_servers))
         if not wrong:
             return items
         self._lost = wrong
@@ -263,10 +270,13 @@ class ClaudeSession:
         return await overseer.call_tool(name, arguments)
 
 
-def tool_difference(expected: tuple[str, ...], offered: tuple[str, ...]) -> str:
-    """What is wrong with the CLI's built-in tools, as a sentence; empty when nothing is."""
+def tool_difference(
+    expected: tuple[str, ...], offered: tuple[str, ...], servers: tuple[str, ...] = ()
+) -> str:
+    """What is wrong with the CLI's tools, as a sentence; those of our and the extra servers may vary."""
     wanted = {"Task" if name == "Agent" else name for name in expected}
-    have = {n for n in offered if not n.startswith(f"mcp__{SERVER_NAME}__")}
+    prefixes = tuple(f"mcp__{name}__" for name in (SERVER_NAME, *servers))
+    have = {n for n in offered if not n.startswith(prefixes)}
     missing, extra = sorted(wanted - have), sorted(have - wanted)
     parts = []
     if missing:
@@ -286,6 +296,7 @@ class ClaudeAgent:
         self._environment = dict(environment or {})
         self._log_path = log
         self._launcher = Launcher()
+        self._shelf = SkillShelf()
         self._standby: asyncio.Task[ClaudeSession] | None = None
         self._standby_spec: SessionSpec | None = None
 
@@ -308,6 +319,7 @@ class ClaudeAgent:
             with contextlib.suppress(SetupError):
                 await (await standby).close()
         self._launcher.close()
+        self._shelf.close()
 
     async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
         standby, self._standby = self._standby, None
@@ -323,7 +335,8 @@ class ClaudeAgent:
         return None
 
     async def _connect(self, spec: SessionSpec) -> ClaudeSession:
-        session = ClaudeSession(spec, self._environment, self._log, self._launcher.path)
+        plugin = await asyncio.to_thread(self._shelf.plugin, spec.skills)
+        session = ClaudeSession(spec, self._environment, self._log, self._launcher.path, plugin)
         try:
             await session.connect()
         except asyncio.CancelledError:

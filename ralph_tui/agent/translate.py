@@ -45,11 +45,20 @@ class Translator:
         self._spending = Spending()
         self.session_id = ""
         self.tools: tuple[str, ...] | None = None
+        self._servers: dict[str, str] = {}
 
     @property
     def tools_running(self) -> bool:
         """Whether the model waits for a tool, so that silence is no sign of trouble."""
         return bool(self._running)
+
+    def lost_servers(self, wanted: tuple[str, ...]) -> str:
+        """Which extra servers are not there, as a sentence; a phase that needs its eyes is not blind."""
+        gone = [
+            n for n in wanted if self._servers.get(n, "missing") not in ("connected", "pending")
+        ]
+        states = ", ".join(f"{name} ({self._servers.get(name, 'missing')})" for name in gone)
+        return f"An MCP server of this phase did not start: {states}." if gone else ""
 
     def translate(self, message: Message) -> list[AgentItem]:
         """What one SDK message means; often nothing."""
@@ -161,6 +170,10 @@ class Translator:
         self._started_session = True
         self.session_id = str(data.get("session_id", ""))
         self.tools = tuple(str(name) for name in data.get("tools", ()))
+        self._servers = {
+            str(server.get("name")): str(server.get("status"))
+            for server in data.get("mcp_servers", ())
+        }
         return [
             ev.SessionStarted(
                 session_id=self.session_id,

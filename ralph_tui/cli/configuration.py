@@ -15,7 +15,7 @@ config = typer.Typer(help="Show and change the settings.", rich_markup_mode=None
 @config.command(epilog=examples("ralph config show"))
 def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Print every setting, its value and where that comes from."""
-    from ralph_tui.config.document import yaml_value
+    from ralph_tui.config.document import plain_value, yaml_value
     from ralph_tui.config.keys import known_keys
     from ralph_tui.config.load import load_settings, provenance
 
@@ -23,7 +23,7 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     settings, sources = load_settings(root), provenance(root)
     values = {key: _value(settings, key) for key in known_keys()}
     if as_json:
-        out_json({k: {"value": v, "source": sources[k]} for k, v in values.items()})
+        out_json({k: {"value": plain_value(v), "source": sources[k]} for k, v in values.items()})
     else:
         rows = ((key, yaml_value(value), sources[key]) for key, value in values.items())
         out_table(("SETTING", "VALUE", "FROM"), rows)
@@ -64,18 +64,23 @@ def set_value(
 
 
 def _given(key: str, value: str) -> object:
-    """A value as it would stand in the file: a list setting may be written as one."""
-    from ralph_tui.config.keys import known_keys
+    """A value as it would stand in the file: a list or a mapping may be written as one."""
+    from ralph_tui.config.keys import is_mapping, known_keys
 
     field = known_keys().get(key)
-    if field is None or not isinstance(field.get_default(call_default_factory=True), tuple):
+    mapping = field is not None and is_mapping(key)
+    default = field.get_default(call_default_factory=True) if field else None
+    if not isinstance(default, tuple | dict):
         return value
     import yaml
 
     try:
         found = yaml.load(value, Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes text only)
     except yaml.YAMLError as error:
-        raise ConfigError(f"{key}: {value!r} is not a list.", "Write it as [one, two].") from error
+        kind, form = ("mapping", "{name: value}") if mapping else ("list", "[one, two]")
+        raise ConfigError(f"{key}: {value!r} is not a {kind}.", f"Write it as {form}.") from error
+    if mapping:
+        return found
     return tuple(found) if isinstance(found, list) else (value,)
 
 

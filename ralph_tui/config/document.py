@@ -1,6 +1,8 @@
 """The settings as text for people: the commented template and the README's table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from pydantic import BaseModel
 
 from ralph_tui.config.environment import VARIABLES
 from ralph_tui.config.keys import description, known_keys
@@ -33,8 +35,22 @@ def _template_lines() -> Iterator[str]:
         yield f"# {indent}{name}: {yaml_value(default)}  # {description(key)}"
 
 
+def plain_value(value: object) -> object:
+    """A setting's value as JSON has it; of a server only what was given."""
+    if isinstance(value, BaseModel):
+        return plain_value(value.model_dump(exclude_defaults=True))
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(part) for name, part in value.items()}
+    return [plain_value(part) for part in value] if isinstance(value, tuple | list) else value
+
+
 def yaml_value(value: object) -> str:
     """A setting's value as it would stand in the YAML file, on one line."""
+    if isinstance(value, BaseModel | Mapping):
+        inside = plain_value(value)
+        assert isinstance(inside, dict)
+        parts = (f"{yaml_value(name)}: {yaml_value(part)}" for name, part in inside.items())
+        return f"{{{', '.join(parts)}}}"
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(yaml_value, value))}]"
     if isinstance(value, bool):

@@ -70,12 +70,23 @@ def _replaced(text: str, found: object, value: str) -> str:
     assert isinstance(found, yaml.Node)
     start, end = found.start_mark.index, found.end_mark.index
     space = "" if start and text[start - 1] in " \t\n" else " "
-    if isinstance(found, yaml.SequenceNode) and not found.flow_style:
-        # A block list begins on a line of its own, and its mark stands after the comments that
-        # follow it; the new value goes from the colon to the end of the last item.
-        start, end = text.rindex(":", 0, start) + 1, found.value[-1].end_mark.index
+    if isinstance(found, yaml.CollectionNode) and not found.flow_style:
+        # A block begins on a line of its own, and its mark stands after the comments that follow
+        # it; the new value goes from the colon to the end of the last item.
+        start, end = text.rindex(":", 0, start) + 1, _end_of(found)
         space = " "
     return text[:start] + space + value + text[end:]
+
+
+def _end_of(node: object) -> int:
+    """Where the last item of a block ends."""
+    import yaml
+
+    assert isinstance(node, yaml.Node)
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end_of(last[1] if isinstance(node, yaml.MappingNode) else last)
+    return int(node.end_mark.index)
 
 
 def _added(text: str, node: object, path: list[str], value: str, *, whole: bool) -> str:

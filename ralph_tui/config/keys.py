@@ -44,6 +44,12 @@ def known_keys() -> dict[str, FieldInfo]:
 
 
 @cache
+def is_mapping(key: str) -> bool:
+    """Whether a setting's value is itself a mapping, such as the servers of a phase."""
+    return isinstance(known_keys()[key].get_default(call_default_factory=True), dict)
+
+
+@cache
 def sections() -> frozenset[str]:
     """Dotted names that hold settings instead of being one; the empty name is the whole."""
     parts = (key.split(".")[:-1] for key in known_keys())

@@ -2,16 +2,18 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from ralph_tui.config.environment import environment_entries
-from ralph_tui.config.keys import description, known_keys
+from ralph_tui.config.keys import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
 from ralph_tui.config.yamlfile import Entry, read_entries, unknown_setting
 from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.extras import McpServer
 from ralph_tui.domain.text import one_line
 
 COMMAND_LINE = "command line"
@@ -116,11 +118,26 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
     if key is None:
         return _bad_combination(".".join(parts), detail, chosen)
     entry = chosen[key]
+    below = [str(part) for part in detail["loc"]][key.count(".") + 1 :]
+    if below and is_mapping(key):
+        return _bad_part(key, entry, below, detail)
     given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
     return ConfigError(
         f"{entry.where}: {key} {_plain_words(detail)}{given}.",
         f"{description(key)} The default is {_shown(_default(key))}.",
     )
+
+
+def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) -> ConfigError:
+    """What is wrong inside a value that is a mapping, with the line of the part."""
+    part = next((p for p in _prefixes(below) if p in entry.places), "")
+    where, name = entry.places.get(part, entry.where), ".".join((key, *below))
+    if detail["type"] != "extra_forbidden":
+        given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
+        return ConfigError(f"{where}: {name}: {_plain_words(detail)}{given}.", description(key))
+    near = get_close_matches(below[-1], McpServer.model_fields, 1, 0.6)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(McpServer.model_fields)}."
+    return ConfigError(f"{where}: unknown setting {one_line(name, 80)!r}.", hint)
 
 
 def _prefixes(parts: list[str]) -> Iterator[str]:
@@ -150,6 +167,10 @@ _WORDS = {
     "string_type": "must be one value",
     "string_too_short": "must not be empty",
     "tuple_type": "must be a list",
+    "mapping_type": "must be `name: value` lines",
+    "dict_type": "must be `name: value` lines",
+    "model_type": "must be `name: value` lines",
+    "model_attributes_type": "must be `name: value` lines",
 }
 
 

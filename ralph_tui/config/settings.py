@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ralph_tui.domain.costs import CostLimits
+from ralph_tui.domain.extras import McpServers
 from ralph_tui.domain.model import Count, Model
 
 INTERRUPT_PERCENT = 80
@@ -93,14 +94,26 @@ class BuildSettings(Model):
     typecheck_command: Text = Field("uv run mypy .", description="What `ralph typecheck` runs.")
 
 
-class DiscoverySettings(Model):
+class PhaseExtras(Model):
+    """What a person adds to a phase beside its own tools."""
+
+    mcp_servers: McpServers = Field(
+        default_factory=dict,
+        description="Extra MCP servers of this phase by name; secrets in env and headers as ${NAME}.",
+    )
+    skills: tuple[Text, ...] = Field(
+        (), description="Extra skills of this phase: directories that hold a SKILL.md."
+    )
+
+
+class DiscoverySettings(PhaseExtras):
     """The discovery phase."""
 
     human_in_loop: bool = Field(default=True, description="Ask the person during discovery.")
     max_questions: Positive = Field(10, description="Most questions in one discovery.")
 
 
-class PlanningSettings(Model):
+class PlanningSettings(PhaseExtras):
     """The planning phase."""
 
     task_size_tokens: Positive = Field(30_000, description="Target size of one task in tokens.")
@@ -109,7 +122,7 @@ class PlanningSettings(Model):
     )
 
 
-class BuildingSettings(Model):
+class BuildingSettings(PhaseExtras):
     """The building phase."""
 
     max_iterations: Positive = Field(100, description="Most iterations in one run.")
@@ -121,7 +134,7 @@ class BuildingSettings(Model):
     iteration_timeout_seconds: Seconds = Field(900, description="Longest one iteration may take.")
 
 
-class ValidationSettings(Model):
+class ValidationSettings(PhaseExtras):
     """The validation phase."""
 
     require_human_approval: bool = Field(default=True, description="Ask before calling it done.")

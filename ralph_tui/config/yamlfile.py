@@ -7,11 +7,11 @@ number 3.1, and a file and an environment variable are read alike.
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph_tui.config.keys import children, known_keys, nearest, sections
+from ralph_tui.config.keys import children, is_mapping, known_keys, nearest, sections
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.text import one_line
 
@@ -26,6 +26,8 @@ class Entry:
     value: object
     where: str
     """As `ralph config show` prints it: `/path/config.yaml:12`, a variable, `command line`."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where the parts of a value that is a mapping were written, by dotted name below the key."""
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:
@@ -145,6 +147,9 @@ def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
             yield from _section(value, key, path)
         elif key not in known_keys():
             raise unknown_setting(key, here)
+        elif not _is_empty(value) and is_mapping(key):
+            places: dict[str, str] = {}
+            yield Entry(key, _tree(value, key, path, places), here, places)
         elif not _is_empty(value):
             yield Entry(key, _plain(value, key, path), here)
 
@@ -154,6 +159,24 @@ def _is_empty(node: object) -> bool:
     import yaml
 
     return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")
+
+
+def _tree(node: object, key: str, path: Path, places: dict[str, str], below: str = "") -> object:
+    """The value of a setting that is a mapping, with the line of each part; the text bounds its depth."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        return "" if _is_empty(node) else _plain(node, f"{key}.{below}".rstrip("."), path)
+    found: dict[str, object] = {}
+    for key_node, value in node.value:
+        name = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
+        part = f"{below}.{name}" if below else name
+        here = f"{path}:{key_node.start_mark.line + 1}"
+        if name in found:
+            raise ConfigError(f"{here}: {key}.{part} is set twice.", "Remove one of them.")
+        places[part] = here
+        found[name] = _tree(value, key, path, places, part)
+    return found
 
 
 def _plain(node: object, key: str, path: Path) -> str | tuple[str, ...]:

@@ -28,6 +28,16 @@ class SpecResult(Record):
     gaps: tuple[str, ...] = ()
 
 
+class Seen(Record):
+    """What an extra tool showed during the phase, kept by Python as it was returned."""
+
+    tool: str
+    input: str = ""
+    text: str = ""
+    pictures: tuple[str, ...] = ()
+    """Files in the project."""
+
+
 class ValidationReport(Record):
     """`.ralph/validation_report.json`."""
 
@@ -38,12 +48,22 @@ class ValidationReport(Record):
     specs: tuple[SpecResult, ...] = ()
     summary: str = ""
     observations: tuple[str, ...] = Field(default=())
-    """What the phase saw with extra tools, such as a browser."""
+    """What the model says it saw with extra tools, such as a browser."""
+    seen: tuple[Seen, ...] = ()
+    """What those tools returned; bounded."""
 
     @property
     def passed(self) -> bool:
         """Every check and every criterion passed, and there is no gap."""
         return all(receipt.ok for receipt in self.checks) and not self.failures()
+
+    @property
+    def sights(self) -> str:
+        """How much was seen with extra tools, in words; empty when nothing was."""
+        pictures = sum(len(sight.pictures) for sight in self.seen)
+        shown = f", {pictures} picture{'' if pictures == 1 else 's'}" if pictures else ""
+        calls = f"{len(self.seen)} look{'' if len(self.seen) == 1 else 's'} with extra tools"
+        return calls + shown if self.seen else ""
 
     def failures(self) -> tuple[str, ...]:
         """Everything that did not pass, as sentences."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
 from ralph_tui.domain.questions import Question
@@ -77,8 +78,9 @@ class BuildDesk:
             self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(_command(call)))
         return verdict
 
-    async def after_tool(self, call: ToolCall) -> AfterTool:
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn when the task is settled; pass on the wrap-up request once."""
+        del output
         self._one_at_a_time.ended(call)
         if call.agent_id is None and self._settled(call):
             return AfterTool(end_turn=True, note="The task is settled.")

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.events import Event, FailureClass
+from ralph_tui.domain.extras import McpServer, ToolOutput
 from ralph_tui.domain.model import Count, Model, Money, Timestamp
 from ralph_tui.domain.questions import Question
 from ralph_tui.domain.state import Phase
@@ -50,6 +51,10 @@ class SessionSpec(Model):
     """Built-in tools the model has; a hard limit, checked against what the CLI reports."""
     ralph_tools: tuple[ToolSpec, ...] = ()
     sub_agents: tuple[SubAgent, ...] = ()
+    mcp_servers: dict[str, McpServer] = Field(default_factory=dict)
+    """The person's own servers; what `${NAME}` stands for is in `environment`."""
+    skills: tuple[Path, ...] = ()
+    """Directories with a SKILL.md; the `Skill` tool is in `tools` when there are any."""
     model: str | None = None
     max_budget_usd: Money | None = None
     """A safety net inside the CLI; the loop's own meter is exact."""
@@ -131,8 +136,8 @@ class Overseer(Protocol):
         """Answer a `ralph_*` tool call."""
         ...
 
-    async def after_tool(self, call: ToolCall) -> AfterTool:
-        """What to add after a tool ran."""
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
+        """What to add after a tool ran; `output` is that of MCP tools only."""
         ...
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:

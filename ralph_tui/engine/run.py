@@ -24,6 +24,15 @@ from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed
+from ralph_tui.engine.extras import (
+    check_extras,
+    extra_environment,
+    extra_values,
+    extras_of,
+    prepared_servers,
+    skill_directories,
+    skill_names,
+)
 from ralph_tui.engine.following import follow_project
 from ralph_tui.engine.journaling import Emitter
 from ralph_tui.engine.launch import Launch
@@ -41,7 +50,7 @@ from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.policy import PHASE_TOOLS, Policy
+from ralph_tui.guard.policy import Policy, phase_tools
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -73,6 +82,11 @@ class Wiring:
     preflight: Callable[[], None] = _nothing
     warm_up: Callable[[], None] = _nothing
     label: str = ""
+
+    @property
+    def everything(self) -> dict[str, str]:
+        """The whole environment that a run starts from."""
+        return {**os.environ, **self.environment}
 
 
 def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
@@ -118,6 +132,7 @@ async def run_mission(
         RalphError: Something is wrong that was found before anything was started or spent.
     """
     hide(secret_values(os.environ))
+    hide(extra_values(wiring.settings, wiring.everything))
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)
     run_id = uuid.uuid4().hex
@@ -142,6 +157,8 @@ async def run_mission(
 
 def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
     phase = first_phase(project, project.load(), mission)
+    ahead = tuple(Phase)[tuple(Phase).index(phase) :] if mission.only is None else (phase,)
+    check_extras(wiring.settings, ahead, project.root, wiring.everything)
     wiring.preflight()
     GitWatch(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
@@ -236,7 +253,7 @@ class Session:
             msg = "the parts were not made"
             raise RuntimeError(msg)
         policy = guard_policy(self._project, self._settings, phase)
-        inherited = {**os.environ, **self._wiring.environment}
+        inherited = self._wiring.everything
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         building = self._settings.phases.building
@@ -266,7 +283,8 @@ class Session:
                 custody=self._custody,
             )
         overlay = cli_overlay(policy, inherited)
-        environment = {**self._wiring.environment, **overlay, **self._marks}
+        extras = extra_environment(extras_of(self._settings, phase), inherited)
+        environment = {**self._wiring.environment, **overlay, **self._marks, **extras}
         spec_for = spec_maker(self._project, self._settings, environment, phase)
         try:
             yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
@@ -278,10 +296,13 @@ class Session:
 
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
     """What the guard holds an agent of a phase to."""
+    extras = extras_of(settings, phase)
     return Policy(
         root=project.root,
         phase=phase,
         blocked_commands=settings.safety.blocked_commands,
+        mcp_servers=tuple(extras.mcp_servers),
+        skills=skill_names(extras, project.root),
         home=Path.home(),
     )
 
@@ -359,14 +380,17 @@ def spec_maker(
     claude_md = ""
     if settings.agent.include_claude_md:
         claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    extras = extras_of(settings, phase)
     thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
     spec = SessionSpec(
         phase=phase,
         cwd=project.root,
         system_prompt=system_prompt(phase, claude_md),
-        tools=PHASE_TOOLS[phase],
+        tools=phase_tools(phase, skills=bool(extras.skills)),
         ralph_tools=tool_specs(phase),
         sub_agents=SUB_AGENTS[phase],
+        mcp_servers=prepared_servers(extras),
+        skills=skill_directories(extras, project.root),
         model=settings.models.planning if thinks else settings.models.primary,
         max_budget_usd=settings.safety.cost_limits.per_iteration,
         max_turns=settings.agent.max_turns,

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
 from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
-from ralph_tui.guard.policy import PHASE_TOOLS, Policy
+from ralph_tui.guard.policy import SKILL_TOOL, Policy
 from ralph_tui.guard.verdicts import denial, unreadable
 from ralph_tui.guard.worker import CommandJudge
 
@@ -43,8 +43,10 @@ class Guard:
         if call.name.startswith("mcp__"):
             return _review_mcp(call, self.policy)
         name = _ALIASES.get(call.name, call.name)
-        if name not in PHASE_TOOLS[self.policy.phase]:
+        if name not in self.policy.tools:
             return _not_in_phase(call.name, self.policy)
+        if name == SKILL_TOOL:
+            return _review_skill(call, self.policy)
         if call.name in COMMAND_TOOLS:
             command = call.input.get("command")
             if not isinstance(command, str) or not command.strip():
@@ -56,9 +58,18 @@ class Guard:
 
 
 def _not_in_phase(name: str, policy: Policy) -> Verdict:
-    tools = ", ".join(PHASE_TOOLS[policy.phase])
+    tools = ", ".join(policy.tools)
     reason = f"The tool is not available in the {policy.phase} phase"
     return denial("tool-not-in-phase", name, reason, f"Use one of: {tools}.")
+
+
+def _review_skill(call: ToolCall, policy: Policy) -> Verdict:
+    """The person's skills only: the CLI has more of its own, which change settings or start loops."""
+    name = str(call.input.get("skill", ""))
+    if name in policy.skills:
+        return ALLOW
+    reason = f"The skill is not one of the {policy.phase} phase"
+    return denial("skill-not-in-phase", name, reason, f"Use one of: {', '.join(policy.skills)}.")
 
 
 def _review_write(call: ToolCall, policy: Policy) -> Verdict:
@@ -76,6 +87,8 @@ def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:
             return ALLOW
         reason = "A sub-agent may look at ralph's state but not change it"
         return denial("sub-agent-state", tool, reason, "Report back; the main agent records it.")
+    if server not in policy.mcp_servers:
+        return _not_in_phase(call.name, policy)
     if tool.casefold().startswith(_READING_VERBS):
         return ALLOW
     verdicts = (judge_path("Write", path, policy) for path in _paths(call.input))

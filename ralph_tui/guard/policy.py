@@ -41,6 +41,8 @@ PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
 )  # fmt: skip
 """The built-in tools of each phase, under the names this CLI has (SDK-FACTS section 1)."""
 
+SKILL_TOOL = "Skill"
+
 
 class Policy(Model):
     """What one agent session may do."""
@@ -51,5 +53,19 @@ class Policy(Model):
     """Commands a person forbids, such as `npm publish`: program and words that must all occur."""
     git_allowed: tuple[str, ...] = GIT_READ_ONLY
     python_tools: tuple[str, ...] = PYTHON_TOOLS
+    mcp_servers: tuple[str, ...] = ()
+    """Extra MCP servers of this phase; the tools of others are refused."""
+    skills: tuple[str, ...] = ()
+    """Skills of this phase, under the names the model uses."""
     home: Path | None = None
     """What `~` means; unknown is outside the project."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The built-in tools of the phase, with the one that skills need."""
+        return phase_tools(self.phase, skills=bool(self.skills))
+
+
+def phase_tools(phase: Phase, *, skills: bool) -> tuple[str, ...]:
+    """The built-in tools of a phase."""
+    return (*PHASE_TOOLS[phase], SKILL_TOOL) if skills else PHASE_TOOLS[phase]

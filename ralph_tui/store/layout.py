@@ -66,6 +66,11 @@ class Layout:
         return self.dot / "validation_report.json"
 
     @property
+    def validation_pictures(self) -> Path:
+        """What the validation phase saw with extra tools, named in the report."""
+        return self.dot / "validation"
+
+    @property
     def events(self) -> Path:
         """The journal."""
         return self.dot / "events.jsonl"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.extras import Picture
 from ralph_tui.domain.model import Record
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import Injection, Phase, SessionRecord
@@ -18,6 +19,7 @@ from ralph_tui.store.files import explained, open_regular, utc_now
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
+from ralph_tui.store.pictures import write_picture
 from ralph_tui.store.snapshot import Snapshots
 
 R = TypeVar("R", bound=Record)
@@ -166,6 +168,12 @@ class Project:
         self._require_dot()
         text = json_text(report, indent=2) + "\n"
         return notes.write_text(self.layout.validation_report, text)
+
+    def write_picture(self, round_number: int, number: int, picture: Picture) -> str | None:
+        """Keep a picture of the validation; its path in the project, None when it cannot be kept."""
+        self._require_dot()
+        path = write_picture(self.layout, round_number, number, picture)
+        return str(path.relative_to(self.root)) if path else None
 
     def archive_plan(self) -> Path | None:
         """Copy the plan into the session history before it is replaced; None when there is none."""

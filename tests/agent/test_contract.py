@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from ralph_tui.agent.session import ClaudeAgent, tool_difference
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.questions import Question
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
@@ -40,6 +41,7 @@ class Recorder:
         self.verdict = verdict
         self.reviewed: list[ToolCall] = []
         self.after: list[ToolCall] = []
+        self.outputs: list[ToolOutput] = []
         self.stops: list[str] = []
         self.calls: list[tuple[str, Mapping[str, JsonValue]]] = []
         self.reply = AfterTool()
@@ -52,8 +54,9 @@ class Recorder:
         self.calls.append((name, arguments))
         return ToolAnswer(text="ACCEPTED: yes")
 
-    async def after_tool(self, call: ToolCall) -> AfterTool:
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         self.after.append(call)
+        self.outputs.append(output)
         return self.reply
 
     waiting_for_person = False

@@ -73,3 +73,21 @@ def test_a_file_that_is_wrong_is_left_alone(root: Path) -> None:
     done = inside("config", "set", "models.primary", "opus", cwd=root)
     assert done.returncode == 3
     assert path.read_text(encoding="utf-8") == "models: [\n"
+
+
+def test_a_server_is_set_and_replaced(root: Path) -> None:
+    path = Project(root).layout.config
+    key = "phases.validation.mcp_servers"
+    path.write_text(
+        "phases:\n  validation:\n    mcp_servers:\n      old:\n        command: x\n    # mine\n"
+        "    max_rounds: 3\n",
+        encoding="utf-8",
+    )
+    done = inside("config", "set", key, "{eyes: {command: npx, args: [a, b]}}", cwd=root)
+    assert done.returncode == 0, done.stderr
+    found = load_settings(root, environ={}).phases.validation
+    assert list(found.mcp_servers) == ["eyes"]
+    assert (found.mcp_servers["eyes"].args, found.max_rounds) == (("a", "b"), 3)
+    assert "# mine" in path.read_text(encoding="utf-8")
+    refused = inside("config", "set", key, "{eyes: {comand: npx}}", cwd=root)
+    assert "comand" in refused.stderr

@@ -306,3 +306,62 @@ def test_every_setting_is_described() -> None:
 def test_the_readme_table_is_fresh() -> None:
     readme = Path(__file__).parents[2] / "README.md"
     assert markdown_table() in readme.read_text(encoding="utf-8")
+
+
+SERVERS = """\
+phases:
+  validation:
+    skills: [skills/ui-check]
+    mcp_servers:
+      browser:   # looks at pages
+        command: npx
+        args: ["@playwright/mcp", --headless]
+        env: {PORT: 8080, LOGIN_TOKEN: "${MY_TOKEN}"}
+      far: {url: "https://x.org/mcp", headers: {Authorization: "Bearer ${FAR}"}}
+"""
+
+
+def test_extra_servers_and_skills_of_a_phase(tmp_path: Path) -> None:
+    write(tmp_path, SERVERS)
+    phases = load_settings(tmp_path, environ={}, home=tmp_path / "n").phases
+    browser = phases.validation.mcp_servers["browser"]
+    assert (browser.args, browser.env["PORT"]) == (("@playwright/mcp", "--headless"), "8080")
+    assert browser.variables == ("MY_TOKEN",)
+    assert phases.validation.mcp_servers["far"].variables == ("FAR",)
+    assert phases.validation.skills == ("skills/ui-check",)
+    assert not phases.building.mcp_servers
+
+
+@pytest.mark.parametrize(
+    ("server", "line", "said", "hint"),
+    [
+        ("comand: x", 5, "servers.eyes.comand", "'command'"),
+        ("{}", 4, "either a command or a url", "Extra MCP servers"),
+        ("{command: x, url: 'http://x'}", 4, "either a command or a url", "Extra MCP servers"),
+        ("url: ftp://x", 4, "must begin with http", "Extra MCP servers"),
+        ("\n        command: x\n        args: a", 6, "must be a list, not 'a'", "Extra"),
+        ("{command: x, env: {API_TOKEN: abcdefgh1}}", 4, "API_TOKEN looks secret", "${NAME}"),
+        ("{command: x, env: {A: sk-abcdefghijklmnopqrst}}", 4, "A looks secret", "${NAME}"),
+        ("{url: 'http://x', headers: {X-Api-Key: abc}}", 4, "X-Api-Key looks secret", "${NAME}"),
+        ("{command: x, args: ['${TOKEN}']}", 4, "env and headers only", "${NAME}"),
+        ("{command: x, env: {A: '${a b}'}}", 4, "not the name of a variable", "${NAME}"),
+        ("{command: x, command: y}", 4, "set twice", "Remove"),
+        ("x", 4, "must be `name: value` lines", "Extra"),
+    ],
+)
+def test_a_bad_server_is_explained_with_its_line(
+    tmp_path: Path, server: str, line: int, said: str, hint: str
+) -> None:
+    inline = server if server[:1] in "{x\n" else f"\n        {server}"
+    text = f"phases:\n  validation:\n    mcp_servers:\n      eyes: {inline}\n"
+    error = complaint(tmp_path, text)
+    assert error.message.startswith(f"{tmp_path / '.ralph' / 'config.yaml'}:{line}: ")
+    assert said in error.message
+    assert hint in error.hint
+    assert "abcdefgh" not in str(error)
+
+
+@pytest.mark.parametrize("name", ["ralph", "a__b", "a b", "-x", "x" * 50])
+def test_a_server_cannot_have_any_name(tmp_path: Path, name: str) -> None:
+    servers = f"phases:\n  building:\n    mcp_servers:\n      {name!r}: {{command: x}}\n"
+    assert f"{name!r}" in complaint(tmp_path, servers).message

@@ -14,7 +14,7 @@ from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 
 @pytest.fixture
 async def guard(tmp_path: Path) -> AsyncIterator[Guard]:
-    guard = Guard(Policy(root=tmp_path))
+    guard = Guard(Policy(root=tmp_path, mcp_servers=("files",), skills=("ralph:ui-check",)))
     yield guard
     await guard.close()
 
@@ -86,6 +86,17 @@ async def test_other_mcp_tools_by_their_paths(guard: Guard) -> None:
     assert (await guard.review(call(write, path="https://x.org"))).decision == "allow"
     assert (await guard.review(call("mcp__files__read_file", path="/etc/x"))).decision == "allow"
     assert (await guard.review(call("mcp__odd", path=".git/x"))).decision == "deny"
+    assert (await guard.review(call("mcp__other__read_file"))).rule == "tool-not-in-phase"
+
+
+async def test_only_the_skills_of_the_phase(guard: Guard, tmp_path: Path) -> None:
+    assert (await guard.review(call("Skill", skill="ralph:ui-check"))).decision == "allow"
+    others: tuple[JsonValue, ...] = ("update-config", "ralph:other", "", ["ralph:ui-check"])
+    for other in others:
+        assert (await guard.review(call("Skill", skill=other))).rule == "skill-not-in-phase"
+    without = Guard(Policy(root=tmp_path))
+    assert (await without.review(call("Skill", skill="x"))).rule == "tool-not-in-phase"
+    await without.close()
 
 
 async def test_an_exception_is_a_denial(guard: Guard, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.questions import Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
@@ -14,6 +15,9 @@ from ralph_tui.engine.subagents import OneAtATime
 from ralph_tui.engine.workshop import Workshop
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
+OnOutput = Callable[[ToolCall, ToolOutput], Awaitable[None]]
+"""Takes what an extra tool returned."""
+
 Missing = Callable[[], Awaitable[str | None]]
 """What the phase still lacks, as an order to the model; None when its criteria are met."""
 
@@ -31,6 +35,7 @@ class PhaseDesk:
         handlers: Mapping[str, Handler],
         asking: Asking | None = None,
         ends_turn: frozenset[str] = frozenset(),
+        on_output: OnOutput | None = None,
     ) -> None:
         """Serve the tools in `handlers`; those in `ends_turn` end it when nothing is missing."""
         self.handing_off = False
@@ -40,6 +45,7 @@ class PhaseDesk:
         self._handlers = handlers
         self._asking = asking
         self._ends_turn = {f"mcp__ralph__{name}" for name in ends_turn}
+        self._on_output = on_output
         self._reminders = 0
         self._one_at_a_time = OneAtATime()
 
@@ -84,9 +90,11 @@ class PhaseDesk:
 
         return refuse
 
-    async def after_tool(self, call: ToolCall) -> AfterTool:
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn after the tool that hands in the result."""
         self._one_at_a_time.ended(call)
+        if self._on_output is not None and output != ToolOutput():
+            await self._on_output(call, output)
         if call.name in self._ends_turn and await self._missing() is None:
             return AfterTool(end_turn=True, note="The phase has what it needs.")
         note, self.wrap_up = self.wrap_up, ""

@@ -17,6 +17,7 @@ from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.discovery import LEARNINGS, TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
 from ralph_tui.engine.phases.session import Stage, run_session
+from ralph_tui.engine.phases.sights import Sights
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
 from ralph_tui.store.project import Documents
 
@@ -53,6 +54,8 @@ async def run(stage: Stage) -> End | Turn:
 
 async def _approve(stage: Stage, report: ValidationReport, number: int) -> End | Turn:
     summary = report.summary or "every check and every criterion passed"
+    if report.sights:
+        summary += f" ({report.sights}: see .ralph/validation_report.json)"
     decided = await decide(stage.shop, stage.mission, ApprovalKind.VALIDATION, summary)
     if isinstance(decided, End):
         return decided
@@ -97,6 +100,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
     if not specs:
         return report
     found: list[ValidationReport] = []
+    sights = Sights(stage.shop.ledger.project, number)
 
     async def missing() -> str | None:
         return None if found else "The report is missing. Hand it in with ralph_submit_report."
@@ -126,13 +130,14 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
             missing=missing,
             handlers={"ralph_submit_report": submit},
             ends_turn=frozenset({"ralph_submit_report"}),
+            on_output=sights.take,
         )
         prompt = await _prompt(stage, report, specs)
         why = f"round {number}: is what the specs ask for there?"
         end = await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
         if end is not None:
             return end
-    return found[-1]
+    return found[-1].model_copy(update={"seen": sights.seen})
 
 
 async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...]) -> str:

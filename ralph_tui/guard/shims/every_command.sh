@@ -5,3 +5,5 @@ case $PATH in
 *) PATH=$RALPH_GUARD_SHIMS:$PATH ;;
 esac
 unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN
+# What the extra MCP servers of a phase need (engine/extras.py); eval, because zsh splits no words.
+eval "unset ${RALPH_EXTRA_NAMES-} RALPH_EXTRA_NAMES"

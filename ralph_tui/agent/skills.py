@@ -1,0 +1,51 @@
+"""Skills for sessions that load no settings of anybody: a plugin of our own that holds nothing else."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.extras import OWN_SERVER
+
+
+class SkillShelf:
+    """Copies of skills in a private directory; what a run began with stays as it was."""
+
+    def __init__(self) -> None:
+        """Nothing is copied yet."""
+        self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
+
+    def plugin(self, skills: tuple[Path, ...]) -> Path | None:
+        """The plugin that holds these skills; None without any.
+
+        Raises:
+            SetupError: A skill cannot be read.
+        """
+        if not skills:
+            return None
+        if skills not in self._directories:
+            self._directories[skills] = _filled(skills)
+        return Path(self._directories[skills].name)
+
+    def close(self) -> None:
+        """Remove the copies."""
+        for directory in self._directories.values():
+            directory.cleanup()
+        self._directories.clear()
+
+
+def _filled(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
+    directory = tempfile.TemporaryDirectory(prefix="ralph-skills-")
+    root = Path(directory.name)
+    try:
+        (root / ".claude-plugin").mkdir()
+        about = root / ".claude-plugin" / "plugin.json"
+        about.write_text(json.dumps({"name": OWN_SERVER}), encoding="utf-8")
+        for skill in skills:
+            shutil.copytree(skill, root / "skills" / skill.name)
+    except (OSError, shutil.Error) as error:
+        directory.cleanup()
+        message = f"A skill cannot be copied: {error}"
+        raise SetupError(message, "Make its directory readable.") from error
+    return directory

@@ -1,0 +1,96 @@
+"""The extra MCP servers and skills of a phase: checked before a run, made ready for its sessions."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ralph_tui.config.settings import PhaseExtras, Settings
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.extras import OWN_SERVER, REFERENCE, McpServer
+from ralph_tui.domain.state import Phase
+
+PREFIX = "RALPH_EXTRA_"
+"""Begins the names under which the CLI gets what `${NAME}` stands for; no command of the agent sees them."""
+
+NAMES = "RALPH_EXTRA_NAMES"
+"""Lists them for the shell, which removes them (guard/shims/every_command.sh)."""
+
+SKILL_FILE = "SKILL.md"
+
+
+def extras_of(settings: Settings, phase: Phase) -> PhaseExtras:
+    """What the person gave a phase."""
+    phases = settings.phases
+    return {
+        Phase.DISCOVERY: phases.discovery,
+        Phase.PLANNING: phases.planning,
+        Phase.BUILDING: phases.building,
+        Phase.VALIDATION: phases.validation,
+    }[phase]
+
+
+def skill_directories(extras: PhaseExtras, root: Path) -> tuple[Path, ...]:
+    """Where the skills of a phase are."""
+    return tuple((root / Path(name).expanduser()).resolve() for name in extras.skills)
+
+
+def skill_names(extras: PhaseExtras, root: Path) -> tuple[str, ...]:
+    """What the model calls them."""
+    return tuple(f"{OWN_SERVER}:{path.name}" for path in skill_directories(extras, root))
+
+
+def check_extras(
+    settings: Settings, phases: Iterable[Phase], root: Path, environ: Mapping[str, str]
+) -> None:
+    """Refuse what would be found missing only when the phase begins.
+
+    Raises:
+        ConfigError: A variable is not set, or a skill is not there.
+    """
+    for phase in phases:
+        extras, key = extras_of(settings, phase), f"phases.{phase}"
+        for name, server in extras.mcp_servers.items():
+            missing = [variable for variable in server.variables if not environ.get(variable)]
+            if missing:
+                raise ConfigError(
+                    f"{key}.mcp_servers.{name}: the environment variable {missing[0]} is not set.",
+                    f"Set it, or take {name} out of the settings.",
+                )
+        for given, path in zip(extras.skills, skill_directories(extras, root), strict=True):
+            if not (path / SKILL_FILE).is_file():
+                raise ConfigError(
+                    f"{key}.skills: {given!r} is not a directory with a {SKILL_FILE}.",
+                    "Give its path, relative to the project.",
+                )
+        names = skill_names(extras, root)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ConfigError(
+                f"{key}.skills: two of them are called {twice}.", "Rename a directory."
+            )
+
+
+def prepared_servers(extras: PhaseExtras) -> dict[str, McpServer]:
+    """The servers as the CLI gets them: it puts the variables in, so that no argument holds a secret."""
+
+    def renamed(texts: Mapping[str, str]) -> dict[str, str]:
+        return {n: REFERENCE.sub(rf"${{{PREFIX}\g<name>}}", text) for n, text in texts.items()}
+
+    return {
+        name: server.model_copy(
+            update={"env": renamed(server.env), "headers": renamed(server.headers)}
+        )
+        for name, server in extras.mcp_servers.items()
+    }
+
+
+def extra_environment(extras: PhaseExtras, environ: Mapping[str, str]) -> dict[str, str]:
+    """What the CLI needs in its environment for them."""
+    wanted = {v for server in extras.mcp_servers.values() for v in server.variables}
+    given = {f"{PREFIX}{name}": environ.get(name, "") for name in sorted(wanted)}
+    return given | {NAMES: " ".join(given)} if given else {}
+
+
+def extra_values(settings: Settings, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """What the variables of all phases hold; it is shown nowhere."""
+    found = (extra_environment(extras_of(settings, phase), environ) for phase in Phase)
+    return tuple(v for given in found for n, v in given.items() if n != NAMES and len(v) >= 8)

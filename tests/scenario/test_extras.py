@@ -1,0 +1,128 @@
+"""Extra MCP servers and skills of a phase, on the real CLI with a real server."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.mission import Mission
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task
+from tests.harness.scenarios import runs, scenario
+from tests.scenario.running import play
+from tests.scenario.test_phases import SPEC, report
+
+pytestmark = pytest.mark.real_cli
+
+REPOSITORY = Path(__file__).parents[2]
+
+EYES: dict[str, object] = {
+    "command": sys.executable,
+    "args": ["-m", "tests.harness.eyes"],
+    "env": {"EYES_TOKEN": "${DOOR_TOKEN}", "PYTHONPATH": str(REPOSITORY)},
+}
+
+SKILL = """\
+---
+name: ui-check
+description: How to look at the UI
+---
+Look twice. Today is !`touch ran-by-the-skill; date`
+"""
+
+LOOKS = f"""
+- name: looks
+  when: "^# Ralph Validation Mode"
+  turns:
+    - tools: [{{name: Skill, input: {{skill: "ralph:ui-check"}}}}]
+    - tools: [{{name: Skill, input: {{skill: update-config}}}}]
+    - tools: [{{name: mcp__eyes__look_at, input: {{what: door}}}}]
+    - tools: [{{name: mcp__eyes__screenshot, input: {{}}}}]
+    - tools: [{{name: mcp__eyes__save_picture, input: {{path: /etc/x.png}}}}]
+    - bash: "env | grep -c -e sesame -e RALPH_EXTRA; true"
+    - ralph: {{{report(passed=True)}}}
+    - say: The report is handed in.
+"""
+
+
+async def test_validation_looks_with_extra_tools_and_the_report_keeps_what_it_saw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOOR_TOKEN", "sesame-7-41")
+    extras = {"mcp_servers": {"eyes": EYES}, "skills": ["skills/ui-check"]}
+    project = make_project(
+        tmp_path,
+        [task("a", status="complete")],
+        config={"phases": {"validation": extras}},
+        files={"specs/greeter.md": SPEC, "skills/ui-check/SKILL.md": SKILL},
+    )
+    overrides = {"phases.validation.require_human_approval": False}
+    async with serving(scenario(LOOKS)) as server:
+        run = await play(
+            project, server, mission=Mission(only=Phase.VALIDATION), overrides=overrides
+        )
+        told = json.dumps(server.requests[-1].body["messages"])
+        assert server.unmatched == []
+    assert run.end.exit_code == 0
+    saved = json.loads((project / ".ralph/validation_report.json").read_text())
+    look, picture = saved["seen"]
+    assert look["tool"] == "mcp__eyes__look_at"
+    assert json.loads(look["input"]) == {"what": "door"}
+    assert "a door; the door is open" in look["text"]
+    assert picture["pictures"] == [".ralph/validation/r1-01.png"]
+    assert (project / picture["pictures"][0]).read_bytes().startswith(b"\x89PNG")
+    outcomes = [(e.name, e.outcome) for e in run.of(ev.ToolFinished)]
+    assert outcomes[:2] == [("Skill", ev.ToolOutcome.OK), ("Skill", ev.ToolOutcome.ERROR)]
+    assert [(e.name, e.rule) for e in run.of(ev.ToolDenied)] == [
+        ("mcp__eyes__save_picture", "outside-project")
+    ]
+    assert "Look twice." in told
+    assert not (project / "ran-by-the-skill").exists()
+    shell = next(e for e in run.of(ev.ToolFinished) if e.name == "Bash")
+    assert shell.output.strip() == "0", "no command of the agent sees the secret"
+    everything = b"".join(p.read_bytes() for p in (project / ".ralph").rglob("*") if p.is_file())
+    assert b"sesame-7-41" not in everything
+
+
+async def test_another_phase_has_none_of_it(tmp_path: Path) -> None:
+    extras = {"mcp_servers": {"eyes": EYES | {"env": {}}}}
+    project = make_project(tmp_path, [task("a")], config={"phases": {"validation": extras}})
+    overrides = {"phases.building.max_iterations": 1}
+    async with serving(scenario(runs("a", "true"))) as server:
+        run = await play(project, server, overrides=overrides)
+        offered = json.dumps(server.requests[-1].body["tools"])
+    assert run.of(ev.SessionStarted)
+    assert "eyes" not in offered
+
+
+async def test_a_server_that_does_not_start_ends_the_run_with_its_name(tmp_path: Path) -> None:
+    extras = {
+        "mcp_servers": {"eyes": {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]}}
+    }
+    project = make_project(tmp_path, [task("a")], config={"phases": {"building": extras}})
+    async with serving(scenario(runs("a", "true"))) as server:
+        run = await play(project, server)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
+    assert run.end.reason == "An MCP server of this phase did not start: eyes (failed)."
+
+
+@pytest.mark.parametrize(
+    ("extras", "said"),
+    [
+        ({"mcp_servers": {"eyes": EYES}}, "environment variable DOOR_TOKEN is not set"),
+        ({"skills": ["skills/none"]}, "'skills/none' is not a directory with a SKILL.md"),
+    ],
+)
+async def test_what_is_missing_is_said_before_anything_is_spent(
+    tmp_path: Path, extras: dict[str, object], said: str
+) -> None:
+    project = make_project(tmp_path, [task("a")], config={"phases": {"building": extras}})
+    async with serving(scenario(runs("a", "true"))) as server:
+        with pytest.raises(ConfigError, match=said):
+            await play(project, server)
+        assert not server.requests
