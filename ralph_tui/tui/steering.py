@@ -16,6 +16,7 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.deciding import Deciding
+from ralph_tui.tui.leaving import Leaving
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.replanning import Replanning
