@@ -7,15 +7,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 
 class Model(BaseModel):
-    """A frozen value; an unknown field is a mistake of ours."""
+    """A frozen value; an unknown field is a mistake of ours.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Its schema is built when it is first needed: a command that looks at one file builds none of the others.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Record(BaseModel):
     """A frozen value that lives in a file; fields we do not know survive a round-trip."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
 
 def _as_utc(value: datetime) -> datetime:
