@@ -13,8 +13,11 @@ from pytest_textual_snapshot import SVGImageExtension
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+LONG = "RALPH_LONG" in os.environ
+"""CI's run plays the tests marked `long` too; the normal one has to stay under five minutes."""
+
 THOROUGH = "RALPH_THOROUGH" in os.environ
-"""A long run draws many more examples; the normal one has to stay under five minutes."""
+"""A night's run draws many more examples."""
 
 settings.register_profile("ralph", max_examples=300 if THOROUGH else 30, deadline=None)
 settings.load_profile("ralph")
@@ -29,6 +32,14 @@ SVGImageExtension.serialize = lambda self, data, **kw: re.sub(
 
 _PERSONAL = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "PYTEST_ADDOPTS")
 _PREFIXES = ("TEXTUAL", "RALPH_", "ANTHROPIC_", "CLAUDE", "GIT_")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long tests to CI; pytest says how many were deselected."""
+    if LONG:
+        return
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 @pytest.fixture(autouse=True)

@@ -19,32 +19,39 @@ ONE_EACH = {
 }
 
 
-async def charged(model: str, usage: TokenUsage, tmp_path: Path) -> float:
-    scenario = f"""
-scripts:
-  - when: hi
-    turns:
+TURN = """
       - say: hello
         usage: {{input: {usage.input_tokens}, output: {usage.output_tokens},
                 cache_read: {usage.cache_read_tokens}, cache_creation: {usage.cache_creation_tokens}}}
 """
-    async with serving(scenario) as server:
+
+
+async def charged(client: ClaudeSDKClient, prompt: str) -> float:
+    """What the session has cost when it answered, in dollars."""
+    await client.query(prompt)
+    async for message in client.receive_response():
+        if isinstance(message, ResultMessage):
+            assert message.total_cost_usd is not None
+            return message.total_cost_usd
+    raise AssertionError("no result")
+
+
+@pytest.mark.parametrize("model", ["sonnet", "opus", "haiku"])
+async def test_the_estimate_is_what_the_cli_charges(model: str, tmp_path: Path) -> None:
+    scripts = [
+        f"\n  - when: pay {kind}\n    turns:{TURN.format(kind=kind, usage=usage)}"
+        for kind, usage in ONE_EACH.items()
+    ]
+    exact, so_far = {}, 0.0
+    async with serving("scripts:" + "".join(scripts)) as server:
         options = ClaudeAgentOptions(
             tools=[], model=model, cwd=tmp_path, setting_sources=[],
             env=cli_environment(server, tmp_path / "claude"),
         )  # fmt: skip
         async with ClaudeSDKClient(options) as client:
-            await client.query("hi")
-            async for message in client.receive_response():
-                if isinstance(message, ResultMessage):
-                    assert message.total_cost_usd is not None
-                    return message.total_cost_usd
-    raise AssertionError("no result")
-
-
-@pytest.mark.parametrize("model", ["sonnet", "opus", "haiku"])
-@pytest.mark.parametrize("kind", ONE_EACH)
-async def test_the_estimate_is_what_the_cli_charges(model: str, kind: str, tmp_path: Path) -> None:
-    usage = ONE_EACH[kind]
-    exact = await charged(model, usage, tmp_path)
-    assert estimate(model, usage) == pytest.approx(exact, rel=0.02), f"{exact=}"
+            for kind in ONE_EACH:
+                total = await charged(client, f"pay {kind}")
+                exact[kind], so_far = total - so_far, total
+    assert {kind: estimate(model, usage) for kind, usage in ONE_EACH.items()} == pytest.approx(
+        exact, rel=0.02
+    )

@@ -20,7 +20,7 @@ from tests.harness.waiting import until
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(300)]
 
-KILLS = int(os.environ.get("RALPH_KILLS", "2"))
+KILLS = int(os.environ.get("RALPH_KILLS", "10" if "RALPH_LONG" in os.environ else "1"))
 FIRST = int(os.environ.get("RALPH_KILL_SEED", "0"))
 MOST_EVENTS = 34
 """About as many as the journal of an undisturbed run has."""
