@@ -13,7 +13,7 @@ from ralph_tui.domain.state import Phase
 
 QUESTIONS_SCHEMA_VERSION = 1
 
-Answerer = Literal["screen", "terminal", "command", "file", "nobody"]
+Answerer = Literal["screen", "terminal", "command", "file", "demo", "nobody"]
 """Where an answer came from; `nobody` is a run that was told not to ask."""
 
 

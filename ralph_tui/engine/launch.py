@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.engine.controls import Controls
@@ -24,6 +25,19 @@ class Remaining:
     usd: float
 
 
+class Deputy(Protocol):
+    """Answers what the loop asks when the person does not, as the demo does, unless they touch it."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until it answers what is open; None when it will not."""
+        ...
+
+    def stand_back(self) -> None:
+        """Leave what is open to the person."""
+        ...
+
+
 @dataclass(frozen=True)
 class Launch:
     """A project ready to run, wired by `cli` (a real key) or `demo` (the loopback model).
@@ -41,6 +55,7 @@ class Launch:
             once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
             the loop cannot leave this process.
         label: Shown beside the project's name, such as "demo".
+        deputy: Who answers in the person's place, to be told when the person is at it; or None.
     """
 
     root: Path
@@ -51,3 +66,4 @@ class Launch:
     label: str = ""
     run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
     go_on: Callable[[Remaining], int] | None = None
+    deputy: Deputy | None = None

@@ -5,7 +5,7 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,6 +63,10 @@ def _nothing() -> None:
     """The default preflight and warm-up."""
 
 
+async def _nobody(_: EventSink) -> None:
+    """The default beside the loop."""
+
+
 @dataclass(frozen=True)
 class Wiring:
     """What a face brings to a run.
@@ -74,6 +78,7 @@ class Wiring:
         preflight: Checks the machine before anything is started; raises `RalphError`.
         warm_up: Imports what is slow.
         label: Shown beside the project's name.
+        beside: Runs beside the loop until the loop ends; what it tells is told as the loop's own.
     """
 
     make_agent: Callable[[], Agent]
@@ -82,6 +87,7 @@ class Wiring:
     preflight: Callable[[], None] = _nothing
     warm_up: Callable[[], None] = _nothing
     label: str = ""
+    beside: Callable[[EventSink], Coroutine[None, None, None]] | None = None
 
     @property
     def everything(self) -> dict[str, str]:
@@ -233,13 +239,18 @@ class Session:
         watchdog = Watchdog(self._run_id)
         watchdog.start()
         follower = asyncio.create_task(self._ledger.follow(), name="ralph-follow")
+        beside = self._wiring.beside or _nobody
+        companion = asyncio.create_task(beside(self._emitter.emit), name="ralph-beside")
         self._agent = agent = await asyncio.to_thread(self._wiring.make_agent)
         try:
             yield
         finally:
             follower.cancel()
-            await asyncio.wait([follower])
+            companion.cancel()
+            await asyncio.wait([follower, companion])
             await asyncio.shield(self._put_away(agent, watchdog))
+            if not companion.cancelled():
+                companion.result()  # a bug in it must not end in silence
 
     async def _put_away(self, agent: Agent, watchdog: Watchdog) -> None:
         await agent.close()

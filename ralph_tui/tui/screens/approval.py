@@ -44,7 +44,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
     def compose(self) -> ComposeResult:
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
-            frame.border_title = Content(f"{self._approval.kind}: waits for your approval")
+            self.head(frame, f"{self._approval.kind}: waits for your approval")
             frame.border_subtitle = Content(self.KEYS)
             if self._approval.summary:
                 yield Static(Content(inert(self._approval.summary)), classes="summary")

@@ -1,7 +1,14 @@
-"""A dialog that appears by itself: for a moment it takes no keys that were meant for something else."""
+"""A dialog that appears by itself: for a moment it takes no keys that were meant for something else.
+
+Where somebody answers in the person's place, it says when, and any key keeps the answer for the person.
+"""
 
 from datetime import datetime, timedelta
+from math import ceil
 from typing import TypeVar
+
+from textual.content import Content
+from textual.widget import Widget
 
 from ralph_tui.tui.screens.dialog import Dialog
 
@@ -9,6 +16,10 @@ Answer = TypeVar("Answer")
 
 GRACE = timedelta(seconds=0.5)
 """How long keys are ignored after the dialog appeared."""
+
+TICK_SECONDS = 0.25
+
+DEPUTY = "the demo answers in {} s, any key and it is yours"
 
 
 class WaitingDialog(Dialog[Answer]):
@@ -18,10 +29,47 @@ class WaitingDialog(Dialog[Answer]):
         """Nothing has appeared yet."""
         super().__init__()
         self._appeared: datetime | None = None
+        self._title = ""
 
     def on_mount(self) -> None:
         """The moment from which the time counts."""
         self._appeared = self.app.clock()
+        if self.app.launch.deputy is not None:
+            self.set_interval(TICK_SECONDS, self._show_title)
+            self._show_title()
+
+    def head(self, frame: Widget, title: str) -> None:
+        """Give the dialog its title."""
+        self._title = title
+        frame.border_title = Content(title)
+
+    def _show_title(self) -> None:
+        deputy = self.app.launch.deputy
+        left = None if deputy is None else deputy.seconds_left
+        soon = "" if left is None else f" {self.app.glyphs.between} {DEPUTY.format(ceil(left))}"
+        self.query_one(".dialog").border_title = Content(self._title + soon)
+
+    def on_key(self) -> None:
+        """The person is at it."""
+        self._keep()
+
+    def on_mouse_down(self) -> None:
+        """A click is as good as a key."""
+        self._keep()
+
+    def on_mouse_scroll_down(self) -> None:
+        """Whoever scrolls, reads."""
+        self._keep()
+
+    def on_mouse_scroll_up(self) -> None:
+        """Whoever scrolls, reads."""
+        self._keep()
+
+    def _keep(self) -> None:
+        deputy = self.app.launch.deputy
+        if deputy is not None:
+            deputy.stand_back()
+            self._show_title()
 
     @property
     def awake(self) -> bool:
