@@ -2,7 +2,6 @@
 
 import errno
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -71,7 +70,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> Path:
     """Write `data` to a temporary file beside `target`, ready to be renamed over it."""
-    temp = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temp = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     kept = _mode_of(target)
     descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, mode)
     try:

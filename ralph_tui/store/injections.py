@@ -4,7 +4,7 @@ Anybody may append a line with `echo`; such lines need no id and no time.
 """
 
 import hashlib
-import secrets
+import os
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ def new_injection(guidance: str, by: str, now: datetime) -> Injection:
     """Guidance given now, with an id of its own."""
     # Arguments of a command may hold bytes that are no text.
     given = {"guidance": scrub(guidance), "injected_by": scrub(by)}
-    return Injection.model_validate({"timestamp": now, "id": secrets.token_hex(6)} | given)
+    return Injection.model_validate({"timestamp": now, "id": os.urandom(6).hex()} | given)
 
 
 def parse_lines(data: bytes) -> tuple[Line, ...]:
