@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, McpSdkServerConfig
-from claude_agent_sdk.types import CanUseToolShadowedWarning
+from claude_agent_sdk.types import CanUseToolShadowedWarning, SandboxSettings
 
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.tools import SERVER_NAME
 from ralph_tui.domain.extras import OWN_SERVER
 from ralph_tui.engine.ports import SessionSpec
+from ralph_tui.guard.sandbox import Sandbox
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
 """One message of the CLI; the SDK's 1 MB ends the session on a large file (SDK-FACTS section 12.2)."""
@@ -90,6 +91,7 @@ def session_options(
         cwd=spec.cwd,
         cli_path=cli_path,
         settings=SETTINGS,
+        sandbox=sandbox_settings(spec.sandbox),
         setting_sources=sources,
         skills=[f"{OWN_SERVER}:{path.name}" for path in spec.skills],
         plugins=[{"type": "local", "path": str(plugin)}] if plugin else [],
@@ -107,6 +109,25 @@ def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
     """The person's own servers, as in a `.mcp.json`."""
     given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
     return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
+
+
+def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
+    """The sandbox in the CLI's words; two of them are not in the SDK's type (SDK-FACTS section 10)."""
+    if held is None:
+        return None
+    settings = {
+        "enabled": True,
+        "autoAllowBashIfSandboxed": True,
+        "allowUnsandboxedCommands": False,
+        "failIfUnavailable": held.required,
+        "filesystem": {
+            "allowWrite": list(held.allow_write),
+            "denyWrite": list(held.deny_write),
+            "denyRead": list(held.deny_read),
+        },
+        "network": {"allowedDomains": list(held.domains)},
+    }
+    return cast("SandboxSettings", settings)
 
 
 def _bounds(spec: SessionSpec) -> dict[str, str]:

@@ -27,9 +27,10 @@ from ralph_tui.agent.options import session_options
 from ralph_tui.agent.skills import SkillShelf
 from ralph_tui.agent.tools import SERVER_NAME, tool_server
 from ralph_tui.agent.translate import Translator
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.tools import ToolAnswer, ToolCall
 from ralph_tui.engine.ports import AgentItem, AgentSession, Overseer, SessionSpec, TurnEnded
 from ralph_tui.engine.processes import SESSION_MARK, end_marked
@@ -40,6 +41,8 @@ INTERRUPT_SECONDS = 10.0
 QUIET_TOOL_SECONDS = 3600.0
 """A tool may be silent this long: the CLI's own limit for a command is far below."""
 
+UNHELD = "Sandbox disabled"
+"""What the CLI says when it cannot hold commands and goes on."""
 
 Log = Callable[[str], None]
 
@@ -74,6 +77,7 @@ class ClaudeSession:
         `plugin` holds the spec's skills.
         """
         self.spec = spec
+        self._log = log
         self._mark = uuid.uuid4().hex
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
         self._translator = Translator()
@@ -84,7 +88,7 @@ class ClaudeSession:
                 environment={**environment, SESSION_MARK: self._mark},
                 hooks=self._hooks,
                 server=tool_server(spec.ralph_tools, self._call_tool),
-                log=log,
+                log=self._told,
                 cli_path=cli_path,
                 plugin=plugin,
             )
@@ -253,6 +257,12 @@ class ClaudeSession:
             self._inbox.put_nowait(_Lost(inert(str(error))[:300] or type(error).__name__))
         else:
             self._inbox.put_nowait(_Lost("its output ended"))
+
+    def _told(self, line: str) -> None:
+        """A line of the CLI's stderr; only there it says that it goes on without the sandbox."""
+        self._log(line)
+        if UNHELD in line:
+            self._emit(ev.Notice(level="warning", text=one_line(line, 300)))
 
     def _emit(self, item: AgentItem) -> None:
         self._inbox.put_nowait(_Own(item))

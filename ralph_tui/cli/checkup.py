@@ -1,15 +1,14 @@
 """The looks `ralph doctor` takes at everything a run needs."""
 
-import asyncio
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from ralph_tui.cli.finding import Finding
+from ralph_tui.cli.layers import layers
 from ralph_tui.cli.loops import no_screen
 from ralph_tui.cli.preflight import LOGIN_HINT, login, uv_version
 from ralph_tui.config.load import config_paths, load_settings
@@ -21,17 +20,6 @@ LOW_DISK_BYTES = 500_000_000
 SDK = "claude-agent-sdk"
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one look found; `needed` things must be right for a run."""
-
-    name: str
-    ok: bool
-    text: str
-    advice: str = ""
-    needed: bool = True
-
-
 def examine(start: Path) -> Iterator[Finding]:
     """Every finding, in the order a person would put things right."""
     yield _try("uv", uv_version, "works")
@@ -39,9 +27,8 @@ def examine(start: Path) -> Iterator[Finding]:
     how = login()
     yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
     yield _git(start)
-    yield _try("guard", lambda: _guard(start), "")
-    yield _shims()
-    yield _sandbox()
+    root = _project_root(start)
+    yield from layers(root or start, _sandbox_mode(root or start))
     reason = no_screen()
     yield Finding(
         "terminal",
@@ -50,7 +37,6 @@ def examine(start: Path) -> Iterator[Finding]:
         "Runs use line mode here; use a terminal for the screen.",
         needed=False,
     )
-    root = _project_root(start)
     yield _try("config", lambda: _config(root or start), "")
     yield _try("plan", lambda: _plan(root), "")
     yield _disk(root or start)
@@ -116,59 +102,6 @@ def _git(start: Path) -> Finding:
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
 
 
-def _guard(root: Path) -> str:
-    """Start the child that reads commands, as a run does, and have it judge two of them.
-
-    Raises:
-        SetupError: It does not answer, or not as it must.
-    """
-    from ralph_tui.guard.policy import Policy
-    from ralph_tui.guard.worker import CommandJudge
-
-    async def ask() -> tuple[str, str]:
-        judge = CommandJudge(Policy(root=root))
-        try:
-            allowed = await judge.judge("git status")
-            denied = await judge.judge("git push")
-        finally:
-            await judge.close()
-        return allowed.decision, denied.decision
-
-    if asyncio.run(ask()) != ("allow", "deny"):
-        raise SetupError(
-            "the process that reads commands does not answer, so every command would be denied.",
-            "Install ralph again: uv tool install --reinstall ralph-tui",
-        )
-    return "reads commands"
-
-
-def _shims() -> Finding:
-    """Whether the programs that stand before git and pip in an agent's PATH can be started."""
-    from ralph_tui.guard.environment import SHIMS
-
-    programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
-    broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
-    ok = bool(programs) and not broken
-    wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
-    text = plural(len(programs), "file") if ok else wrong
-    return Finding("shims", ok, text, f"Make them executable: chmod +x {SHIMS}/*")
-
-
-def _sandbox() -> Finding:
-    """Whether the operating system could hold what a guard that reads commands cannot see."""
-    programs = ("sandbox-exec",) if sys.platform == "darwin" else ("bwrap", "socat")
-    missing = [name for name in programs if shutil.which(name) is None]
-    return Finding(
-        "sandbox",
-        ok=not missing,
-        text=f"{' and '.join(missing)} not installed"
-        if missing
-        else f"{' and '.join(programs)} installed, not used by this version",
-        advice="This version runs without one; use a container for work you do not trust.",
-        needed=False,
-    )
-
-
 def _project_root(start: Path) -> Path | None:
     from ralph_tui.store.project import Project
 
@@ -176,6 +109,13 @@ def _project_root(start: Path) -> Path | None:
         return Project.find(start).root
     except RalphError:
         return None  # the finding about the plan says so
+
+
+def _sandbox_mode(root: Path) -> str:
+    try:
+        return load_settings(root).safety.sandbox_mode
+    except RalphError:
+        return "auto"  # the finding about the settings says what is wrong with them
 
 
 def _config(root: Path) -> str:

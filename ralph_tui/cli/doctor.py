@@ -11,7 +11,7 @@ from ralph_tui.cli.say import out, out_json
 from ralph_tui.domain.errors import ExitCode
 
 if TYPE_CHECKING:
-    from ralph_tui.cli.checkup import Finding
+    from ralph_tui.cli.finding import Finding
 
 
 def doctor(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:

@@ -21,7 +21,6 @@ LATER = frozenset(
     {
         "project.root",
         "phases.planning.dependency_analysis",
-        "safety.sandbox_enabled",
         "git.allowed_operations",
     }
 )

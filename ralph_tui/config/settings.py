@@ -177,14 +177,35 @@ class ContextSettings(Model):
 class SafetySettings(Model):
     """What an agent may not do, and what it may spend."""
 
-    sandbox_enabled: bool = Field(
-        default=True, description="Use the operating system's sandbox where there is one."
+    sandbox: Literal["off", "auto", "required"] = Field(
+        "auto",
+        description="The operating system's sandbox: off, auto (where it works) or required.",
+    )
+    sandbox_enabled: bool = Field(default=True, description="False is `sandbox: off`.")
+    sandbox_domains: tuple[Text, ...] = Field(
+        ("pypi.org", "files.pythonhosted.org"),
+        description="Hosts that commands in the sandbox may reach.",
+    )
+    sandbox_writable: tuple[Text, ...] = Field(
+        (), description="Directories outside the project that commands in the sandbox may write to."
     )
     blocked_commands: tuple[Text, ...] = Field(
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
         description="Commands an agent may never run, beside the guard's own rules.",
     )
     cost_limits: CostLimits = CostLimits()
+
+    @model_validator(mode="after")
+    def _one_sandbox(self) -> Self:
+        if self.sandbox == "required" and not self.sandbox_enabled:
+            msg = "sandbox is required but sandbox_enabled is false; remove one of them"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def sandbox_mode(self) -> Literal["off", "auto", "required"]:
+        """What is meant by `sandbox` and the older `sandbox_enabled` together."""
+        return self.sandbox if self.sandbox_enabled else "off"
 
 
 class BreakerSettings(Model):

@@ -27,11 +27,16 @@ class CommandResult(Model):
 
 
 async def run_command(
-    command: str, *, cwd: Path, environment: Mapping[str, str], limit_seconds: float
+    command: str,
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    limit_seconds: float,
+    prefix: tuple[str, ...] = (),
 ) -> CommandResult:
     """Run a shell command and keep the end of what it prints.
 
-    Whatever the command started in its process group is ended with it, also on cancellation.
+    `prefix` is the program and arguments that hold it, if any. Whatever the command started in its process group is ended with it, also on cancellation.
     """
     started = time.monotonic()
     # A pipe of our own: from Python 3.12 on, asyncio's wait() also waits for whoever still holds the
@@ -39,6 +44,7 @@ async def run_command(
     reader, writer = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
+            *prefix,
             "bash",
             "-c",
             command,

@@ -13,6 +13,7 @@ from ralph_tui.domain.model import Count, Model, Money, Timestamp
 from ralph_tui.domain.questions import Question
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
+from ralph_tui.guard.sandbox import Sandbox
 
 EventSink = Callable[[Event], None]
 """Takes an event at once; must not block."""
@@ -62,6 +63,8 @@ class SessionSpec(Model):
     setting_sources: tuple[str, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
     """Added to the CLI's environment and so to its tools'."""
+    sandbox: Sandbox | None = None
+    """What the operating system holds commands to; None where nothing does."""
     max_api_retries: Count = 10
     api_timeout_seconds: Count = 600
     idle_timeout_seconds: Count = 300

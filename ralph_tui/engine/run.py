@@ -21,6 +21,7 @@ from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.secrets import hide, secret_values
 from ralph_tui.domain.state import Halt, Phase
 from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.confinement import Confinement, confine, tidy
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed
@@ -51,6 +52,7 @@ from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import Policy, phase_tools
+from ralph_tui.guard.sandbox import Sandbox, gate_prefix
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -141,6 +143,7 @@ async def run_mission(
     hide(extra_values(wiring.settings, wiring.everything))
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)
+    held = await asyncio.to_thread(confine, root, wiring.settings.safety, wiring.everything)
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id)
@@ -151,7 +154,7 @@ async def run_mission(
         for text in journal.damage:
             emitter.emit(ev.Notice(level="warning", text=text))
         try:
-            session = Session(project, wiring, mission, emitter, run_id)
+            session = Session(project, wiring, mission, emitter, run_id, held)
             finished = await session.run(phase)
             emitter.emit(finished)
         finally:
@@ -175,9 +178,16 @@ class Session:
     """One run under the project's lock: its parts, its phases, its outcome."""
 
     def __init__(
-        self, project: Project, wiring: Wiring, mission: Mission, emitter: Emitter, run_id: str
+        self,
+        project: Project,
+        wiring: Wiring,
+        mission: Mission,
+        emitter: Emitter,
+        run_id: str,
+        held: Confinement,
     ) -> None:
         """Run `mission` in `project`, telling `emitter`."""
+        self._held = held
         self._project = project
         self._wiring = wiring
         self._settings = wiring.settings
@@ -199,6 +209,8 @@ class Session:
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
             self._emitter.emit(ev.Notice(level="warning", text=text))
+        if self._held.warning:
+            self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
         await self._custody.begin()
         async with self._parts():
             lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
@@ -255,6 +267,7 @@ class Session:
     async def _put_away(self, agent: Agent, watchdog: Watchdog) -> None:
         await agent.close()
         await asyncio.to_thread(end_marked, RUN_MARK, self._run_id)
+        await asyncio.to_thread(tidy, self._project.root, self._held)
         await watchdog.stop()
 
     @contextlib.asynccontextmanager
@@ -275,6 +288,7 @@ class Session:
             environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,
             emit=self._custody.emit,
+            prefix=gate_prefix(self._held.sandbox),
         )
         shop = Workshop(
             ledger=self._ledger,
@@ -296,7 +310,8 @@ class Session:
         overlay = cli_overlay(policy, inherited)
         extras = extra_environment(extras_of(self._settings, phase), inherited)
         environment = {**self._wiring.environment, **overlay, **self._marks, **extras}
-        spec_for = spec_maker(self._project, self._settings, environment, phase)
+        sandbox = self._held.sandbox
+        spec_for = spec_maker(self._project, self._settings, environment, phase, sandbox)
         try:
             yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
         finally:
@@ -385,7 +400,11 @@ def _started(project: Project, settings: Settings, docs: Documents, run_id: str)
 
 
 def spec_maker(
-    project: Project, settings: Settings, environment: Mapping[str, str], phase: Phase
+    project: Project,
+    settings: Settings,
+    environment: Mapping[str, str],
+    phase: Phase,
+    sandbox: Sandbox | None,
 ) -> SpecFor:
     """Specs that are equal from one iteration to the next, so that standby sessions fit."""
     claude_md = ""
@@ -407,6 +426,7 @@ def spec_maker(
         max_turns=settings.agent.max_turns,
         setting_sources=settings.agent.setting_sources,
         environment=dict(environment),
+        sandbox=sandbox if "Bash" in phase_tools(phase, skills=False) else None,
         max_api_retries=settings.agent.max_api_retries,
         api_timeout_seconds=int(settings.agent.api_timeout_seconds),
         idle_timeout_seconds=int(settings.agent.idle_timeout_seconds),

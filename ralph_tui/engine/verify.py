@@ -108,8 +108,10 @@ class Gate:
         environment: Mapping[str, str],
         review: Review,
         emit: EventSink,
+        prefix: tuple[str, ...] = (),
     ) -> None:
-        """Run commands in `root`; those that come from a plan pass `review` first."""
+        """Run commands in `root`, held by `prefix`; those that come from a plan pass `review` first."""
+        self._prefix = prefix
         self._root = root
         self._backpressure = backpressure
         self._timeout = timeout
@@ -170,7 +172,11 @@ class Gate:
 
     async def _run(self, check: Check, command: str) -> Receipt:
         result = await run_command(
-            command, cwd=self._root, environment=self._environment, limit_seconds=self._timeout
+            command,
+            cwd=self._root,
+            environment=self._environment,
+            limit_seconds=self._timeout,
+            prefix=self._prefix,
         )
         if result.exit_code is None:
             status, reason = ReceiptStatus.TIMED_OUT, f"no end after {self._timeout:.0f} s"

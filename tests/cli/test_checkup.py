@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli import checkup
-from ralph_tui.cli.checkup import Finding
+from ralph_tui.cli.finding import Finding
+from ralph_tui.guard.sandbox import why_no_sandbox
 
 
 def found(name: str, start: Path) -> Finding:
@@ -53,21 +54,37 @@ def test_no_shims_at_all_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (finding.ok, finding.text) == (False, f"none in {tmp_path / 'nowhere'}")
 
 
-@pytest.mark.parametrize("there", [(), ("bwrap",), ("bwrap", "socat")])
-def test_a_sandbox_is_looked_for_and_not_needed(
+def test_the_hook_of_git_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found("git hook", tmp_path).ok
+    monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", tmp_path / "nowhere")
+    assert "does not refuse a commit" in found("git hook", tmp_path).text
+
+
+@pytest.mark.parametrize("there", [(), ("bwrap",)])
+def test_a_missing_sandbox_is_told_and_not_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("ralph_tui.cli.checkup.sys.platform", "linux")
+    monkeypatch.setattr("ralph_tui.guard.sandbox.sys.platform", "linux")
     monkeypatch.setattr(
-        "ralph_tui.cli.checkup.shutil.which",
+        "ralph_tui.guard.sandbox.shutil.which",
         lambda name: f"/usr/bin/{name}" if name in (*there, "uv", "git") else None,
     )
-    finding = checkup._sandbox()
-    assert finding.needed is False
-    assert finding.ok is (len(there) == 2)
+    finding = found("sandbox", tmp_path)
+    assert (finding.ok, finding.needed) == (False, False)
     missing = [name for name in ("bwrap", "socat") if name not in there]
-    assert finding.text == (
-        f"{' and '.join(missing)} not installed"
-        if missing
-        else "bwrap and socat installed, not used by this version"
-    )
+    assert finding.text.startswith(f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} not")
+    assert "apt install bubblewrap socat" in finding.advice
+
+
+@pytest.mark.parametrize("mode", ["off", "auto", "required"])
+def test_a_sandbox_is_tried_and_needed_when_it_is_required(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    (tmp_path / ".ralph").mkdir()
+    (tmp_path / ".ralph" / "config.yaml").write_text(f"safety: {{sandbox: '{mode}'}}\n")
+    finding = found("sandbox", tmp_path)
+    assert finding.needed is (mode == "required")
+    assert finding.ok is (mode != "off" and not why_no_sandbox())
+    monkeypatch.setattr("ralph_tui.guard.sandbox.gate_prefix", lambda _: ("env",))
+    if finding.ok:
+        assert found("sandbox", tmp_path).text == "lets a command write to .git"

@@ -46,7 +46,11 @@ def make_project(
     project = root / "project"
     ralph = project / ".ralph"
     ralph.mkdir(parents=True)
-    gate = {"phases": {"building": {"backpressure": list(backpressure)}}}
+    # Where there is a sandbox it takes a second at every connect; tests/scenario/test_sandbox is about it.
+    gate = {
+        "phases": {"building": {"backpressure": list(backpressure)}},
+        "safety": {"sandbox": "off"},
+    }
     settings = _merged(gate, config or {})
     written = {
         "pyproject.toml": PYPROJECT,
