@@ -15,6 +15,7 @@ from ralph_tui.tui.situation import Situation
 
 if TYPE_CHECKING:
     from ralph_tui.tui.host import Host
+    from ralph_tui.tui.screens.page import Page
 
 Reason = Callable[[Situation], str]
 """Why a command cannot be used now; empty when it can."""
@@ -216,6 +217,26 @@ COMMANDS: tuple[Command, ...] = (
     Command("next_pane", ("tab",), "Next pane", "Focus the next pane.", "Look"),
     Command("previous_pane", ("shift+tab",), "Previous pane", "Focus the pane before.", "Look"),
     Command(
+        "iterations", ("4",), "Iterations and replay",
+        "Walk back through past iterations, see what each changed, replay them.", "Pages",
+    ),
+    Command(
+        "history", ("5",), "History", "Sessions, plots over time, burn-down, success metrics, export.",
+        "Pages",
+    ),
+    Command(
+        "memory", ("6",), "Memory and specs",
+        "What the model is given: memory, learnings, AGENTS.md, specs, the report.", "Pages",
+    ),
+    Command(
+        "why", ("7",), "Why?",
+        "Why this task, why blocked, why waiting, why stopped; guard log and breaker.", "Pages",
+    ),
+    Command(
+        "settings", ("8", "comma"), "Settings",
+        "Every setting with its source; limits of this run; themes.", "Pages",
+    ),
+    Command(
         "help", ("question_mark", "f1"), "Show help", "Every key and what it does.",
         "App", "help", 6,
     ),
@@ -243,6 +264,11 @@ _SHOWN = {
     "question_mark": "?",
     "plus": "+",
     "minus": "-",
+    "slash": "/",
+    "comma": ",",
+    "full_stop": ".",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
     "enter": "enter",
     "shift+tab": "shift+tab",
 }
@@ -265,9 +291,16 @@ def bindings() -> list[BindingType]:
 
 def key_table() -> str:
     """The README's table of keys, as Markdown."""
+    from ralph_tui.tui.page_commands import PAGE_COMMANDS
+
     rows = [
         (" ".join(f"`{key_label(key)}`" for key in c.keys), f"{c.title}. {c.help}")
         for c in COMMANDS
+    ]
+    rows += [
+        (" ".join(f"`{key_label(key)}`" for key in c.keys), f"{c.area}: {c.title}. {c.help}")
+        for commands in PAGE_COMMANDS.values()
+        for c in commands
     ]
     rows += [(" ".join(f"`{key}`" for key in keys.split()), f"{text}.") for keys, text in MOVES]
     return "\n".join(
@@ -293,13 +326,14 @@ class CommandsProvider(Provider):
     def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
         now = self._host.situation()
         entries: list[tuple[str, str, Callable[[], None]]] = []
+        if page := page_of(self.screen):
+            for command in page.page_commands:
+                run = partial(page.action_invoke, command.name)
+                entries.append(_entry(command, page.not_now(command.name), run))
         for command in COMMANDS:
-            if command.name == "palette":
-                continue
-            reason = command.disabled(now)
-            text = f"Not now: {reason}" if reason else command.help
-            name = f"{command.area}: {command.title}  [{key_label(command.keys[0])}]"
-            entries.append((name, text, partial(self._host.action_invoke, command.name)))
+            if command.name != "palette":
+                run = partial(self._host.action_invoke, command.name)
+                entries.append(_entry(command, command.disabled(now), run))
         return entries
 
     async def discover(self) -> Hits:
@@ -313,6 +347,25 @@ class CommandsProvider(Provider):
         for name, text, run in self._entries():
             if (score := matcher.match(name)) > 0:
                 yield Hit(score, matcher.highlight(name), run, text=name, help=_harmless(text))
+
+
+Entry = tuple[str, str, Callable[[], None]]
+
+
+def _entry(command: Command, reason: str, run: Callable[[], None]) -> Entry:
+    text = f"Not now: {reason}" if reason else command.help
+    return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
+
+
+def page_of(screen: object) -> "Page | None":
+    """The page a screen is; none before the first was opened, whose file is imported then."""
+    import sys
+
+    if "ralph_tui.tui.screens.page" not in sys.modules:
+        return None
+    from ralph_tui.tui.screens.page import Page
+
+    return screen if isinstance(screen, Page) else None
 
 
 def _escaped(name: str) -> str:

@@ -17,6 +17,7 @@ from ralph_tui.domain.view import RunState
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.deciding import Deciding
 from ralph_tui.tui.leaving import Leaving
+from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.replanning import Replanning
@@ -48,6 +49,7 @@ class Steering:
         self.deciding = Deciding(app, self._try)
         self.starting = Starting(app)
         self._replanning = Replanning(app, self._try)
+        self.pages = Pages(app)
 
     async def _try(self, request: Callable[[], T]) -> T | None:
         """A request to the controls, off the event loop; None when it failed and was said."""
@@ -225,6 +227,28 @@ class Steering:
     async def previous_pane(self) -> None:
         """Focus the pane before."""
         self._app.dashboard.step_pane(-1)
+
+    # Pages.
+
+    async def iterations(self) -> None:
+        """Past iterations."""
+        await self.pages.open("iterations")
+
+    async def history(self) -> None:
+        """Sessions, plots, metrics."""
+        await self.pages.open("history")
+
+    async def memory(self) -> None:
+        """What the model is given."""
+        await self.pages.open("memory")
+
+    async def why(self) -> None:
+        """The reasons."""
+        await self.pages.open("why")
+
+    async def settings(self) -> None:
+        """The settings."""
+        await self.pages.open("settings")
 
     # App.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ralph_tui.tui.commands import COMMANDS, MOVES, key_label
+from ralph_tui.tui.commands import COMMANDS, MOVES, Command, key_label, page_of
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.screens.reader import Reader
 from ralph_tui.tui.situation import Situation
@@ -24,11 +24,19 @@ class Help(Reader):
 
     def parts(self) -> Iterable[Widget]:
         """One block per area, then moving, then the signs."""
-        for title, rows in _areas(self.app.situation()):
+        for title, rows in self._areas():
             yield Static(title, classes="section-title", markup=False)
             yield KeyTable(rows, classes="section")
         yield Static("Signs", classes="section-title", markup=False)
         yield Lines(self._signs(), classes="section")
+
+    def _areas(self) -> list[tuple[str, list[KeyRow]]]:
+        """The keys of the page that is open come first."""
+        pages = filter(None, map(page_of, reversed(self.app.screen_stack)))
+        page = next(pages, None)
+        own = [_row(c, page.not_now(c.name)) for c in page.page_commands] if page else []
+        here = [(f"On this page: {page.NAME}", own)] if page else []
+        return [*here, *_areas(self.app.situation())]
 
     def _signs(self) -> list[Line]:
         g = self.app.glyphs
@@ -47,15 +55,17 @@ class Help(Reader):
         """The keys."""
         return "\n\n".join(
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
-            for title, rows in _areas(self.app.situation())
+            for title, rows in self._areas()
         )
 
 
 def _areas(now: Situation) -> list[tuple[str, list[KeyRow]]]:
     areas: dict[str, list[KeyRow]] = {}
     for command in COMMANDS:
-        keys = " ".join(key_label(key) for key in command.keys)
-        row = KeyRow(keys, command.help, command.disabled(now))
-        areas.setdefault(command.area, []).append(row)
+        areas.setdefault(command.area, []).append(_row(command, command.disabled(now)))
     areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
     return list(areas.items())
+
+
+def _row(command: Command, not_now: str) -> KeyRow:
+    return KeyRow(" ".join(key_label(key) for key in command.keys), command.help, not_now)

@@ -31,11 +31,16 @@ class LinkLine(Toned):
 
     def on_click(self, event: events.Click) -> None:
         """Run what is under the pointer."""
+        if name := self.link_at(event):
+            self.app.action_invoke(name)
+
+    def link_at(self, event: events.Click) -> str | None:
+        """The command under the pointer."""
         offset = event.get_content_offset(self)
         start = 0
         for name, line in self.links(self.content_size.width):
             end = start + width_of(line)
             if offset is not None and start <= offset.x < end:
-                self.app.action_invoke(name)
-                return
+                return name
             start = end + len(self.GAP)
+        return None

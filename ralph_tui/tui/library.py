@@ -1,0 +1,100 @@
+"""What the journal tells, read once and then only what is new. Blocks; call it in a thread."""
+
+import re
+import threading
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from ralph_tui.domain.chronicle import CHRONICLED, Chronicle, Chronicler
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.metrics import Metric, measure
+from ralph_tui.store.journal import read_events
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.scan import Progress, Scan, Worth
+
+MAX_EVENTS = 50_000
+"""Events of one iteration that are shown; a real one has hundreds."""
+
+MEASURED = frozenset(
+    {
+        *("loop_started", "plan_loaded", "task_changed", "iteration_started"),
+        *("iteration_finished", "usage_reported", "gate_finished", "breaker_changed"),
+        *("question_asked", "injection_consumed", "approval_requested", "gate_checked"),
+        *("tool_started", "tool_finished"),
+    }
+)
+"""What the success metrics look at."""
+
+
+class Library:
+    """The journal of one project for the screens that look back."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing is read yet."""
+        self.path = Layout(root).events
+        self._lock = threading.Lock()
+        self._chronicler = Chronicler()
+        self._offset = 0
+        self.unreadable = 0
+        """Lines that could not be read."""
+
+    def refresh(self, progress: Progress | None = None) -> Chronicle:
+        """Everything up to now; only the first call takes long.
+
+        Raises:
+            StoreError: The journal cannot be read.
+        """
+        with self._lock:
+            if self._shrunk():
+                self._chronicler, self._offset = Chronicler(), 0
+            scan = Scan(self.path, CHRONICLED, start=self._offset, progress=progress)
+            try:
+                for found in scan:
+                    self._chronicler.feed(*found)
+                    self._offset = found.end
+                self._offset = scan.end
+            finally:
+                self.unreadable += scan.skipped
+            return self._chronicler.chronicle
+
+    def _shrunk(self) -> bool:
+        """The journal was replaced by a new one, as `ralph reset` does."""
+        try:
+            return self.path.stat().st_size < self._offset
+        except OSError:
+            return self._offset > 0
+
+    def events(self, start: int, end: int) -> list[Event]:
+        """The events between two offsets, at most `MAX_EVENTS`; to the end when `end` is 0."""
+        return list(islice(self._between(start, end), MAX_EVENTS))
+
+    def _between(self, start: int, end: int) -> Iterator[Event]:
+        for offset, event in read_events(self.path, start):
+            if end and offset > end:
+                return
+            yield event
+
+    def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
+        """The seven success metrics of the whole journal."""
+        scan = Scan(self.path, MEASURED, progress=progress, worth=_measured())
+        return measure(found.event for found in scan)
+
+
+_CALL = re.compile(rb'"type":"tool_(?:started|finished)","tool_id":"([^"]*)"')
+_BUILD = re.compile(rb"uv\s+(?:sync|build)")
+
+
+def _measured() -> Worth:
+    """Of the calls only those that sync or build are measured, and they are the rarest of all events."""
+    builds: set[bytes] = set()
+
+    def worth(line: bytes) -> bool:
+        call = _CALL.search(line)
+        if call is None:
+            return True
+        if _BUILD.search(line):
+            builds.add(call[1])
+        return call[1] in builds
+
+    return worth

@@ -1,0 +1,259 @@
+"""Walk back through past iterations while the loop runs: what was done, what it changed, how it went.
+
+Iterations
+├── Blocks        every iteration, newest first, under its run
+├── ViewTabs      activity, changes, summary
+├── Transcript | TextView
+└── ReplayLine
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar, NamedTuple
+
+from textual import getters
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from ralph_tui.domain.chronicle import Chronicle, Iteration, Run
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.library import MAX_EVENTS, Library
+from ralph_tui.tui.render.changes import change_parts
+from ralph_tui.tui.render.iterations import look_of, summary_parts
+from ralph_tui.tui.render.parts import Block, Part, parts_blocks
+from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.replay import Player
+from ralph_tui.tui.screens.page import page_bindings
+from ralph_tui.tui.screens.replaying import Replaying
+from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.timeline.detail import detail_of
+from ralph_tui.tui.timeline.entries import CallEntry
+from ralph_tui.tui.timeline.fold import Timeline
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.iteration_list import IterationList
+from ralph_tui.tui.widgets.replay_line import ReplayLine
+from ralph_tui.tui.widgets.text_view import TextView
+from ralph_tui.tui.widgets.transcript import Transcript
+from ralph_tui.tui.widgets.view_tabs import ViewTabs
+
+VIEWS = ("activity", "changes", "summary")
+
+
+class _Loaded(NamedTuple):
+    """An iteration read from the journal."""
+
+    iteration: Iteration
+    events: list[Event]
+    timeline: Timeline
+    changes: list[Part]
+
+
+class Iterations(Replaying):
+    """The list at the left; what is chosen there at the right."""
+
+    NAME = "iterations"
+    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
+    AUTO_FOCUS = "#iterations"
+
+    choices = getters.query_one("#iterations", IterationList)
+    tabs = getters.query_one(ViewTabs)
+    text = getters.query_one("#text", TextView)
+
+    def __init__(self, library: Library, *, wanted: str = "", play: bool = False) -> None:
+        """Show what `wanted` names (see `Chronicle.find`), else the last; `play` begins at once."""
+        super().__init__()
+        self._library = library
+        self._wanted = wanted
+        self._play_at_once = play
+        self._chronicle = Chronicle()
+        self._shown: _Loaded | None = None
+        self._known: tuple[int, int] = (-1, -1)
+
+    def body(self) -> Iterable[Widget]:
+        """List and contents."""
+        roots = tuple({str(self.app.launch.root): None, str(self.app.launch.root.resolve()): None})
+        with Horizontal(classes="page-body"):
+            yield IterationList(id="iterations")
+            with Vertical(classes="page-contents"):
+                yield ViewTabs(VIEWS)
+                yield Transcript(roots, id="transcript")
+                yield TextView(id="text")
+                yield ReplayLine()
+
+    # Reading.
+
+    def opened(self) -> None:
+        """Read the journal."""
+        self.choices.border_title = "iterations"
+        self.transcript.display, self.text.display = True, False
+        self._say("reading the journal")
+
+    def changed(self, view: LoopView) -> None:
+        """An iteration began or ended: read what is new."""
+        known = (view.iteration, view.iterations[-1].seq if view.iterations else 0)
+        if known != self._known:
+            self._known = known
+            self.read(self._library.refresh, self._show_list, group="list", failed=self._failed)
+
+    def progressed(self, group: str, at: int, size: int) -> None:
+        """Only the first reading takes long enough to say how far it is."""
+        if group == "list" and not self._chronicle.iterations and size:
+            self._say(f"reading the journal: {at / size:.0%}")
+
+    def _failed(self, text: str) -> None:
+        self._say(text, Tone.BAD)
+
+    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Instead of the list."""
+        if self.is_attached:
+            self.choices.say(text, tone)
+
+    def _show_list(self, chronicle: Chronicle) -> None:
+        if not self.is_attached:
+            return
+        self._chronicle = chronicle
+        if not chronicle.iterations:
+            self._say(
+                "No iteration has run here yet. They appear as soon as one begins; b starts the loop."
+            )
+            return
+        count = len(chronicle.iterations)
+        self.choices.border_title = f"iterations {count:,}"
+        unreadable = self._library.unreadable
+        self.choices.border_subtitle = f"{unreadable} lines unreadable" if unreadable else ""
+        wanted = chronicle.find(self._wanted) if self._wanted or self._shown is None else None
+        self._wanted = ""
+        self.choices.show(chronicle, wanted.start if wanted else None)
+
+    def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
+        """Read the iteration under the cursor."""
+        found = next((i for i in self._chronicle.iterations if i.start == message.key), None)
+        if found is None or (self._shown and self._shown.iteration == found):
+            return
+        self.read(
+            lambda _: self._load(found), self._show, group="iteration", failed=self._failed_to_load
+        )
+
+    def _load(self, iteration: Iteration) -> _Loaded:
+        events = self._library.events(iteration.start, iteration.end)
+        timeline = self.transcript.folded(events)
+        calls = [entry.call for entry in timeline.entries if isinstance(entry, CallEntry)]
+        return _Loaded(iteration, events, timeline, change_parts(calls, iteration.files))
+
+    def _failed_to_load(self, text: str) -> None:
+        self.text.show_blocks([Block(None, [[Span(text, Tone.BAD)]])])
+        self.tabs.active = "summary"
+
+    def _show(self, loaded: _Loaded) -> None:
+        if not self.is_attached:
+            return
+        self._shown = loaded
+        self.transcript.restart(loaded.timeline)
+        self.put_in(Player(loaded.events))
+        it, look = loaded.iteration, look_of(loaded.iteration)
+        between = f" {self.app.glyphs.between} "
+        title = between.join((f"iteration {it.number}", flat(it.task_id), look.word))
+        cut = (
+            between + f"the first {MAX_EVENTS:,} events" if len(loaded.events) >= MAX_EVENTS else ""
+        )
+        self.transcript.border_title = Content(title + cut)
+        self.text.border_title = Content(title)
+        self._show_text()
+        self.search_again()
+        if self._play_at_once:
+            self._play_at_once = False
+            self.transcript.focus()
+            self.do_play()
+
+    @property
+    def _run(self) -> Run | None:
+        shown = self._shown
+        runs = self._chronicle.runs
+        return next((r for r in runs if shown and r.run_id == shown.iteration.run_id), None)
+
+    def _show_text(self) -> None:
+        if self._shown is None:
+            return
+        if self.tabs.active == "changes":
+            parts = self._shown.changes or [
+                Part("No changes", [[Span("This iteration changed no file.", Tone.MUTED)]])
+            ]
+        else:
+            parts = summary_parts(self._shown.iteration, self._run, self.app.glyphs)
+        self.text.show_blocks(parts_blocks(parts))
+
+    # Views.
+
+    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
+        """Another view of the same iteration."""
+        activity = message.view == "activity"
+        had_focus = self._contents().has_focus
+        self.transcript.display = self.line.display = activity
+        self.text.display = not activity
+        self._show_text()
+        if had_focus or self._reading:
+            self._contents().focus()
+        self.search_again()
+
+    def searched_in(self) -> Transcript | TextView:
+        """What is in sight at the right."""
+        return self._contents()
+
+    def on_search_line_kept(self) -> None:
+        """The contents have the keys, and on a narrow screen the place."""
+        self.add_class("-reading")
+        super().on_search_line_kept()
+
+    def _contents(self) -> Transcript | TextView:
+        return self.transcript if self.transcript.display else self.text
+
+    @property
+    def _reading(self) -> bool:
+        """On a narrow screen the contents have taken the place of the list."""
+        return self.has_class("-reading")
+
+    def back(self) -> bool:
+        """On a narrow screen, from the contents to the list."""
+        if not (self._reading and self.has_class("-narrow")):
+            self.remove_class("-reading")
+            return False
+        self.remove_class("-reading")
+        self.choices.focus()
+        return True
+
+    def do_look(self) -> None:
+        """The next view."""
+        self.tabs.next()
+
+    def do_open(self) -> None:
+        """Into the contents, and there into an entry."""
+        if self.choices.has_focus:
+            self.add_class("-reading")
+            self._contents().focus()
+        elif self.transcript.has_focus and (entry := self.transcript.selected):
+            self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.do_open()
+
+    def do_newer(self) -> None:
+        """One up in the list."""
+        self.choices.action_cursor(-1)
+
+    def do_older(self) -> None:
+        """One down in the list."""
+        self.choices.action_cursor(1)
+
+    def do_copy(self) -> None:
+        """What is in sight at the right."""
+        text = self.text.text() if self.text.display else self.transcript.selected_text()
+        self.app.copy_to_clipboard(flat_lines(text))
+        self.app.say("Copied." if text else "Nothing is selected yet.")
+
+
+def flat_lines(text: str) -> str:
+    """Inert text that keeps its lines."""
+    return "\n".join(flat(line) for line in text.splitlines())

@@ -1,0 +1,70 @@
+"""What of a timeline somebody wants to see, and where words are in it. Pure functions."""
+
+from enum import StrEnum
+
+from ralph_tui.tui.render.calls import CallState, text_of
+from ralph_tui.tui.render.spans import Tone
+from ralph_tui.tui.render.tools import renderer_for
+from ralph_tui.tui.timeline.entries import (
+    CallEntry,
+    CheckEntry,
+    Entry,
+    HeadingEntry,
+    NoteEntry,
+    TextEntry,
+)
+
+
+class Sieve(StrEnum):
+    """Which entries pass; the values are the words on the screen."""
+
+    ALL = "everything"
+    CALLS = "calls"
+    TROUBLE = "trouble"
+    SAID = "what was said"
+
+    def next(self) -> "Sieve":
+        """The one after this, round and round."""
+        kinds = list(Sieve)
+        return kinds[(kinds.index(self) + 1) % len(kinds)]
+
+
+def passes(entry: Entry, sieve: Sieve) -> bool:
+    """Whether an entry is wanted; headings always are, for orientation."""
+    if sieve is Sieve.ALL or isinstance(entry, HeadingEntry):
+        return True
+    if sieve is Sieve.SAID:
+        return isinstance(entry, TextEntry)
+    if sieve is Sieve.CALLS:
+        return isinstance(entry, CallEntry | CheckEntry)
+    return _is_trouble(entry)
+
+
+def _is_trouble(entry: Entry) -> bool:
+    if isinstance(entry, CallEntry):
+        return entry.call.state in (CallState.FAILED, CallState.DENIED, CallState.STOPPED)
+    if isinstance(entry, CheckEntry):
+        return not entry.receipt.ok
+    return isinstance(entry, NoteEntry) and entry.tone in (Tone.BAD, Tone.WARN)
+
+
+def holds(entry: Entry, words: str) -> bool:
+    """Whether an entry has the words anywhere, inputs and outputs included; case does not matter."""
+    return words.casefold() in _text(entry).casefold()
+
+
+def _text(entry: Entry) -> str:
+    if isinstance(entry, TextEntry):
+        return entry.text
+    if isinstance(entry, HeadingEntry):
+        return f"{entry.title} {entry.right}"
+    if isinstance(entry, CheckEntry):
+        return f"{entry.receipt.command}\n{entry.receipt.reason}\n{entry.receipt.tail}"
+    if isinstance(entry, NoteEntry):
+        return f"{entry.label}\n{entry.text}\n{entry.more}"
+    call = entry.call
+    inputs = "\n".join(text_of(call.input, name) for name in call.input)
+    denial = call.denial
+    rule = f"{denial.rule}\n{denial.part}\n{denial.reason}" if denial else ""
+    verb = renderer_for(call).verb
+    return f"{call.name}\n{verb}\n{inputs}\n{call.output}\n{rule}"

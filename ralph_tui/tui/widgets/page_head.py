@@ -1,0 +1,60 @@
+"""The first line of a page: which pages there are, and what the loop does meanwhile."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.reactive import reactive
+
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.page_commands import PAGES
+from ralph_tui.tui.render.figures import money
+from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
+from ralph_tui.tui.render.states import RUN
+from ralph_tui.tui.widgets.links import LinkLine
+
+FIRST_KEY = 4
+"""The keys below are the dashboard's panes."""
+
+
+class PageHead(LinkLine):
+    """One line; the page in sight is marked, the others can be clicked."""
+
+    GAP = "  "
+
+    active: reactive[str] = reactive("")
+    view: reactive[LoopView] = reactive(LoopView())
+
+    def links(self, width: int) -> Sequence[tuple[str, Line]]:
+        """Number and name of each page."""
+        del width
+        return [
+            ("close", (Span("esc", Tone.ACCENT), Span(" back", Tone.MUTED))),
+            *((name, self._line(number, name)) for number, name in enumerate(PAGES, FIRST_KEY)),
+        ]
+
+    def _line(self, number: int, name: str) -> Line:
+        chosen = name == self.active
+        return (
+            Span(f"{number} ", Tone.ACCENT if chosen else Tone.MUTED),
+            Span(name, Tone.TITLE if chosen else Tone.MUTED),
+            Span(self.app.glyphs.current if chosen else " ", Tone.ACCENT),
+        )
+
+    def render(self) -> Content:
+        """The pages at the left, the loop's state at the right."""
+        width = self.content_size.width
+        left: list[Span] = []
+        for _, line in self.links(width):
+            left += [Span(self.GAP), *line] if left else line
+        return self.content([row(left, self._state(width - width_of(left) - 2), width)])
+
+    def _state(self, room: int) -> Line:
+        """State, task and cost; dropped whole, the last first."""
+        look = RUN[self.view.run_state]
+        state = Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
+        task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
+        cost = [Span(f"  {money(self.view.costs.session)}", Tone.MUTED)]
+        for spans in ([state, *task, *cost], [state, *task], [state]):
+            if width_of(spans) <= room:
+                return spans
+        return []
