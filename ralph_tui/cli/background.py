@@ -1,5 +1,6 @@
 """A loop that goes on without a terminal: `ralph run --headless --wait` in a process of its own."""
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -27,17 +28,19 @@ def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable
     def go_on(left: "Remaining") -> int:
         from ralph_tui.store.project import Project
 
-        bounds = ["--max-cost", f"{left.usd:.4f}"]
+        words = ["run" if left.whole else command, "--headless", "--wait", *options]
+        if left.usd is not None:
+            words += ["--max-cost", f"{left.usd:.4f}"]
         if left.iterations is not None:
-            bounds += ["--max-iterations", str(left.iterations)]
-        words = ["run" if left.whole else command, "--headless", "--wait", *options, *bounds]
-        return _start(Project(root), [*words, "--project-root", str(root)])
+            words += ["--max-iterations", str(left.iterations)]
+        words += ["--project-root", str(root)]
+        return _start(Project(root), [*words, "-"] if left.request else words, left.request)
 
     return go_on
 
 
-def _start(project: "Project", words: Sequence[str]) -> int:
-    """The id of a ralph that owns the loop.
+def _start(project: "Project", words: Sequence[str], given: str) -> int:
+    """The id of a ralph that owns the loop, which has been `given` a text on its standard input.
 
     Raises:
         RalphError: It ended first, or took too long.
@@ -49,11 +52,14 @@ def _start(project: "Project", words: Sequence[str]) -> int:
         before = file.tell()
         process = subprocess.Popen(
             [sys.executable, "-m", "ralph_tui", *words],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=file,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin:  # when it is gone, its exit says so
+        process.stdin.write(given.encode())
     deadline = time.monotonic() + START_SECONDS
     while (owner := lock.owner()) is None or owner.pid != process.pid:
         if process.poll() is not None:

@@ -204,6 +204,8 @@ def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool =
 
 def no_screen() -> str | None:
     """Why the screen cannot open here; None when it can."""
+    if "web_driver" in os.environ.get("TEXTUAL_DRIVER", ""):
+        return None  # a page of `ralph serve`
     for stream, name in ((sys.stdout, "standard output"), (sys.stdin, "standard input")):
         if stream is None or not stream.isatty():
             return f"{name} is not a terminal"

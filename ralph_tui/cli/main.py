@@ -18,6 +18,7 @@ from ralph_tui.cli import (
     loops,
     memories,
     resetting,
+    serve,
     starting,
     steer,
 )
@@ -67,7 +68,7 @@ def _no_command(
 
 _GROUPS = (
     *(loops, starting, look, journal, steer, deciding, memories),
-    *(resetting, doctor, build_tools, configuration, guarding),
+    *(serve, resetting, doctor, build_tools, configuration, guarding),
 )
 for group in _GROUPS:
     group.register(app)

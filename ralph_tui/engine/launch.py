@@ -12,17 +12,19 @@ from ralph_tui.engine.ports import EventSink
 
 @dataclass(frozen=True)
 class Remaining:
-    """What a run that is handed over may still do.
+    """What a run in another process is to do.
 
     Attributes:
         whole: It goes the whole way, because of a request typed on the screen.
-        iterations: How many more, or None for no bound.
-        usd: How much more it may spend.
+        request: What is new in it; empty to go on with what is there.
+        iterations: How many more, or None for as many as are configured.
+        usd: How much more it may spend, or None for as much as is configured.
     """
 
-    whole: bool
-    iterations: int | None
-    usd: float
+    whole: bool = False
+    request: str = ""
+    iterations: int | None = None
+    usd: float | None = None
 
 
 class Deputy(Protocol):

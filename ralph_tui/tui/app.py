@@ -110,7 +110,13 @@ class RalphApp(Host):
         self.run_worker(self.steering.leaving.leave_now(), group="signal", exit_on_error=False)
 
     def start_loop(self, request: str = "") -> None:
-        """Run the loop, for a new request if there is one; the watcher steps aside."""
+        """Run the loop, for a new request if there is one; the watcher steps aside.
+
+        On a page of a browser it runs in a process of its own, because pages are closed without a word.
+        """
+        if self.is_web and self.launch.go_on is not None:
+            self.run_worker(self.steering.leaving.run_elsewhere(request), exit_on_error=False)
+            return
         self.bridge.running = True
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:

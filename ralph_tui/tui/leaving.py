@@ -61,6 +61,13 @@ class Leaving:
         await self._attempt(lambda: self._app.launch.controls.stop(now=True))
         self._app.exit_when_finished()
 
+    async def run_elsewhere(self, request: str) -> None:
+        """Have another process run the loop; the watcher shows it."""
+        go_on = self._app.launch.go_on
+        if go_on is not None:
+            self._app.say("Starting the loop in the background.")
+            await self._attempt(lambda: go_on(Remaining(whole=bool(request), request=request)))
+
     def _leave(self) -> None:
         found = self._app.view.elsewhere
         if found is not None:

@@ -19,7 +19,19 @@ from tests.cli.recorded import HOSTILE
 
 COMMANDS = (
     *("run", "discover", "plan", "regenerate-plan", "build", "validate", "demo", "init", "status"),
-    *("tasks", "history", "attach", "metrics", "pause", "resume", "stop", "skip", "retry", "edit"),
+    *(
+        "tasks",
+        "history",
+        "attach",
+        "serve",
+        "metrics",
+        "pause",
+        "resume",
+        "stop",
+        "skip",
+        "retry",
+        "edit",
+    ),
     *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
     *("typecheck", "deps", "config", "guard"),
 )

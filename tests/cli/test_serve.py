@@ -1,0 +1,124 @@
+"""The screen in a browser: who gets in, and a loop steered from a real page."""
+
+import re
+import signal
+import socket
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, CookieJar, WSServerHandshakeError
+
+from ralph_tui.engine.controls import Controls
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from tests.harness.browser import CHROMIUM, page_at
+from tests.harness.model import serving_in_process
+from tests.harness.processes import marked_processes, ralph_environment, ralph_running, run_ralph
+from tests.harness.projects import make_project, task
+from tests.harness.scenarios import scenario, works_forever
+from tests.harness.waiting import until
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def served(project: Path, environment: dict[str, str] | None = None) -> AsyncIterator[str]:
+    """`ralph serve`, and the address it printed."""
+    words = ["serve", "--no-open", "--port", str(free_port())]
+    async with ralph_running(words, project, environment=environment) as running:
+        assert running.process.stderr is not None
+        line = (await running.process.stderr.readline()).decode()
+        found = re.search(r"http://\S+", line)
+        assert found, line
+        yield found[0]
+        running.process.send_signal(signal.SIGINT)
+        assert (await running.finished()).status == 0
+        await until(lambda: not marked_processes(running.mark), what="no page left behind")
+
+
+def browser_like() -> ClientSession:
+    """A client that keeps cookies of numeric addresses, as browsers do."""
+    return ClientSession(cookie_jar=CookieJar(unsafe=True))
+
+
+async def test_only_the_printed_address_opens_it(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with served(project) as address, browser_like() as browser:
+        place = address.partition("/?")[0]
+        ours = {"Origin": place}
+
+        async def status(url: str, **headers: str) -> int:
+            async with browser.get(url, headers=headers) as answer:
+                return answer.status
+
+        async def refused(**headers: str) -> int:
+            with pytest.raises(WSServerHandshakeError) as error:
+                await browser.ws_connect(f"{place}/ws", headers=headers)
+            return error.value.status
+
+        assert await status(place) == 403
+        assert await status(f"{place}/?key=guess") == 403
+        assert await refused(**ours) == 403, "a screen is opened by its socket"
+        assert await status(address, Host="rebound.example") == 403
+        assert await status(address) == 200
+        assert await refused(Origin="http://evil.example") == 403, "the key is in the cookie now"
+        async with browser.ws_connect(f"{place}/ws", headers=ours) as screen:
+            assert (await screen.receive()).data
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--host", "192.0.2.7"], "whoever opens the screen can run commands as you"),
+        (["--host", "0.0.0.0"], "means every address of this machine"),
+        (["--host", "my laptop"], "is no address"),
+        (["--host", "192.0.2.7", "--let-others-in"], "Cannot listen on 192.0.2.7:8642"),
+    ],
+)
+async def test_other_addresses_are_refused_in_words(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    done = await run_ralph(["serve", "--no-open", *words], make_project(tmp_path))
+    assert done.status == 3
+    assert said in done.stderr
+
+
+@pytest.mark.real_cli
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    lock = LoopLock(Project(project).layout)
+    running: Callable[[], bool] = lambda: lock.owner() is not None  # noqa: E731
+    with serving_in_process(scenario(works_forever("a")), tmp_path) as server:
+        environment = ralph_environment(server, tmp_path, uuid.uuid4().hex)
+        async with served(project, environment) as address:
+            async with page_at(address, tmp_path / "chromium") as page:
+                await page.until_shown("Ready to build: next is a")
+                assert address.rpartition("=")[2] not in str(
+                    await page.call("Runtime.evaluate", expression="location.href")
+                )
+                await page.click()
+                await page.press("b")
+                owner = await _owner(lock)
+                await page.until_shown(f"attached to process {owner}")
+                await page.until_shown("print(1)")
+                await page.press("p")
+                await page.until_shown("pausing")
+            assert running(), "closing the page ends nothing"
+            Controls(project).stop(now=True)
+            await until(lambda: not running(), what="the end of the loop")
+
+
+async def _owner(lock: LoopLock) -> int:
+    await until(lambda: lock.owner() is not None, what="a loop")
+    owner = lock.owner()
+    assert owner
+    return owner.pid
