@@ -34,6 +34,9 @@ MAX_PICTURE_CHARS = 4_000_000
 
 MAX_OUTPUT_CHARS = 4_000
 
+HOLD_TIMEOUT_SECONDS = 2 * 3600.0
+"""After a tool the engine may wait until another request fits into the hour; a hold lasts 61 minutes."""
+
 ASK_TOOL = "AskUserQuestion"
 
 PASS: HookJSONOutput = {}
@@ -112,7 +115,7 @@ class Hooks:
             timeout=GUARD_TIMEOUT_SECONDS,
             on_failure="block",
         )
-        after = HookMatcher(hooks=[cast("Any", self._after_tool)], timeout=GUARD_TIMEOUT_SECONDS)
+        after = HookMatcher(hooks=[cast("Any", self._after_tool)], timeout=HOLD_TIMEOUT_SECONDS)
         stop = HookMatcher(hooks=[cast("Any", self._on_stop)], timeout=GUARD_TIMEOUT_SECONDS)
         return {
             "PreToolUse": [guard],

@@ -21,6 +21,7 @@ class Spending:
         self._estimated = 0.0
         self._tokens = 0
         self._output = 0
+        self._requests = 0
         self._window = 0
         self._sub_agent_messages: set[str] = set()
 
@@ -28,6 +29,7 @@ class Spending:
         """Remember the input side, which the end of a response may leave out."""
         self._model = model or self._model
         self._started = dict(usage)
+        self._requests += 1
 
     def finish_response(self, usage: Mapping[str, Any]) -> None:
         """Count a finished response of the main thread."""
@@ -40,7 +42,12 @@ class Spending:
         """Count a sub-agent's response once, however many blocks report it."""
         if message_id not in self._sub_agent_messages:
             self._sub_agent_messages.add(message_id)
+            self._requests += 1
             self._count(model, token_usage(usage))
+
+    def count_retry(self) -> None:
+        """Count a request that the API did not answer; the CLI asks again."""
+        self._requests += 1
 
     def _count(self, model: str, usage: TokenUsage) -> None:
         self._estimated += estimate(model, usage)
@@ -64,6 +71,7 @@ class Spending:
             session_cost_usd=self._exact + self._estimated,
             session_tokens=self._tokens,
             session_output_tokens=self._output,
+            session_requests=self._requests,
             context_window=self._window,
         )
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from claude_agent_sdk import (
@@ -22,6 +23,7 @@ from pydantic import JsonValue
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.agent.spending import Spending
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.allowance import Allowance
 from ralph_tui.domain.text import head, inert
 from ralph_tui.domain.tools import ToolCall
 from ralph_tui.engine.ports import AgentItem, TurnEnded
@@ -46,6 +48,7 @@ class Translator:
         self.session_id = ""
         self.tools: tuple[str, ...] | None = None
         self._servers: dict[str, str] = {}
+        self._told_allowances: dict[str, int] = {}
 
     @property
     def tools_running(self) -> bool:
@@ -74,7 +77,7 @@ class Translator:
             case RateLimitEvent():
                 info = message.rate_limit_info
                 self._rejected_until = info.resets_at if info.status == "rejected" else None
-                return []
+                return self._allowances(info.raw)
             case SystemMessage():
                 return self._system(message)
             case _:
@@ -164,6 +167,7 @@ class Translator:
     def _system(self, message: SystemMessage) -> list[AgentItem]:
         data = message.data
         if message.subtype == "api_retry":
+            self._spending.count_retry()
             return [api_retry(data)]
         if message.subtype != "init" or self._started_session:
             return []
@@ -182,6 +186,16 @@ class Translator:
                 cli_version=str(data.get("claude_code_version", "")),
             )
         ]
+
+    def _allowances(self, raw: Mapping[str, Any]) -> list[AgentItem]:
+        """What is used of each window, where it changed by a percent."""
+        told: list[AgentItem] = []
+        for allowance in allowances(raw):
+            percent = int(allowance.percent)
+            if self._told_allowances.get(allowance.window) != percent:
+                self._told_allowances[allowance.window] = percent
+                told.append(ev.AllowanceReported(allowance=allowance))
+        return told
 
     def _result(self, message: ResultMessage) -> list[AgentItem]:
         self._spending.settle(message.total_cost_usd, message.model_usage or {})
@@ -203,6 +217,20 @@ class Translator:
         )
         self._assistant_error = ""
         return [*self.abandon(), self._spending.report(), ended]
+
+
+def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
+    """The windows in the CLI's report (SDK-FACTS section 7.4); what makes no sense is left out."""
+    windows = raw.get("unifiedWindows")
+    found: list[Allowance] = []
+    for name, window in windows.items() if isinstance(windows, dict) else ():
+        used = window.get("utilization") if isinstance(window, dict) else None
+        if not isinstance(used, int | float) or not 0 <= used <= 100:
+            continue
+        resets = window.get("resetsAt")
+        when = datetime.fromtimestamp(resets, UTC) if isinstance(resets, int) else None
+        found.append(Allowance(window=inert(str(name)), percent=100 * used, resets_at=when))
+    return found
 
 
 def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:

@@ -318,4 +318,5 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.ValidationFinished: _simply(person.validation_finished),
     ev.LimitWait: _simply(person.limit_wait),
     ev.LimitWaitEnded: _simply(person.limit_wait_ended),
+    ev.AllowanceReported: _simply(person.allowance_reported),
 }

@@ -98,3 +98,9 @@ def limit_wait(signs: Glyphs, e: ev.LimitWait) -> Iterator[Line]:
 def limit_wait_ended(signs: Glyphs, e: ev.LimitWaitEnded) -> Iterator[Line]:
     """Why the wait is over."""
     yield line(f"{signs.running} {e.why or 'the wait is over'}", "bold")
+
+
+def allowance_reported(signs: Glyphs, e: ev.AllowanceReported) -> Iterator[Line]:
+    """How much of a subscription's window is used."""
+    text = f"{e.allowance.percent:.0f} % of the {e.allowance.name} allowance is used"
+    yield line(f"{signs.between} {text}", "dim", 1)

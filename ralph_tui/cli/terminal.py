@@ -19,6 +19,7 @@ from ralph_tui.cli.say import note
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.questions import Answer, AskedQuestion, parse_answer
+from ralph_tui.domain.state import REASONED
 from ralph_tui.domain.text import inert
 from ralph_tui.engine.controls import Controls
 from ralph_tui.tui import glyphs
@@ -177,7 +178,10 @@ class Terminal:
         elif text.lower() in ("y", "yes"):
             self._send(matter, lambda: self._controls.decide(approved=True, by=BY))
         elif text.lower() in ("", "n", "no"):
-            matter.prompt = _WHY
+            if matter.key in REASONED:
+                matter.prompt = _WHY
+            else:
+                self._send(matter, lambda: self._controls.decide(approved=False, by=BY))
         else:
             note("say y to approve, or n and then why not.")
 

@@ -223,10 +223,20 @@ class BreakerSettings(Model):
 class LimitSettings(Model):
     """What happens at a usage limit and when the service is busy."""
 
-    on_usage_limit: Literal["wait", "exit"] = Field(
-        "wait", description="Wait until a usage limit resets, or exit with status 2."
+    on_usage_limit: Literal["wait", "exit", "ask"] = Field(
+        "wait",
+        description="Wait until a usage limit resets, exit with status 2, or ask which (nobody there: exit).",
     )
-    max_wait_minutes: Seconds = Field(360, description="Longest wait for a usage limit.")
+    rate_limit_per_hour: Count = Field(
+        0, description="Most model requests in an hour, then the loop waits; 0 is no limit."
+    )
+    stop_at_allowance_percent: Annotated[int, Field(ge=0, le=100)] = Field(
+        0,
+        description="Stop with status 2 when so much of the 5-hour or weekly allowance is used; 0: never.",
+    )
+    max_wait_minutes: Seconds = Field(
+        360, description="Longest wait for a usage limit; the run ends where it would be longer."
+    )
     fallback_wait_minutes: Seconds = Field(
         30, description="Wait for a limit that does not say when it resets."
     )

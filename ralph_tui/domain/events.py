@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from ralph_tui.domain.allowance import Allowance
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.costs import CostLimits, CostMeter
@@ -245,6 +246,8 @@ class UsageReported(EventBase):
     context_capacity: Count
     usage: TokenUsage = Field(default_factory=TokenUsage)
     costs: CostMeter = Field(default_factory=CostMeter)
+    requests: Count = 0
+    """Model requests of the last hour, where they are counted."""
 
 
 class GateStarted(EventBase):
@@ -361,6 +364,13 @@ class LimitWaitEnded(EventBase):
 
     type: Literal["limit_wait_ended"] = "limit_wait_ended"
     why: str = ""
+
+
+class AllowanceReported(EventBase):
+    """How much of a subscription's window is used; told when it changed by a percent."""
+
+    type: Literal["allowance_reported"] = "allowance_reported"
+    allowance: Allowance
 
 
 class HandoffStarted(EventBase):
@@ -503,6 +513,7 @@ Event = Annotated[
     | ValidationFinished
     | LimitWait
     | LimitWaitEnded
+    | AllowanceReported
     | HandoffStarted
     | HandoffFinished
     | BreakerChanged

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.rate import RequestRate
 
 STATE_SCHEMA_VERSION = 1
 
@@ -46,6 +47,11 @@ class ApprovalKind(StrEnum):
     PLAN = "plan"
     VALIDATION = "validation"
     RECOVERY = "recovery"
+    LIMIT = "limit"
+
+
+REASONED = frozenset({ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION})
+"""Decisions whose rejection the model works on next, so that it needs a reason."""
 
 
 class Approval(Record):
@@ -86,6 +92,8 @@ class RalphState(Record):
     """What the person asked for; the beginning of discovery."""
     approval: Approval | None = None
     validation_round: Count = 0
+    requests: RequestRate = Field(default_factory=RequestRate)
+    """Model requests of the last hour."""
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)

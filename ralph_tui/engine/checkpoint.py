@@ -5,10 +5,12 @@ from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryActio
 from ralph_tui.domain.costs import CostLevel, CostMeter
 from ralph_tui.domain.recovery import recovery_for
 from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed, fatal, interrupted, stopped
 from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.ports import Failure
 from ralph_tui.engine.waiting import Patience, forgive
 from ralph_tui.engine.workshop import Workshop
@@ -19,13 +21,21 @@ class Checkpoint:
     """Counts the iterations of a run and holds the run against its limits."""
 
     def __init__(
-        self, shop: Workshop, mission: Mission, *, max_iterations: int, custody: Custody
+        self,
+        shop: Workshop,
+        mission: Mission,
+        *,
+        max_iterations: int,
+        custody: Custody,
+        allowances: Allowances,
     ) -> None:
         """Allow `max_iterations` iterations while the repository stays as it was."""
         self.done = 0
         self._shop = shop
         self._mission = mission
-        self._patience = Patience(shop)
+        self._patience = Patience(shop, mission)
+        self._pace = Pace(shop)
+        self._allowances = allowances
         self._max_iterations = max_iterations
         self._custody = custody
         self._paused = False
@@ -42,8 +52,18 @@ class Checkpoint:
         if changed is not None:
             return changed
         if self._shop.ledger.docs.breaker.state is BreakerState.OPEN:
-            return await self._breaker_open()
-        return self._limit_reached()
+            end = await self._breaker_open()
+            if end is not None:
+                return end
+        return self._limit_reached() or await self._allowed()
+
+    async def _allowed(self) -> End | None:
+        """Wait while the hour's requests are used up; an end when the allowance is."""
+        used_up = self._allowances.used_up(self._shop.clock())
+        if used_up is not None:
+            return used_up
+        await self._pace.hold()
+        return interrupted() if self._shop.ledger.docs.state.stop is not Halt.NONE else None
 
     async def _breaker_open(self) -> End | None:
         """Recover by policy; the person may let one more iteration try."""

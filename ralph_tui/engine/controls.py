@@ -6,7 +6,7 @@ from pathlib import Path
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion
-from ralph_tui.domain.state import Approval, Halt, Injection
+from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -188,17 +188,18 @@ class Controls:
         """Approve or reject what the loop waits for; also before the loop runs again.
 
         Raises:
-            RalphError: Nothing waits for a decision, or a rejection has no reason.
+            RalphError: Nothing waits for a decision, or a rejection that the model works on has no
+                reason.
         """
-        if not approved and not reason.strip():
-            message = "A rejection needs a reason: it is what the model works on next."
-            raise RalphError(message, 'ralph reject --reason "The report lacks a total".')
 
         def change(docs: Documents) -> Documents:
             waiting = docs.state.approval
             if waiting is None or waiting.approved is not None:
                 message = f"Nothing in {self.root} waits for approval."
                 raise RalphError(message, "`ralph status` shows what the loop is doing.")
+            if not approved and not reason.strip() and waiting.kind in REASONED:
+                message = "A rejection needs a reason: it is what the model works on next."
+                raise RalphError(message, 'ralph reject --reason "The report lacks a total".')
             decision = {"approved": approved, "reason": reason.strip(), "decided_by": by}
             return _with_state(docs, approval=waiting.model_copy(update=decision))
 

@@ -109,13 +109,17 @@ class Conversation:
 
     async def _count(self, usage: TurnUsage) -> None:
         """Money is written down as it is spent, so that a kill -9 forgets none of it."""
-        report = self._meter.count(usage)
+        before = self._meter.requests
+        now = self._shop.clock()
+        requests = usage.session_requests - before
+        counted = self._shop.ledger.docs.state.requests.counting(requests, now).in_hour(now)
+        report = self._meter.count(usage).model_copy(update={"requests": counted})
         if report == self._reported:  # a turn's end repeats the last response's figures
             return
         self._reported = report
         self._shop.emit(report)
         costs = self._meter.costs
-        await self._shop.ledger.record_costs(costs)
+        await self._shop.ledger.record_costs(costs, requests, now)
         level = self._meter.exceeded
         if level is not None:
             if self.cut is Cut.NONE:

@@ -14,6 +14,7 @@ from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.prompting import reminder
 from ralph_tui.engine.subagents import OneAtATime
@@ -55,6 +56,7 @@ class BuildDesk:
         self._on_work = on_work
         self._reminded = False
         self._one_at_a_time = OneAtATime()
+        self._pace = Pace(shop)
         self._settled_by_model = False
 
     # What the hooks ask
@@ -84,6 +86,7 @@ class BuildDesk:
         self._one_at_a_time.ended(call)
         if call.agent_id is None and self._settled(call):
             return AfterTool(end_turn=True, note="The task is settled.")
+        await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
 
@@ -109,8 +112,8 @@ class BuildDesk:
 
     @property
     def waiting_for_person(self) -> bool:
-        """Nobody is asked while building."""
-        return False
+        """Nobody is asked while building, but the hour's requests may be used up."""
+        return self._pace.holding
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Building asks nobody: what is unclear blocks the task."""

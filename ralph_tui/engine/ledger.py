@@ -7,6 +7,7 @@ change is told exactly once and nobody's private copy is ever written back (DESI
 import asyncio
 import contextlib
 from collections.abc import Callable
+from datetime import datetime
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
@@ -66,11 +67,15 @@ class Ledger:
             self._publish(docs, reason)
             return docs
 
-    async def record_costs(self, costs: CostMeter) -> None:
-        """Write down what was spent."""
+    async def record_costs(self, costs: CostMeter, requests: int, now: datetime) -> None:
+        """Write down what was spent, and that so many more requests were made now."""
 
         def change(docs: Documents) -> Documents:
-            figures = {"session_cost_usd": costs.session, "total_cost_usd": costs.total}
+            figures = {
+                "session_cost_usd": costs.session,
+                "total_cost_usd": costs.total,
+                "requests": docs.state.requests.counting(requests, now),
+            }
             return docs.model_copy(update={"state": docs.state.model_copy(update=figures)})
 
         await self.transact(change)

@@ -20,12 +20,14 @@ class Meter:
         self.costs = self._spent
         self.tokens = 0
         self.output_tokens = 0
+        self.requests = 0
 
     def count(self, usage: TurnUsage) -> ev.UsageReported:
         """Take in one report; the event to tell."""
         self.costs = self._spent.add(usage.session_cost_usd)
         self.tokens = usage.session_tokens
         self.output_tokens = usage.session_output_tokens
+        self.requests = usage.session_requests
         changes: dict[str, int] = {"current_usage": usage.usage.context}
         if self._follow_model and usage.context_window:
             changes["total_capacity"] = usage.context_window

@@ -92,6 +92,8 @@ class TurnUsage(Model):
     session_tokens: Count = 0
     """Tokens processed by this session so far, cached reads left out."""
     session_output_tokens: Count = 0
+    session_requests: Count = 0
+    """Requests to the model by this session so far, those of sub-agents and retries included."""
     context_window: Count = 0
     """The model's own window in tokens; 0 until the CLI reported it."""
 

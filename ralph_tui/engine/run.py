@@ -20,6 +20,7 @@ from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.secrets import hide, secret_values
 from ralph_tui.domain.state import Halt, Phase
+from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.confinement import Confinement, confine, tidy
 from ralph_tui.engine.controls import Controls
@@ -196,7 +197,9 @@ class Session:
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
         self._ledger = Ledger(project, emitter.emit)
-        self._custody = Custody(project.root, emitter.emit)
+        percent = wiring.settings.limits.stop_at_allowance_percent
+        self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
+        self._custody = Custody(project.root, self._allowances.emit)
         self._agent: Agent | None = None
         self._checkpoint: Checkpoint | None = None
 
@@ -306,6 +309,7 @@ class Session:
                 self._mission,
                 max_iterations=building.max_iterations,
                 custody=self._custody,
+                allowances=self._allowances,
             )
         overlay = cli_overlay(policy, inherited)
         extras = extra_environment(extras_of(self._settings, phase), inherited)
@@ -355,6 +359,7 @@ async def _begin_session(
                 "paused": False,
                 "pause": Halt.NONE,
                 "stop": Halt.NONE,
+                "retry_now": False,
             }
         )
         breaker = fresh_breaker(docs.breaker, settings)

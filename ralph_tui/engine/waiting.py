@@ -1,16 +1,22 @@
-"""Waiting that is no failure: a usage limit resets, a busy service recovers.
+"""Waiting that is no failure: a usage limit resets, a busy service recovers, an hour's requests pass.
 
-Waits go by the wall clock, so that a laptop that slept wakes up right; they end early when the person
-retries or stops, and they cost no iteration and no retry.
+The end of a wait is a time of the wall clock, so that a laptop that slept wakes up right; the monotonic
+clock bounds it, so that a clock that is set back does not lengthen it. A wait ends early when the person
+retries or stops, and it costs no iteration and no retry.
 """
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.engine.asking import decide
+from ralph_tui.engine.ending import End
+from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import Failure
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
@@ -22,13 +28,58 @@ MAX_BACKOFF = timedelta(minutes=5)
 
 BUSY = frozenset({FailureClass.OVERLOADED, FailureClass.NETWORK})
 
+RETRIED = "the person retries now"
+
+
+async def wait_until(
+    shop: Workshop,
+    until: datetime,
+    message: str,
+    *,
+    ends: Callable[[Halt], bool] = lambda stop: stop is not Halt.NONE,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> str:
+    """Wait and tell it; why it ended. `ends` says which stop that was asked for ends it."""
+    shop.emit(ev.LimitWait(until=until, message=message))
+    try:
+        why = await _until(shop, until, ends, monotonic)
+    except asyncio.CancelledError:
+        shop.emit(ev.LimitWaitEnded(why="interrupted"))
+        raise
+    shop.emit(ev.LimitWaitEnded(why=why))
+    return why
+
+
+async def _until(
+    shop: Workshop,
+    until: datetime,
+    ends: Callable[[Halt], bool],
+    monotonic: Callable[[], float],
+) -> str:
+    longest = (until - shop.clock()).total_seconds()
+    started = monotonic()
+    while True:
+        by_wall = (until - shop.clock()).total_seconds()
+        left = min(by_wall, longest - (monotonic() - started))
+        if left <= 0:
+            return "the wait is over"
+        state = shop.ledger.docs.state
+        if ends(state.stop):
+            return "stopped by the person"
+        if state.retry_now:
+            await shop.ledger.transact(_forget_retry)
+            return RETRIED
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(shop.ledger.wait_changed(), min(left, LOOK_SECONDS))
+
 
 class Patience:
     """Decides whether and how long to wait after a failure, and waits."""
 
-    def __init__(self, shop: Workshop) -> None:
-        """Wait by the settings of `shop`."""
+    def __init__(self, shop: Workshop, mission: Mission) -> None:
+        """Wait by the settings of `shop`; `mission` says whether somebody can be asked."""
         self._shop = shop
+        self._mission = mission
         self._limits = shop.settings.limits
         self._waited = timedelta()
         self._busy = 0
@@ -37,11 +88,13 @@ class Patience:
         """Wait where waiting helps; whether the failure was a usage limit that is waited out."""
         if failure is None:
             self._busy = 0
+            self._waited = timedelta()
             return False
         if failure.kind in BUSY:
             self._busy += 1
-            pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** (self._busy - 1)
-            await self._wait(self._shop.clock() + min(pause, MAX_BACKOFF), failure.message)
+            pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(self._busy - 1, 16)
+            until = self._shop.clock() + min(pause, MAX_BACKOFF)
+            await wait_until(self._shop, until, failure.message)
             return False
         if failure.kind is not FailureClass.USAGE_LIMIT or self._limits.on_usage_limit == "exit":
             return False
@@ -54,27 +107,26 @@ class Patience:
         longest = timedelta(minutes=self._limits.max_wait_minutes)
         if self._waited + (until - now) > longest:
             return False
-        await self._wait(until, failure.message)
-        self._waited += self._shop.clock() - now
+        if self._limits.on_usage_limit == "ask" and not await self._may_wait(failure, until):
+            return False
+        # What was awake counts: a machine that slept has not been waiting.
+        started = time.monotonic()
+        await wait_until(self._shop, until, failure.message)
+        self._waited += timedelta(seconds=time.monotonic() - started)
         return self._shop.ledger.docs.state.stop is Halt.NONE
 
-    async def _wait(self, until: datetime, message: str) -> None:
-        self._shop.emit(ev.LimitWait(until=until, message=message))
-        why = await self._until(until)
-        self._shop.emit(ev.LimitWaitEnded(why=why))
-
-    async def _until(self, until: datetime) -> str:
-        while (left := (until - self._shop.clock()).total_seconds()) > 0:
-            state = self._shop.ledger.docs.state
-            if state.stop is not Halt.NONE:
-                return "stopped by the person"
-            if state.retry_now:
-                await self._shop.ledger.transact(_forget_retry)
-                return "the person retries now"
-            with contextlib.suppress(TimeoutError):
-                seconds = min(left, LOOK_SECONDS)
-                await asyncio.wait_for(self._shop.ledger.wait_changed(), seconds)
-        return "the wait is over"
+    async def _may_wait(self, failure: Failure, until: datetime) -> bool:
+        """Ask; where nobody is there the run ends, as with `exit`."""
+        if not self._mission.interactive:
+            return False
+        minutes = max(1, round((until - self._shop.clock()).total_seconds() / 60))
+        known = "until it resets" if failure.resets_at else "and try again, since no reset was told"
+        summary = (
+            f"{failure.message} Wait {known} at {until:%Y-%m-%d %H:%M} UTC, in {minutes:,} min? "
+            "Yes waits and goes on by itself; no ends this run with status 2."
+        )
+        decided = await decide(self._shop, self._mission, ApprovalKind.LIMIT, summary)
+        return not isinstance(decided, End) and bool(decided.approved)
 
 
 def _forget_retry(docs: Documents) -> Documents:

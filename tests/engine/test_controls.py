@@ -99,14 +99,20 @@ def test_decisions(root: Path) -> None:
     controls = Controls(root)
     with pytest.raises(RalphError, match="waits for approval"):
         controls.decide(approved=True)
+    _wait_for(root, ApprovalKind.PLAN)
     with pytest.raises(RalphError, match="needs a reason"):
         controls.decide(approved=False)
-    waiting = Approval(kind=ApprovalKind.PLAN)
+    decided = controls.decide(approved=False, reason=" Too big ")
+    assert (decided.approved, decided.reason) == (False, "Too big")
+    _wait_for(root, ApprovalKind.LIMIT)
+    assert controls.decide(approved=False).approved is False, "no model works on this"
+
+
+def _wait_for(root: Path, kind: ApprovalKind) -> None:
+    waiting = Approval(kind=kind)
     Project(root).transact(
         lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": waiting})})
     )
-    decided = controls.decide(approved=False, reason=" Too big ")
-    assert (decided.approved, decided.reason) == (False, "Too big")
 
 
 def test_empty_guidance_is_refused(root: Path) -> None:

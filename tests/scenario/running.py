@@ -62,9 +62,10 @@ async def play(
     overrides: Mapping[str, object] | None = None,
     meanwhile: Meanwhile | None = None,
     mission: Mission | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> Run:
     """Run the loop to its end; `meanwhile` acts beside it as a person would."""
-    environment = cli_environment(server, project.parent)
+    environment = {**cli_environment(server, project.parent), **(environ or {})}
     settings = load_settings(project, overrides={**QUICK, **(overrides or {})}, environ={})
     wiring = Wiring(
         make_agent=lambda: ClaudeAgent(environment, log=project / ".ralph" / "cli.log"),

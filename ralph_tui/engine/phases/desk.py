@@ -10,6 +10,7 @@ from ralph_tui.domain.questions import Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import Asking
+from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.subagents import OneAtATime
 from ralph_tui.engine.workshop import Workshop
@@ -48,6 +49,7 @@ class PhaseDesk:
         self._on_output = on_output
         self._reminders = 0
         self._one_at_a_time = OneAtATime()
+        self._pace = Pace(shop)
 
     @property
     def working(self) -> bool:
@@ -61,8 +63,9 @@ class PhaseDesk:
 
     @property
     def waiting_for_person(self) -> bool:
-        """Whether a question is open."""
-        return self._asking is not None and self._asking.waiting
+        """Whether a question is open, or the hour's requests are used up."""
+        asked = self._asking is not None and self._asking.waiting
+        return asked or self._pace.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """The guard's verdict; leaving plan mode is asking for what the loop asks anyway."""
@@ -97,6 +100,7 @@ class PhaseDesk:
             await self._on_output(call, output)
         if call.name in self._ends_turn and await self._missing() is None:
             return AfterTool(end_turn=True, note="The phase has what it needs.")
+        await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
 

@@ -245,6 +245,9 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.SpecsChecked: _specs_checked,
     ev.ValidationFinished: _validation_finished,
     ev.LimitWait: _limit_wait,
+    ev.AllowanceReported: lambda e: Note(
+        "current", "allowance", f"{e.allowance.percent:.0f} % of the {e.allowance.name} window used"
+    ),
     ev.LimitWaitEnded: lambda e: Note("current", "limit", e.why or "the wait is over", Tone.INFO),
 }
 

@@ -1,0 +1,23 @@
+"""How much of a subscription's windows is used, as the CLI reports it."""
+
+from ralph_tui.domain.model import Model, Money, Timestamp
+
+WINDOWS = {
+    "five_hour": "5-hour",
+    "seven_day": "weekly",
+    "seven_day_opus": "weekly Opus",
+    "seven_day_sonnet": "weekly Sonnet",
+}
+
+
+class Allowance(Model):
+    """One window."""
+
+    window: str
+    percent: Money
+    resets_at: Timestamp | None = None
+
+    @property
+    def name(self) -> str:
+        """The window in words."""
+        return WINDOWS.get(self.window, self.window.replace("_", " "))
