@@ -249,6 +249,10 @@ def _requested(n: Narrator, _: ev.Event, __: LoopView) -> Iterator[Line]:
     yield line(f"{n.glyphs.pause} {n.view.detail}")
 
 
+def _limits_changed(n: Narrator, e: ev.LimitsChanged, _: LoopView) -> Iterator[Line]:
+    yield line(f"{n.glyphs.note} limits changed for this run: {e.adjusted.told}")
+
+
 def _paused(n: Narrator, _: ev.LoopPaused, __: LoopView) -> Iterator[Line]:
     yield line(f"{n.glyphs.pause} paused; `ralph resume` goes on", "bold")
 
@@ -308,6 +312,7 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.Notice: _notice,
     ev.PauseRequested: _requested,
     ev.StopRequested: _requested,
+    ev.LimitsChanged: _limits_changed,
     ev.LoopPaused: _paused,
     ev.LoopResumed: _resumed,
     ev.QuestionAsked: _simply(person.question_asked),

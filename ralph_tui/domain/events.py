@@ -16,7 +16,7 @@ from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.domain.state import Adjusted, ApprovalKind, Phase
 from ralph_tui.domain.verification import Receipt
 
 
@@ -448,6 +448,13 @@ class LoopResumed(EventBase):
     type: Literal["loop_resumed"] = "loop_resumed"
 
 
+class LimitsChanged(EventBase):
+    """Somebody changed limits or models of the run that goes on; only what is given is different."""
+
+    type: Literal["limits_changed"] = "limits_changed"
+    adjusted: Adjusted
+
+
 class StopRequested(EventBase):
     """Somebody asked the loop to stop."""
 
@@ -524,6 +531,7 @@ Event = Annotated[
     | LoopPaused
     | LoopResumed
     | StopRequested
+    | LimitsChanged
     | Notice
     | LoopFound
     | LoopLost,

@@ -1,6 +1,7 @@
 """The master state, `.ralph/state.json`, and the records kept beside it."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
@@ -66,6 +67,34 @@ class Approval(Record):
     decided_by: str = ""
 
 
+class Adjusted(Record):
+    """What a person changed for the run that goes on; None is as it is configured."""
+
+    max_iterations: Annotated[int, Field(ge=1)] | None = None
+    per_iteration: Money | None = None
+    per_session: Money | None = None
+    total: Money | None = None
+    """Limits in US dollars."""
+    model: str | None = None
+    planning_model: str | None = None
+
+    @property
+    def told(self) -> str:
+        """What is different, in words."""
+        words = {
+            "max_iterations": "at most {} iterations",
+            "per_iteration": "${:.2f} an iteration",
+            "per_session": "${:.2f} this run",
+            "total": "${:.2f} in total",
+            "model": "model {}",
+            "planning_model": "planning model {}",
+        }
+        given = {name: getattr(self, name) for name in words}
+        return ", ".join(
+            words[name].format(value) for name, value in given.items() if value is not None
+        )
+
+
 class RalphState(Record):
     """What must survive between runs; field names are the seeds'.
 
@@ -94,6 +123,8 @@ class RalphState(Record):
     validation_round: Count = 0
     requests: RequestRate = Field(default_factory=RequestRate)
     """Model requests of the last hour."""
+    adjusted: Adjusted | None = None
+    """Limits and models of this run that differ from the settings; gone when the next begins."""
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)

@@ -318,6 +318,15 @@ def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
     }
 
 
+def _limits_changed(view: LoopView, e: ev.LimitsChanged) -> _Changes:
+    given = e.adjusted.model_dump(exclude_none=True)
+    money = {name: given[name] for name in CostLimits.model_fields if name in given}
+    return {
+        "limits": view.limits.model_copy(update=money),
+        "max_iterations": given.get("max_iterations", view.max_iterations),
+    }
+
+
 def _unless_halting(view: LoopView, state: RunState) -> RunState:
     """A pause or stop that was asked for stays in sight while the iteration goes on."""
     halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
@@ -357,6 +366,7 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.LoopPaused: lambda *_: {"run_state": RunState.PAUSED, "detail": "", "task_id": None},
     ev.LoopResumed: lambda *_: {"run_state": RunState.RUNNING, "detail": ""},
     ev.StopRequested: _stop_requested,
+    ev.LimitsChanged: _limits_changed,
     ev.Notice: _notice,
     ev.LoopFound: lambda _, e: {"elsewhere": e},
     ev.LoopLost: _loop_lost,

@@ -25,18 +25,16 @@ class Checkpoint:
         shop: Workshop,
         mission: Mission,
         *,
-        max_iterations: int,
         custody: Custody,
         allowances: Allowances,
     ) -> None:
-        """Allow `max_iterations` iterations while the repository stays as it was."""
+        """Let iterations begin while the repository stays as it was and no limit is reached."""
         self.done = 0
         self._shop = shop
         self._mission = mission
         self._patience = Patience(shop, mission)
         self._pace = Pace(shop)
         self._allowances = allowances
-        self._max_iterations = max_iterations
         self._custody = custody
         self._paused = False
 
@@ -112,8 +110,9 @@ class Checkpoint:
             reason = f"the {level.value} cost ${costs.of(level):.2f} of ${limits.of(level):.2f}"
             setting = "per_session" if level is CostLevel.SESSION else "total"
             return stopped(reason, f"Raise safety.cost_limits.{setting} to go on.")
-        if self.done >= self._max_iterations:
-            count = f"{self._max_iterations} iteration{'' if self._max_iterations == 1 else 's'}"
+        most = self._shop.settings.phases.building.max_iterations
+        if self.done >= most:
+            count = f"{most} iteration{'' if most == 1 else 's'}"
             reason = f"{count} ran, the most this run may"
             return stopped(reason, "Run again, or raise --max-iterations.")
         return None

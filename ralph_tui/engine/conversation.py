@@ -109,6 +109,7 @@ class Conversation:
 
     async def _count(self, usage: TurnUsage) -> None:
         """Money is written down as it is spent, so that a kill -9 forgets none of it."""
+        self._meter.limits = self._shop.settings.safety.cost_limits  # a person may change them
         before = self._meter.requests
         now = self._shop.clock()
         requests = usage.session_requests - before

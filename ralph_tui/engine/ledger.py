@@ -159,6 +159,8 @@ class Ledger:
                 self._emit(ev.LoopResumed())
             else:
                 self._emit(ev.PauseRequested(now=now.pause is Halt.NOW))
+        if now.adjusted is not None and now.adjusted != was.adjusted:
+            self._emit(ev.LimitsChanged(adjusted=now.adjusted))
         if now.stop is not was.stop and now.stop is not Halt.NONE:
             self._emit(ev.StopRequested(now=now.stop is Halt.NOW))
 

@@ -295,7 +295,7 @@ class Session:
         )
         shop = Workshop(
             ledger=self._ledger,
-            settings=self._settings,
+            configured=self._settings,
             agent=self._agent,
             gate=gate,
             review=guard.review,
@@ -307,7 +307,6 @@ class Session:
             self._checkpoint = Checkpoint(
                 shop,
                 self._mission,
-                max_iterations=building.max_iterations,
                 custody=self._custody,
                 allowances=self._allowances,
             )
@@ -315,7 +314,9 @@ class Session:
         extras = extra_environment(extras_of(self._settings, phase), inherited)
         environment = {**self._wiring.environment, **overlay, **self._marks, **extras}
         sandbox = self._held.sandbox
-        spec_for = spec_maker(self._project, self._settings, environment, phase, sandbox)
+        spec_for = spec_maker(
+            self._project, lambda: shop.settings, environment, phase, sandbox=sandbox
+        )
         try:
             yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
         finally:
@@ -356,6 +357,7 @@ async def _begin_session(
                 "session_cost_usd": 0.0,
                 "session_tokens_used": 0,
                 "tasks_completed_this_session": 0,
+                "adjusted": None,
                 "paused": False,
                 "pause": Halt.NONE,
                 "stop": Halt.NONE,
@@ -406,12 +408,17 @@ def _started(project: Project, settings: Settings, docs: Documents, run_id: str)
 
 def spec_maker(
     project: Project,
-    settings: Settings,
+    settings_now: Callable[[], Settings],
     environment: Mapping[str, str],
     phase: Phase,
+    *,
     sandbox: Sandbox | None,
 ) -> SpecFor:
-    """Specs that are equal from one iteration to the next, so that standby sessions fit."""
+    """Specs that are equal from one iteration to the next, so that standby sessions fit.
+
+    Models and limits are asked for each time: a person may change them while the loop runs.
+    """
+    settings = settings_now()
     claude_md = ""
     if settings.agent.include_claude_md:
         claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
@@ -426,8 +433,6 @@ def spec_maker(
         sub_agents=SUB_AGENTS[phase],
         mcp_servers=prepared_servers(extras),
         skills=skill_directories(extras, project.root),
-        model=settings.models.planning if thinks else settings.models.primary,
-        max_budget_usd=settings.safety.cost_limits.per_iteration,
         max_turns=settings.agent.max_turns,
         setting_sources=settings.agent.setting_sources,
         environment=dict(environment),
@@ -438,7 +443,9 @@ def spec_maker(
     )
 
     def spec_for(remaining_usd: float) -> SessionSpec:
-        budget = min(spec.max_budget_usd or remaining_usd, remaining_usd)
-        return spec.model_copy(update={"max_budget_usd": budget})
+        now = settings_now()
+        budget = min(now.safety.cost_limits.per_iteration or remaining_usd, remaining_usd)
+        model = now.models.planning if thinks else now.models.primary
+        return spec.model_copy(update={"max_budget_usd": budget, "model": model})
 
     return spec_for

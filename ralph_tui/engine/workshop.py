@@ -7,6 +7,7 @@ from datetime import datetime
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.engine.adjusting import adjusted_settings
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.verify import Gate, Review
@@ -21,7 +22,7 @@ class Workshop:
 
     Attributes:
         ledger: The documents on disk.
-        settings: The project's settings.
+        configured: The project's settings as the run began.
         agent: Makes sessions.
         gate: Checks claims.
         review: The guard.
@@ -31,13 +32,18 @@ class Workshop:
     """
 
     ledger: Ledger
-    settings: Settings
+    configured: Settings
     agent: Agent
     gate: Gate
     review: Review
     emit: EventSink
     clock: Callable[[], datetime]
     unwritten: Callable[[], Awaitable[StoreError | None]]
+
+    @property
+    def settings(self) -> Settings:
+        """The settings with what a person changed since for this run."""
+        return adjusted_settings(self.configured, self.ledger.docs.state.adjusted)
 
 
 def session_budget(shop: Workshop) -> ContextBudget:

@@ -8,6 +8,8 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Adjusted
+from ralph_tui.engine.adjusting import adjust
 from ralph_tui.engine.controls import Controls
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
@@ -101,6 +103,25 @@ async def test_guidance_reaches_the_next_iteration_once(tmp_path: Path) -> None:
     assert words not in prompts["finishes c"]
     assert run.of(ev.InjectionConsumed)[0].iteration == 2
     assert run.end.exit_code == 0
+
+
+async def test_limits_and_model_change_while_the_loop_runs(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b"), task("c")], [WAITS_FOR_GO])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.SessionStarted)
+        adjust(project, Adjusted(max_iterations=2, model="opus"))
+        changed = await run.until_told(ev.LimitsChanged)
+        assert changed.adjusted.max_iterations == 2
+        let_go(project)
+
+    async with serving(scenario(finishes("a"), finishes("b"), finishes("c"))) as server:
+        limit = {"phases.building.max_iterations": 1}
+        run = await play(project, server, meanwhile=person, overrides=limit)
+        models = {r.script: str(r.body["model"]) for r in server.requests if r.turn == 0}
+    assert run.end.reason == "2 iterations ran, the most this run may"
+    assert "opus" not in models["finishes a"]
+    assert "opus" in models["finishes b"]
 
 
 async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> None:

@@ -210,6 +210,10 @@ def _stop_requested(e: ev.StopRequested) -> Note:
     return Note("stop", "stop", "now" if e.now else "after this iteration", Tone.WARN)
 
 
+def _limits_changed(e: ev.LimitsChanged) -> Note:
+    return Note("note", "limits", f"changed for this run: {e.adjusted.told}", Tone.INFO)
+
+
 _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: _loop_finished,
@@ -235,6 +239,7 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.LoopPaused: lambda _: Note("pause", "paused", "press p to go on", Tone.WARN),
     ev.LoopResumed: lambda _: Note("current", "resumed", "the loop goes on", Tone.INFO),
     ev.StopRequested: _stop_requested,
+    ev.LimitsChanged: _limits_changed,
     ev.Notice: _notice,
     ev.LoopFound: _loop_found,
     ev.LoopLost: _loop_lost,

@@ -1,0 +1,81 @@
+"""What a person may change of a loop beside its tasks: limits, models, the breaker.
+
+From any process: a change is on disk, and the loop sees it before its next step.
+"""
+
+from pathlib import Path
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.costs import CostLimits
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.state import Adjusted
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Documents, Project
+
+
+def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
+    """Close the circuit breaker with its counters at zero, and keep the reason.
+
+    Raises:
+        RalphError: There is no reason, or the documents cannot be written.
+    """
+    if not reason.strip():
+        message = "A reset needs a reason."
+        raise RalphError(message, "Say what was put right.")
+
+    def change(docs: Documents) -> Documents:
+        closed = docs.breaker.reset(reason.strip())
+        return docs.model_copy(update={"breaker": closed})
+
+    return Project(root).transact(change).breaker
+
+
+def adjust(root: Path, wanted: Adjusted) -> Adjusted:
+    """Change limits or models of the run that goes on; what is None stays. What holds now.
+
+    Iterations and money count at once; a model from the next session on.
+
+    Raises:
+        RalphError: No loop is running, or the documents cannot be written.
+    """
+    project = Project(root)
+    if LoopLock(project.layout).owner() is None:
+        message = f"No loop is running in {root}, so there is nothing to change for it."
+        raise RalphError(message, "Change the setting instead: ralph config set KEY VALUE.")
+    given = wanted.model_dump(exclude_none=True)
+
+    def change(docs: Documents) -> Documents:
+        before = docs.state.adjusted or Adjusted()
+        state = docs.state.model_copy(update={"adjusted": before.model_copy(update=given)})
+        # The breaker holds the project's cost against a copy of the limit.
+        breaker = docs.breaker.model_copy(
+            update={"max_cost_usd": given.get("total", docs.breaker.max_cost_usd)}
+        )
+        return docs.model_copy(update={"state": state, "breaker": breaker})
+
+    adjusted = project.transact(change).state.adjusted
+    assert adjusted is not None
+    return adjusted
+
+
+def adjusted_settings(settings: Settings, adjusted: Adjusted | None) -> Settings:
+    """The settings with what was changed for this run."""
+    if adjusted is None:
+        return settings
+    given = adjusted.model_dump(exclude_none=True)
+    money = {name: usd for name, usd in given.items() if name in CostLimits.model_fields}
+    names = {"model": "primary", "planning_model": "planning"}
+    models = {ours: given[name] for name, ours in names.items() if name in given}
+    building = settings.phases.building
+    most = given.get("max_iterations", building.max_iterations)
+    limits = settings.safety.cost_limits.model_copy(update=money)
+    return settings.model_copy(
+        update={
+            "phases": settings.phases.model_copy(
+                update={"building": building.model_copy(update={"max_iterations": most})}
+            ),
+            "safety": settings.safety.model_copy(update={"cost_limits": limits}),
+            "models": settings.models.model_copy(update=models),
+        }
+    )
