@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
@@ -57,7 +58,9 @@ class RowsView(Toned, ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self.cursor: Key | None = None
-        self._strips: LRUCache[tuple[Row, int], Strip] = LRUCache(1024)
+        self._strips: LRUCache[Row, tuple[int, int, Strip]] = LRUCache(1024)
+        """Finished lines, each with the index and the width it is for."""
+        self._style: Style | None = None
 
     # What a list must say of itself.
 
@@ -80,6 +83,11 @@ class RowsView(Toned, ScrollView, can_focus=True):
     # Drawing.
 
     @property
+    def shows_cursor(self) -> bool:
+        """Whether the cursor is drawn: where the keys go."""
+        return self.has_focus
+
+    @property
     def row_width(self) -> int:
         """Cells a row has; the scrollbar's place is kept free so that nothing jumps."""
         bar = 0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical
@@ -96,39 +104,56 @@ class RowsView(Toned, ScrollView, can_focus=True):
 
     def forget_row(self, row: Row) -> None:
         """Draw this row anew when it is next seen."""
-        self._strips.discard((row, self.row_width))
+        self._strips.discard(row)
 
     def notify_style_update(self) -> None:
         """The theme changed."""
         self._strips.clear()
+        self._style = None
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
-        """One line of the visible part."""
-        index = y + self.scroll_offset.y
-        width = self.size.width
-        base = self.rich_style
+        """One line of the visible part.
+
+        The same object for the same line: Textual keeps on it what it made of it for the terminal.
+        """
+        index, width = y + self.scroll_offset.y, self.size.width
         if index >= self.row_count():
-            return Strip.blank(width, base)
+            return Strip.blank(width, self._base)
         row = self.row_at(index)
-        strip = self._strip(row, index)
+        chosen = row[0] is not None and row[0] == self.cursor and self.shows_cursor
+        if chosen or self.text_selection is not None:
+            return self._finished(self._marked(index, width, chosen=chosen), index, width)
+        known = self._strips.get(row)
+        if known is not None and known[:2] == (index, width):
+            return known[2]
+        strip = self._finished(self._drawn(index), index, width)
+        if row[0] is not None:  # rows without an item, such as text being written, change freely
+            self._strips[row] = (index, width, strip)
+        return strip
+
+    @property
+    def _base(self) -> Style:
+        if self._style is None:
+            self._style = self.rich_style
+        return self._style
+
+    def _drawn(self, index: int) -> Strip:
+        width = self.row_width
+        segments = to_segments(self.adapted(self.row_line(index, width)), self.tone_style)
+        return Strip(segments).crop(0, width)
+
+    def _marked(self, index: int, width: int, *, chosen: bool) -> Strip:
+        strip = self._drawn(index)
         if self.text_selection is not None:
             strip = self._with_selection(strip, index, self.text_selection)
-        if row[0] is not None and row[0] == self.cursor and self.has_focus:
+        if chosen:
             cursor = self.get_component_rich_style("rows--cursor", partial=True)
             strip = strip.extend_cell_length(width).apply_style(cursor)
-        return strip.extend_cell_length(width).apply_style(base).apply_offsets(0, index)
-
-    def _strip(self, row: Row, index: int) -> Strip:
-        width = self.row_width
-        known = self._strips.get((row, width))
-        if known is not None:
-            return known
-        segments = to_segments(self.adapted(self.row_line(index, width)), self.tone_style)
-        strip = Strip(segments).crop(0, width)
-        if row[0] is not None:  # rows without an item, such as text being written, change freely
-            self._strips[(row, width)] = strip
         return strip
+
+    def _finished(self, strip: Strip, index: int, width: int) -> Strip:
+        return strip.extend_cell_length(width).apply_style(self._base).apply_offsets(0, index)
 
     def _with_selection(self, strip: Strip, index: int, selection: Selection) -> Strip:
         span = selection.get_span(index)

@@ -19,6 +19,7 @@ class Transcript(Stream):
         self._roots = roots
         self.following = False
         self.sieve = Sieve.ALL
+        self._searching = False
         self.caption = ""
         """What the lower border says instead of the stream's own words."""
 
@@ -76,8 +77,14 @@ class Transcript(Stream):
 
     # Searching.
 
+    @property
+    def shows_cursor(self) -> bool:
+        """What was found is marked while somebody still types."""
+        return self.has_focus or self._searching
+
     def find(self, words: str) -> list[int]:
         """Numbers of the entries in sight that hold the words."""
+        self._searching = bool(words)
         if not words:
             return []
         numbers = dict.fromkeys(number for number, _ in self._rows)

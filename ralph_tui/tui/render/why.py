@@ -1,0 +1,247 @@
+"""Why this task, why blocked, why waiting, why stopped: rule, evidence, next step. Pure functions."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.chronicle import BreakerStep, Denial, Iteration, Run
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.text import one_line
+from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.iterations import when
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.render.question import who_asks
+from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.render.states import BREAKER, RUN
+from ralph_tui.tui.timeline.news import standing
+
+MAX_LISTED = 20
+RULE = "pending, dependencies complete, then the lowest priority number, then the order of the plan"
+
+
+def _row(name: str, text: str, tone: Tone = Tone.TEXT) -> Line:
+    return [Span(name.ljust(10), Tone.MUTED), Span(text, tone)]
+
+
+def now_parts(
+    view: LoopView, last: Run | None, iterations: Sequence[Iteration], now: datetime, glyphs: Glyphs
+) -> list[Part]:
+    """The four answers; what does not apply is left out."""
+    plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
+    look = RUN[view.run_state]
+    state = [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]
+    if view.detail:
+        state.append(Span(f"  {view.detail}", Tone.MUTED))
+    parts = [Part("The loop", [state])]
+    parts += _waiting(view, now)
+    parts += _task(view, plan)
+    parts += _blocked(plan)
+    parts += _held(plan)
+    parts += _stopped(view, last, iterations)
+    return parts
+
+
+def _task(view: LoopView, plan: ImplementationPlan) -> list[Part]:
+    current = view.current_task
+    if current is not None:
+        lines = [
+            [Span(f"{current.id}  ", Tone.TITLE), Span(current.title)],
+            _row("rule", RULE),
+            _row("evidence", view.why or "it was in progress already"),
+        ]
+        if view.attempt > 1:
+            lines.append(
+                _row("", f"this is try {view.attempt}; the tries before did not finish it")
+            )
+        lines.append(_row("next", "s skips it; + and - on the board change the order", Tone.ACCENT))
+        return [Part("Why this task", lines)]
+    if plan.problems():
+        lines = [[Span(problem.message, Tone.BAD)] for problem in plan.problems()[:MAX_LISTED]]
+        lines.append(_row("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
+        return [Part("Why no task: the plan cannot be worked", lines)]
+    following = plan.get_next_task()
+    if following is None:
+        return []
+    return [
+        Part(
+            "Which task comes next",
+            [
+                [Span(f"{following.id}  ", Tone.TITLE), Span(following.title)],
+                _row("rule", RULE),
+                _row("evidence", why_chosen(plan, following)),
+            ],
+        )
+    ]
+
+
+def _blocked(plan: ImplementationPlan) -> list[Part]:
+    lines: list[Line] = []
+    blocked = [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]
+    for task in blocked[:MAX_LISTED]:
+        lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(task.title)])
+        lines += [_row("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
+        if task.retry_count:
+            lines.append(
+                _row("", f"{plural(task.retry_count, 'try').replace('trys', 'tries')} before")
+            )
+        lines.append(_row("next", f"t on the board tries {task.id} again", Tone.ACCENT))
+    if len(blocked) > MAX_LISTED:
+        lines.append([Span(f"and {len(blocked) - MAX_LISTED} more", Tone.MUTED)])
+    return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
+
+
+def _held(plan: ImplementationPlan) -> list[Part]:
+    """Tasks that wait for others, each with what holds it up in the end."""
+    tasks = {task.id: task for task in plan.tasks}
+    done = plan.complete_ids()
+    pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING)
+    held = [task for task in pending if not done.issuperset(task.dependencies)]
+    lines: list[Line] = []
+    for task in held[:MAX_LISTED]:
+        left = [name for name in task.dependencies if name not in done]
+        ends = "; ".join(root_cause(name, tasks) for name in left[:5])
+        lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)])
+    if len(held) > MAX_LISTED:
+        lines.append([Span(f"and {len(held) - MAX_LISTED} more", Tone.MUTED)])
+    return [Part(f"Why not yet ({len(held)})", lines)] if held else []
+
+
+def root_cause(name: str, tasks: dict[str, Task]) -> str:
+    """What a dependency waits for in the end: `b (after a, which is blocked)`."""
+    seen = [name]
+    while (task := tasks.get(seen[-1])) is not None:
+        left = [d for d in task.dependencies if d in tasks and not _done(tasks[d])]
+        if not left or left[0] in seen:
+            break
+        seen.append(left[0])
+    last = tasks.get(seen[-1])
+    word = "which is not in the plan" if last is None else f"which is {_word(last)}"
+    return f"{name}, {word}" if len(seen) == 1 else f"{name} (after {seen[-1]}, {word})"
+
+
+def _done(task: Task) -> bool:
+    return task.status is TaskStatus.COMPLETE
+
+
+def _word(task: Task) -> str:
+    return task.status.value.replace("_", " ")
+
+
+def _waiting(view: LoopView, now: datetime) -> list[Part]:
+    lines: list[Line] = []
+    for asked in view.questions[:MAX_LISTED]:
+        lines.append([Span(f"{who_asks(asked)}: ", Tone.WARN), Span(asked.question.question)])
+        lines.append(_row("next", "a answers; esc in the question defers it", Tone.ACCENT))
+    if (approval := view.approval) is not None:
+        summary = f": {approval.summary}" if approval.summary else ""
+        lines.append([Span(f"your approval of the {approval.kind}{summary}", Tone.WARN)])
+        if approval.kind is ApprovalKind.RECOVERY:
+            lines.append(_row("rule", "an open breaker lets nothing run before a person agrees"))
+        lines.append(_row("next", "a decides", Tone.ACCENT))
+    if view.limit_until is not None:
+        left = clock((view.limit_until - now).total_seconds())
+        lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
+        lines.append(_row("evidence", f"it resets at {view.limit_until:%H:%M:%S} UTC, in {left}"))
+        lines.append(_row("rule", "waiting is no failure and no iteration"))
+        lines.append(_row("next", "w tries now; x gives up", Tone.ACCENT))
+    if view.run_state is RunState.PAUSED:
+        lines.append([Span("a pause that was asked for", Tone.WARN)])
+        lines.append(_row("next", "p goes on; i adds guidance first", Tone.ACCENT))
+    return [Part("Why waiting", lines)] if lines else []
+
+
+def _stopped(view: LoopView, last: Run | None, iterations: Sequence[Iteration]) -> list[Part]:
+    """How the last run ended, while none goes on."""
+    under_way = view.run_state not in (
+        *(RunState.IDLE, RunState.COMPLETE, RunState.STOPPED, RunState.FAILED),
+    )
+    if under_way or last is None:
+        return []
+    end = last.finished
+    if end is None:
+        lines = [
+            [
+                Span(
+                    "The last run has no end in the journal: it was killed, or still runs elsewhere.",
+                    Tone.WARN,
+                )
+            ],
+            _row("next", "ralph status says whether it runs; b starts a new one", Tone.ACCENT),
+        ]
+        return [Part("Why stopped", lines)]
+    lines = [
+        [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],
+        _row("when", f"{when(end.time)} UTC, after {plural(end.iterations, 'iteration')}"),
+        _row("rule", f"{end.status.value.replace('_', ' ')}, exit status {end.exit_code}"),
+    ]
+    mine = [it for it in iterations if it.run_id == last.run_id]
+    if mine and mine[-1].reason and end.exit_code != 0:
+        lines.append(_row("evidence", f"iteration {mine[-1].number}: {mine[-1].reason}"))
+    if end.hint:
+        lines.append(_row("next", end.hint, Tone.ACCENT))
+    return [Part("Why stopped", lines)]
+
+
+def guard_parts(denials: Sequence[Denial], glyphs: Glyphs) -> list[Part]:
+    """The guard's log, newest first."""
+    if not denials:
+        nothing: Line = [Span("The guard has refused nothing here.", Tone.MUTED)]
+        return [Part("Guard log", [nothing])]
+    parts = [Part(f"Guard log: {plural(len(denials), 'denial')}, newest first", [])]
+    for denial in reversed(denials):
+        title = f"{glyphs.denied} {denial.rule}"
+        iteration = f"iteration {denial.iteration}" if denial.iteration else "between iterations"
+        lines = [
+            [Span(f"{when(denial.at)}  {iteration}  {denial.tool}", Tone.MUTED)],
+            _row("evidence", one_line(denial.part, 500), Tone.WARN) if denial.part else None,
+            _row("rule", denial.reason) if denial.reason else None,
+            _row("next", denial.instead, Tone.ACCENT) if denial.instead else None,
+        ]
+        parts.append(Part(title, [line for line in lines if line is not None]))
+    return parts
+
+
+_NEXT = {
+    BreakerState.CLOSED: "Nothing: the loop runs.",
+    BreakerState.HALF_OPEN: "Wait for the one iteration that may try: progress closes it, else it opens again.",
+    BreakerState.OPEN: "Put right what failed. Then R resets it with your reason, or a new run does.",
+}
+
+
+def breaker_view_parts(
+    breaker: CircuitBreaker, steps: Iterable[BreakerStep], glyphs: Glyphs
+) -> list[Part]:
+    """The breaker now with its evidence, what comes next, and how it came to this."""
+    look = BREAKER[breaker.state]
+    head: list[Line] = [
+        [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],
+        _row("next", _NEXT[breaker.state], Tone.ACCENT),
+        _row(
+            "cool-down",
+            "none by the clock: one iteration that makes progress, or a person, closes it",
+        ),
+    ]
+    parts = [Part("The circuit breaker", head), *breaker_parts(breaker, glyphs)[0:]]
+    told = _told(steps)
+    if told:
+        parts.append(Part("How it came to this, newest first", told))
+    return parts
+
+
+def _told(steps: Iterable[BreakerStep]) -> list[Line]:
+    lines: list[Line] = []
+    for step in reversed(list(steps)):
+        look = BREAKER[step.breaker.state]
+        counters = standing(step.breaker) or "nothing counts"
+        lines.append(
+            [
+                Span(f"{when(step.at)}  ", Tone.MUTED),
+                Span(f"{look.word.ljust(10)}", look.tone),
+                Span(counters + (f"  ({step.reason})" if step.reason else "")),
+            ]
+        )
+    return lines
