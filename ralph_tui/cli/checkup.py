@@ -12,11 +12,13 @@ from ralph_tui.cli.layers import layers
 from ralph_tui.cli.loops import no_screen
 from ralph_tui.cli.preflight import LOGIN_HINT, login, uv_version
 from ralph_tui.config.load import config_paths, load_settings
+from ralph_tui.domain.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.tui.render.figures import plural
 
 LOW_DISK_BYTES = 500_000_000
+AGENTS_MD_BYTES = 1_000_000
 SDK = "claude-agent-sdk"
 
 
@@ -39,6 +41,8 @@ def examine(start: Path) -> Iterator[Finding]:
     )
     yield _try("config", lambda: _config(root or start), "")
     yield _try("plan", lambda: _plan(root), "")
+    if root is not None and (finding := _agents_md(root)) is not None:
+        yield finding
     yield _disk(root or start)
 
 
@@ -133,6 +137,26 @@ def _plan(root: Path | None) -> str:
     plan = Project(root).load().plan
     require_workable(plan)
     return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"
+
+
+def _agents_md(root: Path) -> Finding | None:
+    """Whether AGENTS.md goes into prompts whole; None without one."""
+    from ralph_tui.store.project import Project
+
+    project = Project(root)
+    text = project.read_text(project.layout.agents_md, AGENTS_MD_BYTES)
+    count = lines_of(text)
+    return (
+        Finding(
+            "AGENTS.md",
+            ok=count <= MAX_LINES,
+            text=f"{plural(count, 'line')} of at most {MAX_LINES}",
+            advice=f"Only the first {MAX_LINES} go into prompts; shorten it.",
+            needed=False,
+        )
+        if text
+        else None
+    )
 
 
 def _disk(root: Path) -> Finding:

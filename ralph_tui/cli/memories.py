@@ -1,19 +1,17 @@
 """`ralph memory`: what the next session is told, how much is kept, and what has grown old."""
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.here import find_project
+from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import out, out_facts, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.store.layout import Layout
+    from ralph_tui.domain.memory import ActiveMemory
     from ralph_tui.store.project import Project
 
 KEPT_DAYS = 30
@@ -35,7 +33,7 @@ def memory(
         raise RalphError("--show, --stats and --cleanup exclude each other.", "Give one of them.")
     project = find_project(project_root)
     if cleanup:
-        _clean_up(project.layout, as_json=as_json)
+        _clean_up(project, as_json=as_json)
     elif stats:
         facts = _stats(project)
         out_json(facts) if as_json else out_facts({k: f"{v:,}" for k, v in facts.items()})
@@ -43,14 +41,14 @@ def memory(
         _show(project, as_json=as_json)
 
 
-def _active(project: "Project") -> str:
-    from ralph_tui.domain.memory import active_memory
+def _active(project: "Project") -> "ActiveMemory":
+    from ralph_tui.engine.remembering import next_memory
 
-    return active_memory(project.read_memory(), project.recent_iteration_memories(limit=3))
+    return next_memory(project, read_project(project))
 
 
 def _show(project: "Project", *, as_json: bool) -> None:
-    text = _active(project)
+    text = _active(project).whole
     if as_json:
         out_json({"memory": text})
     elif not text:
@@ -64,14 +62,14 @@ def _stats(project: "Project") -> dict[str, int]:
 
     layout = project.layout
     return {
-        "active memory, characters": len(_active(project)),
+        "active memory, characters": len(_active(project).whole),
         "active memory, at most": ACTIVE_MEMORY_LIMIT,
         "hand-off (MEMORY.md), characters": len(project.read_memory()),
         "phases": len(_files(layout.memory_phases)),
         "iterations": len(_files(layout.memory_iterations)),
         "sessions": len(_files(layout.memory_sessions)),
         "archived": len(_files(layout.memory_archive)),
-        f"archived over {KEPT_DAYS} days ago": len(list(_old(layout))),
+        f"archived over {KEPT_DAYS} days ago": len(project.old_memories()),
         "learnings (progress.txt), lines": len(project.read_learnings(1_000_000)),
     }
 
@@ -81,19 +79,8 @@ def _files(directory: Path) -> list[Path]:
     return sorted(path for path in directory.glob("*.md") if path.is_file())
 
 
-def _old(layout: "Layout") -> Iterator[Path]:
-    before = time.time() - KEPT_DAYS * 86_400
-    return (path for path in _files(layout.memory_archive) if path.stat().st_mtime < before)
-
-
-def _clean_up(layout: "Layout", *, as_json: bool) -> None:
-    from ralph_tui.store.files import explained
-
-    removed = []
-    for path in _old(layout):
-        with explained("remove", path):
-            path.unlink(missing_ok=True)
-        removed.append(str(path.relative_to(layout.root)))
+def _clean_up(project: "Project", *, as_json: bool) -> None:
+    removed = [str(path.relative_to(project.root)) for path in project.clean_archive()]
     if as_json:
         out_json({"removed": removed})
         return

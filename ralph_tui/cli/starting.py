@@ -9,13 +9,14 @@ import typer
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.preflight import uv_version
 from ralph_tui.cli.say import note, out
+from ralph_tui.domain.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import SetupError, StoreError
 from ralph_tui.domain.text import one_line
 
 AGENTS_TEMPLATE = """\
 # Project operations guide
 
-Notes for the agents that work here. Keep this file under 60 lines: it goes into every prompt.
+Notes for the agents that work here. Keep this file to 60 lines: it goes into every prompt.
 
 ## Build system
 
@@ -84,6 +85,8 @@ def init(
             files[own] = builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
     for path, text in files.items():
         _write_new(path, text, root)
+    if (count := lines_of(project.read_text(layout.agents_md, 1_000_000))) > MAX_LINES:
+        note(f"AGENTS.md has {count} lines; only the first {MAX_LINES} go into prompts.")
     if project.load().plan.tasks:
         out("The plan has tasks already; `ralph run` works them.")
     else:

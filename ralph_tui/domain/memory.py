@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from ralph_tui.domain.learnings import Chosen
 from ralph_tui.domain.model import Count, Model, Money
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.state import Phase, RalphState
 
 ACTIVE_MEMORY_LIMIT = 8_000
 """Characters of memory in a prompt (seeds, "Active Memory Construction")."""
@@ -80,17 +82,68 @@ def _distinct(lines: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line.strip()))
 
 
-def active_memory(memory: str, recent: Sequence[str]) -> str:
-    """What goes into the next prompt: MEMORY.md, then the last iterations, newest first.
+class MemorySources(Model):
+    """What the memory of a prompt is made of; each part as text, empty when there is none."""
 
-    Cut at the limit from the oldest end, so the newest is never dropped.
+    handoff: str = ""
+    """MEMORY.md of the last hand-off."""
+    phase: str = ""
+    """What the phase before led to."""
+    iterations: tuple[str, ...] = ()
+    """The last iterations, oldest first."""
+    state: str = ""
+    """The plan and this run in figures."""
+    learnings: Chosen = Chosen()
+
+
+class ActiveMemory(Model):
+    """The memory of one prompt: two of its sections."""
+
+    text: str = ""
+    learnings: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """Both as the model gets them."""
+        lines = "\n".join(f"- {line}" for line in self.learnings)
+        learned = f"## Learnings so far\n{lines}" if lines else ""
+        remembered = f"## Memory of earlier sessions\n{self.text}" if self.text else ""
+        return "\n\n".join(part for part in (remembered, learned) if part)
+
+
+_HEADINGS = 80
+"""Room for the titles of the two sections."""
+
+
+def active_memory(sources: MemorySources) -> ActiveMemory:
+    """The memory of the next prompt (seeds, "Active Memory Construction"), at most 8,000 characters.
+
+    The figures and the learnings are bounded; of the rest the oldest is cut first, so the newest is
+    never dropped.
     """
-    parts = [memory.strip(), *(text.strip() for text in reversed(recent))]
+    learnings = sources.learnings.told
+    room = ACTIVE_MEMORY_LIMIT - _HEADINGS - sum(len(line) + 3 for line in learnings)
+    parts = (sources.state, sources.handoff, *reversed(sources.iterations), sources.phase)
     kept: list[str] = []
-    room = ACTIVE_MEMORY_LIMIT
-    for part in parts:
+    for part in (part.strip() for part in parts):
         if not part or room <= 0:
             continue
         kept.append(part if len(part) <= room else part[: room - 1] + "…")
         room -= len(kept[-1]) + 2
-    return "\n\n".join(kept)
+    return ActiveMemory(text="\n\n".join(kept), learnings=learnings)
+
+
+def figures(plan: ImplementationPlan, state: RalphState, task: Task | None) -> str:
+    """The plan's state and the run's metrics, for the memory."""
+    counts = plan.counts()
+    done, blocked = counts[TaskStatus.COMPLETE], counts[TaskStatus.BLOCKED]
+    lines = [f"- Plan: {done} of {len(plan.tasks)} tasks complete, {blocked} blocked"]
+    if task is not None:
+        lines.append(f"- This task: attempt {task.retry_count + 1}, priority {task.priority}")
+        needs = ", ".join(task.dependencies)
+        lines += [f"- Built on: {needs[:300]}"] if needs else []
+    lines.append(
+        f"- This run: {state.tasks_completed_this_session} tasks completed, "
+        f"${state.session_cost_usd:.2f}, {state.session_tokens_used:,} tokens"
+    )
+    return "# Where the plan stands\n\n" + "\n".join(lines)

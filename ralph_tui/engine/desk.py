@@ -13,6 +13,7 @@ from ralph_tui.domain.questions import Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.agents_file import AgentsFile
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.ports import AfterTool, QuestionReply
@@ -57,6 +58,7 @@ class BuildDesk:
         self._reminded = False
         self._one_at_a_time = OneAtATime()
         self._pace = Pace(shop)
+        self._agents_file = AgentsFile(shop.ledger.project.layout.agents_md)
         self._settled_by_model = False
 
     # What the hooks ask
@@ -71,7 +73,8 @@ class BuildDesk:
                 reason="This session is being handed off",
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
-        verdict = self._one_at_a_time.review(call) or await self._shop.review(call)
+        own = self._one_at_a_time.review(call) or self._agents_file.review(call)
+        verdict = own or await self._shop.review(call)
         if verdict.decision == "deny":
             self.denied = verdict.part or call.name
         elif call.name in WRITING_TOOLS:
@@ -88,7 +91,7 @@ class BuildDesk:
             return AfterTool(end_turn=True, note="The task is settled.")
         await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
-        return AfterTool(note=note)
+        return AfterTool(note="\n".join(filter(None, (note, self._agents_file.note(call)))))
 
     @property
     def tests_only(self) -> bool:

@@ -3,13 +3,12 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.memory import SessionFacts, active_memory, render_memory
+from ralph_tui.domain.memory import SessionFacts, render_memory
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import SessionRecord
 from ralph_tui.domain.text import one_line
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.workshop import Workshop
-from ralph_tui.store.project import Project
 
 if TYPE_CHECKING:  # the two need each other's types only
     from ralph_tui.engine.desk import BuildDesk
@@ -56,13 +55,6 @@ def iteration_memory(number: int, task_id: str, title: str, result: "IterationRe
         f"- Tokens: {result.tokens:,}\n"
         f"- Cost: ${result.cost_usd:.4f}\n"
     )
-
-
-def memory_for_prompt(project: Project) -> str:
-    """MEMORY.md and the last iterations, bounded; also left in .ralph/MEMORY.md to look at."""
-    text = active_memory(project.read_memory(), project.recent_iteration_memories(limit=3))
-    project.write_active_memory(text)
-    return text
 
 
 def session_record(number: int, task_id: str, result: "IterationResult") -> SessionRecord:

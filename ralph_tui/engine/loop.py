@@ -2,18 +2,20 @@
 
 import asyncio
 
+from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.ending import End, complete, failure_told, stopped
-from ralph_tui.engine.handoff import iteration_memory, memory_for_prompt, session_record
+from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration, IterationResult
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import AgentSession
 from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_template
 from ralph_tui.engine.record import recorded
+from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_budget
 from ralph_tui.store.project import Documents
 
@@ -21,8 +23,6 @@ ONLY_TASK = "the only task is complete"
 
 PROMPT_LIMIT = 40_000
 """Characters of a file that goes into a prompt."""
-
-KEPT_LEARNINGS = 20
 
 
 class BuildLoop:
@@ -140,14 +140,16 @@ class BuildLoop:
         def build() -> str:
             own = layout.prompt(self._docs.state.current_phase)
             template = project.read_text(own, PROMPT_LIMIT)
+            memory = memory_for(project, self._docs, task)
+            project.write_active_memory(memory.whole)
             parts = PromptParts(
                 iteration=number,
                 task=task,
                 checks=tuple(check.command for check in self._shop.gate.checks(task)),
                 guidance=guidance,
-                memory=memory_for_prompt(project),
-                learnings=project.read_learnings(KEPT_LEARNINGS),
-                agents_md=project.read_text(layout.agents_md, PROMPT_LIMIT),
+                memory=memory.text,
+                learnings=memory.learnings,
+                agents_md=agents_md.shown(project.read_text(layout.agents_md, PROMPT_LIMIT)),
             )
             source = own.name if template else "build.md"
             return building_prompt(template or builtin_template("build.md"), parts, source=source)

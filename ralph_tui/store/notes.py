@@ -25,6 +25,9 @@ from ralph_tui.store.strictjson import parse_object
 
 KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
+ARCHIVE_DAYS = 30
+"""How long the archive keeps a memory (seeds, "Memory Rotation and Cleanup")."""
+
 LEARNING_CHARS = 2000
 TAIL_BYTES = 512 * 1024
 PROJECT_MODE = 0o644
@@ -64,7 +67,24 @@ def write_numbered(
         with explained("archive", old):
             archive.mkdir(mode=0o700, parents=True, exist_ok=True)
             old.replace(archive / old.name)
+            os.utime(archive / old.name)  # the days of the archive begin now
     return written
+
+
+def old_archived(archive: Path, now: datetime) -> tuple[Path, ...]:
+    """Memories that have been in the archive for too long."""
+    before = now.timestamp() - ARCHIVE_DAYS * 86_400
+    files = (path for path in archive.glob("*.md") if path.is_file())
+    return tuple(sorted(path for path in files if path.stat().st_mtime < before))
+
+
+def clean_archive(archive: Path, now: datetime) -> tuple[Path, ...]:
+    """Remove them; what was removed."""
+    old = old_archived(archive, now)
+    for path in old:
+        with explained("remove", path):
+            path.unlink(missing_ok=True)
+    return old
 
 
 def numbered(directory: Path, stem: str) -> list[Path]:

@@ -155,6 +155,15 @@ class Project:
         self._require_dot()
         return notes.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
 
+    def old_memories(self) -> tuple[Path, ...]:
+        """Archived memories that are old enough to go."""
+        return notes.old_archived(self.layout.memory_archive, self._clock())
+
+    def clean_archive(self) -> tuple[Path, ...]:
+        """Remove archived memories that are too old, as each new memory does; what was removed."""
+        self._require_dot()
+        return notes.clean_archive(self.layout.memory_archive, self._clock())
+
     def read_phase_memory(self, phase: Phase) -> str:
         """What a phase led to, or nothing."""
         return self.read_text(self.layout.memory_phases / f"{phase.value}.md", notes.TAIL_BYTES)
@@ -222,7 +231,9 @@ class Project:
     ) -> Path:
         self._require_dot()
         archive = self.layout.memory_archive
-        return notes.write_numbered(directory, archive, stem, number, text, keep=keep)
+        written = notes.write_numbered(directory, archive, stem, number, text, keep=keep)
+        notes.clean_archive(archive, self._clock())
+        return written
 
     def _require_dot(self) -> None:
         """`.ralph` is a directory inside the project; it is never made up when it went away."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.checkup import examine
 from ralph_tui.cli.starting import AGENTS_TEMPLATE
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
@@ -110,3 +111,13 @@ def test_a_python_that_cannot_be_had_is_a_warning(tmp_path: Path, isolated: Path
     assert done.returncode == 0
     assert "Python 3.99 cannot be had" in done.stderr
     assert (root / "pyproject.toml").is_file()
+
+
+def test_a_long_agents_md_is_kept_and_remarked_on(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\nversion = '1'\n")
+    (tmp_path / "AGENTS.md").write_text("line\n" * 83)
+    done = inside("init", cwd=tmp_path)
+    assert done.stderr == "ralph: AGENTS.md has 83 lines; only the first 60 go into prompts.\n"
+    assert (tmp_path / "AGENTS.md").read_text() == "line\n" * 83
+    found = next(f for f in examine(tmp_path) if f.name == "AGENTS.md")
+    assert (found.ok, found.needed, found.text) == (False, False, "83 lines of at most 60")

@@ -42,6 +42,7 @@ def test_memory_is_shown_as_the_model_gets_it(project: Project) -> None:
         project.write_iteration_memory(number, f"# Iteration {number}\n")
     shown = ralph("memory", "--show", cwd=project.root).stdout
     assert shown.splitlines() == [
+        "## Memory of earlier sessions",
         "# Session Memory",
         "",
         "- it works",
@@ -74,13 +75,17 @@ def test_only_what_is_old_and_archived_is_cleaned_up(project: Project) -> None:
         project.write_iteration_memory(number, "i")
     old, young = sorted(project.layout.memory_archive.iterdir())
     long_ago = time.time() - 31 * 86_400
-    for path in (old, project.layout.memory_iterations / "iter-022.md"):
+    kept = project.layout.memory_iterations / "iter-022.md"
+    for path in (old, kept):
         os.utime(path, (long_ago, long_ago))
     done = inside("memory", "--cleanup", cwd=project.root)
     assert done.stdout == f"removed  {old.relative_to(project.root)}\n"
     assert [path.name for path in project.layout.memory_archive.iterdir()] == [young.name]
     assert (project.layout.memory_iterations / "iter-022.md").exists()
     assert "Nothing was archived" in inside("memory", "--cleanup", cwd=project.root).stdout
+    os.utime(young, (long_ago, long_ago))
+    project.write_iteration_memory(23, "i")  # the next boundary cleans up by itself
+    assert [path.name for path in project.layout.memory_archive.iterdir()] == ["iter-003.md"]
 
 
 def test_one_thing_at_a_time(project: Project) -> None:

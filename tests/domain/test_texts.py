@@ -4,14 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_tui.domain.agents_md import complaint, shown
+from ralph_tui.domain.learnings import CHARACTERS, NEWEST, SHOWN, choose, words_of, words_of_task
 from ralph_tui.domain.memory import (
     ACTIVE_MEMORY_LIMIT,
     MemoryNote,
+    MemorySources,
     SessionFacts,
     active_memory,
     render_memory,
 )
-from ralph_tui.domain.plan import CommandCriterion
+from ralph_tui.domain.plan import CommandCriterion, Task
 from ralph_tui.domain.text import head, inert, one_line, tail
 from ralph_tui.domain.verification import runnable_command
 
@@ -107,9 +110,65 @@ def test_memory_without_a_summary_says_so() -> None:
     assert "The model left no summary" in text
 
 
-@given(st.text(max_size=12_000), st.lists(st.text(max_size=6_000), max_size=3))
-def test_active_memory_is_bounded_and_keeps_the_newest(memory: str, recent: list[str]) -> None:
-    text = active_memory(memory, recent)
-    assert len(text) <= ACTIVE_MEMORY_LIMIT + 8
-    if memory.strip():
-        assert text.startswith(memory.strip()[:100])
+@given(
+    st.text(max_size=12_000),
+    st.lists(st.text(max_size=6_000), max_size=3),
+    st.lists(st.text(max_size=900), max_size=40),
+    st.text(max_size=300),
+)
+def test_active_memory_is_bounded_and_keeps_the_newest(
+    memory: str, recent: list[str], learned: list[str], state: str
+) -> None:
+    sources = MemorySources(
+        handoff=memory,
+        iterations=tuple(recent),
+        state=state,
+        phase="p" * 9_000,
+        learnings=choose(learned, frozenset()),
+    )
+    found = active_memory(sources)
+    assert len(found.whole) <= ACTIVE_MEMORY_LIMIT
+    assert found.text.startswith(state.strip())
+    assert memory.strip()[:100] in found.text
+    if learned:
+        assert found.learnings[-1][:300] == learned[-1][:300], "the newest is never dropped"
+
+
+LEARNED = [f"[2026-01-01 10:00:{n:02}] PATTERN: note {n} about nothing" for n in range(50)]
+PYTEST = "[2026-01-01 09:00:00] DEBUGGING: sqlite locks when habits.store opens it twice"
+
+
+def test_learnings_that_share_words_with_the_task_are_found_again() -> None:
+    task = Task(id="t", description="Open the sqlite store once", verification_criteria=("x",))
+    found = choose([PYTEST, *LEARNED], words_of_task(task))
+    assert PYTEST in found.lines
+    assert found.lines[-NEWEST:] == tuple(LEARNED[-NEWEST:]), "the newest, whatever they are about"
+    assert (len(found.lines), found.left_out) == (SHOWN, 31)
+    assert found.told[0] == "(31 older learnings not shown: progress.txt)"
+    without = choose([PYTEST, *LEARNED], words_of("Colours of the header"))
+    assert PYTEST not in without.lines
+    assert without.lines == tuple(LEARNED[-SHOWN:]), "then the newer ones"
+
+
+@given(st.lists(st.text(max_size=900), max_size=60), st.text(max_size=200))
+def test_chosen_learnings_are_bounded_in_order_and_counted(learned: list[str], about: str) -> None:
+    found = choose(learned, words_of(about))
+    assert len(found.lines) <= SHOWN
+    assert sum(map(len, found.lines)) <= CHARACTERS
+    assert len(found.lines) + found.left_out == len(learned)
+    assert len(found.lines) >= min(len(learned), NEWEST)
+    cut = [line.removesuffix("…") for line in found.lines]
+    places = iter(learned)
+    assert all(any(text.startswith(line) for text in places) for line in cut)
+
+
+def test_agents_md_is_kept_short() -> None:
+    lines = [f"line {n}" for n in range(70)]
+    assert shown("\n".join(lines[:60])) == "\n".join(lines[:60])
+    assert shown("\n".join(lines)).endswith(
+        "line 59\n(10 more lines are not shown: AGENTS.md has at most 60)"
+    )
+    assert complaint("", "x\n" * 61) == (
+        "AGENTS.md would have 61 lines; it goes into every prompt and has at most 60"
+    )
+    assert not complaint("x\n" * 80, "x\n" * 79), "a person's long file may be shortened in steps"

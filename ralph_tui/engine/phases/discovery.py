@@ -2,6 +2,7 @@
 
 import asyncio
 
+from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import ApprovalKind
@@ -10,10 +11,10 @@ from ralph_tui.engine.ending import End
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.session import Stage, run_session
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
+from ralph_tui.engine.remembering import learnings_for
 from ralph_tui.store.project import Documents
 
 TEXT_LIMIT = 40_000
-LEARNINGS = 20
 
 
 async def run(stage: Stage) -> End | None:
@@ -106,14 +107,16 @@ async def _prompt(stage: Stage, asking: Asking, feedback: str) -> str:
 
     def build() -> str:
         template = project.read_text(own, TEXT_LIMIT)
+        agents = project.read_text(project.layout.agents_md, TEXT_LIMIT)
+        learned = learnings_for(project, stage.docs.state.request, feedback)
         there = [f"specs/{spec.name}" for spec in project.read_specs()]
         places = {
             "request": stage.docs.state.request,
             "questions": questions,
             "feedback": section("The person's feedback on the specs (follow it)", feedback),
             "specs": section("Specs that are there already", bullets(there)),
-            "learnings": section("Learnings so far", bullets(project.read_learnings(LEARNINGS))),
-            "agents": section("AGENTS.md", project.read_text(project.layout.agents_md, TEXT_LIMIT)),
+            "learnings": section("Learnings so far", bullets(learned)),
+            "agents": section("AGENTS.md", agents_md.shown(agents)),
         }
         source = own.name if template else "discovery.md"
         return phase_prompt(template or builtin_template("discovery.md"), places, source=source)

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from ralph_tui.domain import agents_md
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.tools import ToolAnswer
@@ -10,9 +11,10 @@ from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.loop import require_workable
 from ralph_tui.engine.phases.desk import PhaseDesk
-from ralph_tui.engine.phases.discovery import LEARNINGS, TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.session import Stage, run_session
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
+from ralph_tui.engine.remembering import learnings_for
 from ralph_tui.store.project import Documents
 
 SPEC_TEXT_LIMIT = 60_000
@@ -153,13 +155,15 @@ async def _prompt(stage: Stage, feedback: str) -> str:
 
     def build() -> str:
         template = project.read_text(own, TEXT_LIMIT)
+        agents = project.read_text(project.layout.agents_md, TEXT_LIMIT)
+        learned = learnings_for(project, stage.docs.state.request, texts, feedback)
         places = {
             "task_size": f"{_limit(stage):,}",
             "specs": section("Specifications", texts),
             "plan": section("The plan so far (what is complete stays)", bullets(lines)),
             "feedback": section("The person's feedback on the plan (follow it)", feedback),
-            "learnings": section("Learnings so far", bullets(project.read_learnings(LEARNINGS))),
-            "agents": section("AGENTS.md", project.read_text(project.layout.agents_md, TEXT_LIMIT)),
+            "learnings": section("Learnings so far", bullets(learned)),
+            "agents": section("AGENTS.md", agents_md.shown(agents)),
         }
         source = own.name if template else "plan.md"
         return phase_prompt(template or builtin_template("plan.md"), places, source=source)

@@ -14,11 +14,12 @@ from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.phases.desk import PhaseDesk
-from ralph_tui.engine.phases.discovery import LEARNINGS, TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
 from ralph_tui.engine.phases.session import Stage, run_session
 from ralph_tui.engine.phases.sights import Sights
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
+from ralph_tui.engine.remembering import learnings_for
 from ralph_tui.store.project import Documents
 
 CHECKS = Task(id="validation", description="The project's own checks")
@@ -149,12 +150,13 @@ async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...
 
     def build() -> str:
         template = project.read_text(own, TEXT_LIMIT)
+        learned = learnings_for(project, stage.docs.state.request, texts)
         places = {
             "round": str(report.round),
             "checks": bullets(checks) or "- none are configured",
             "specs": section("Specifications", texts),
             "plan": section("The plan", bullets(lines)),
-            "learnings": section("Learnings so far", bullets(project.read_learnings(LEARNINGS))),
+            "learnings": section("Learnings so far", bullets(learned)),
         }
         source = own.name if template else "validate.md"
         return phase_prompt(template or builtin_template("validate.md"), places, source=source)

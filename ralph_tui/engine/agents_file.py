@@ -1,0 +1,66 @@
+"""Keeps an agent from letting AGENTS.md grow: its own edits are refused, other ways are told to it."""
+
+from pathlib import Path
+
+from ralph_tui.domain.agents_md import MAX_LINES, complaint, lines_of
+from ralph_tui.domain.tools import ToolCall, Verdict
+
+INSTEAD = (
+    "Replace or shorten what is there; what only later sessions of this work need goes to "
+    "ralph_append_learning."
+)
+READ_BYTES = 1_000_000
+
+
+class AgentsFile:
+    """AGENTS.md during one session."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember how long it is now."""
+        self._path = path
+        self._lines = lines_of(self._text())
+
+    def review(self, call: ToolCall) -> Verdict | None:
+        """A denial of an edit that makes it too long; None for everything else."""
+        named = str(call.input.get("file_path", ""))
+        if call.name not in ("Write", "Edit") or not self._is_it(named):
+            return None
+        before = self._text()
+        why = complaint(before, _after(call, before))
+        if not why:
+            return None
+        return Verdict(
+            decision="deny", rule="agents-md-lines", part=named[:200], reason=why, instead=INSTEAD
+        )
+
+    def note(self, call: ToolCall) -> str:
+        """What to say after a command that made it too long; said again only when it grew again."""
+        if call.name != "Bash":
+            return ""
+        lines, before = lines_of(self._text()), self._lines
+        self._lines = max(lines, MAX_LINES)
+        if lines <= MAX_LINES or lines <= before:
+            return ""
+        return f"AGENTS.md has {lines} lines now; it has at most {MAX_LINES}. {INSTEAD}"
+
+    def _is_it(self, named: str) -> bool:
+        try:
+            return bool(named) and Path(self._path.parent, named).resolve() == self._path.resolve()
+        except (OSError, ValueError, RuntimeError):
+            return False
+
+    def _text(self) -> str:
+        try:
+            with self._path.open("rb") as file:
+                return file.read(READ_BYTES).decode("utf-8", "replace")
+        except OSError:  # not there, or not readable: the agent's tool will say so itself
+            return ""
+
+
+def _after(call: ToolCall, before: str) -> str:
+    if call.name == "Write":
+        return str(call.input.get("content", ""))
+    old, new = str(call.input.get("old_string", "")), str(call.input.get("new_string", ""))
+    if not old:
+        return before or new
+    return before.replace(old, new, -1 if call.input.get("replace_all") else 1)
