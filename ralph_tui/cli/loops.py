@@ -11,7 +11,7 @@ import typer
 
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import examples
-from ralph_tui.cli.run_options import Headless, Json, RunOptions, takes_run_options
+from ralph_tui.cli.run_options import RunOptions, takes_run_options
 from ralph_tui.cli.say import note
 
 if TYPE_CHECKING:
@@ -133,32 +133,6 @@ def _again(options: RunOptions) -> list[str]:
     return [*words, "--model", options.model] if options.model else words
 
 
-def demo(
-    *,
-    headless: Headless = False,
-    as_json: Json = False,
-    speed: Annotated[
-        float, typer.Option("--speed", metavar="FACTOR", help="2 plays twice as fast.")
-    ] = 1.0,
-    keep_at: Annotated[
-        Path | None,
-        typer.Option("--keep-at", metavar="PATH", help="Make the demo project here."),
-    ] = None,
-) -> None:
-    """Watch Ralph finish a plan.
-
-    It needs no key and no network. The model is played by a server on this machine; everything else is real.
-    """
-
-    def launch(*, interactive: bool) -> "Launch":
-        del interactive  # the demo answers itself
-        from ralph_tui.cli.wiring import launch_demo
-
-        return launch_demo(speed=speed, keep_at=keep_at)
-
-    raise typer.Exit(show_run(launch, headless=headless, as_json=as_json))
-
-
 def open_here(project_root: Path | None) -> int:
     """Open the screen on a project without starting anything; the exit status."""
     project = find_project(project_root)
@@ -227,4 +201,3 @@ def register(app: typer.Typer) -> None:
     ):
         name = command.__name__.replace("_", "-")
         app.command(name, epilog=examples(*shown))(takes_run_options(command))
-    app.command(epilog=examples("ralph demo --headless"))(demo)

@@ -11,6 +11,7 @@ from ralph_tui.cli import (
     build_tools,
     configuration,
     deciding,
+    demo,
     doctor,
     guarding,
     journal,
@@ -67,7 +68,7 @@ def _no_command(
 
 
 _GROUPS = (
-    *(loops, starting, look, journal, steer, deciding, memories),
+    *(loops, demo, starting, look, journal, steer, deciding, memories),
     *(serve, resetting, doctor, build_tools, configuration, guarding),
 )
 for group in _GROUPS:

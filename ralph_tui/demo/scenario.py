@@ -1,7 +1,8 @@
 """What a scenario file says: which model turns are played, when, at what pace, with which faults.
 
-A scenario is a list of scripts. A script begins when a prompt names its `task` or matches its
-`when`, and plays its turns in order; a turn whose own `when` does not fit what was just said is passed over.
+A scenario is a list of scripts. A script begins when a prompt is of its `phase`, names its `task` or
+matches its `when`, and plays its turns in order; a turn whose own `when` does not fit what was just said
+is passed over.
 """
 
 import re
@@ -9,12 +10,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 
+from ralph_tui.demo.fault import Fault
+from ralph_tui.demo.forms import Seconds, as_tuple
+from ralph_tui.demo.role import Role
 from ralph_tui.domain.model import Count, Model
-
-
-def _as_tuple(value: object) -> object:
-    """Let a single item stand for a list of one."""
-    return value if isinstance(value, list | tuple) else (value,)
 
 
 def _checked_pattern(pattern: str) -> str:
@@ -26,10 +25,10 @@ def _checked_pattern(pattern: str) -> str:
 
 
 _TASK_ID = re.compile(r"^Task ID: *(\S+)", re.MULTILINE)
+_PHASE = re.compile(r"^# Ralph (\w+) Mode")
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Pattern = Annotated[str, AfterValidator(_checked_pattern), Field(min_length=1)]
-Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(_as_tuple)]
+Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(as_tuple)]
 """One regular expression or several that must all be found."""
 
 
@@ -96,48 +95,6 @@ class Usage(Model):
     output: Count = 0
 
 
-FaultKind = Literal[
-    "status", "hang", "stall", "cut", "malformed", "error_event", "reset", "slow", "huge"
-]
-
-
-class Fault(Model):
-    """What goes wrong with a request before its turn is played properly.
-
-    status: an HTTP error. hang: no answer at all. reset: the connection is reset.
-    stall, cut, malformed, error_event: half of the stream, then silence, the end of the
-    connection, an event that is not JSON, or an error event. slow: a pause between events.
-    huge: the answer, with `size` characters of padding.
-    """
-
-    kind: FaultKind
-    times: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
-    """How many requests suffer it; retries are requests."""
-    status: Annotated[int, Field(ge=400, le=599)] | None = None
-    retry_after: Seconds | None = None
-    message: str = ""
-    headers: dict[str, str] = Field(default_factory=dict)
-    seconds: Seconds = 1.0
-    """For slow: the pause after each event; not scaled by the speed."""
-    size: Count = 2_000_000
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_forms(cls, data: object) -> object:
-        """Read `fault: cut` and `fault: {status: 529}`."""
-        if isinstance(data, str):
-            return {"kind": data}
-        if isinstance(data, dict) and "status" in data:
-            return {"kind": "status", **data}
-        return data
-
-    @model_validator(mode="after")
-    def _status_fits_kind(self) -> Self:
-        if (self.status is None) is (self.kind == "status"):
-            raise ValueError("`status` goes with kind `status`, and only with it")
-        return self
-
-
 class Turn(Model):
     """One answer of the model: what it says, then the tools it calls.
 
@@ -149,9 +106,9 @@ class Turn(Model):
     """Play this turn up to so many times in a row, while its `when` fits."""
     think: str = ""
     say: str = ""
-    read: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
-    write: Annotated[tuple[WriteFile, ...], BeforeValidator(_as_tuple)] = ()
-    edit: Annotated[tuple[EditFile, ...], BeforeValidator(_as_tuple)] = ()
+    read: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
+    write: Annotated[tuple[WriteFile, ...], BeforeValidator(as_tuple)] = ()
+    edit: Annotated[tuple[EditFile, ...], BeforeValidator(as_tuple)] = ()
     bash: str | RunBash | None = None
     ralph: str | dict[str, dict[str, JsonValue]] | None = None
     """`ralph: get_next_task`, or `ralph: {mark_task_complete: {task_id: …}}`."""
@@ -165,7 +122,7 @@ class Turn(Model):
     """Seconds of thinking before the first word, divided by the speed."""
     pace: Seconds | None = None
     """Seconds per piece of text, divided by the speed."""
-    fault: Annotated[tuple[Fault, ...], BeforeValidator(_as_tuple)] = ()
+    fault: Annotated[tuple[Fault, ...], BeforeValidator(as_tuple)] = ()
 
     @property
     def calls(self) -> tuple[ToolUse, ...]:
@@ -195,6 +152,8 @@ class Script(Model):
     """The turns played from the prompt it is meant for; once in a conversation."""
 
     name: str = ""
+    phase: Literal["discovery", "planning", "building", "validation"] | None = None
+    """What the prompt's first line says, such as `# Ralph Planning Mode`."""
     task: str = ""
     """The id in the prompt's first line that begins with `Task ID:`."""
     when: Patterns = ()
@@ -205,17 +164,22 @@ class Script(Model):
 
     @model_validator(mode="after")
     def _is_meant_for_something(self) -> Self:
-        if not self.task and not self.when:
-            raise ValueError("needs `task` or `when`")
+        if not (self.phase or self.task or self.when):
+            raise ValueError("needs `phase`, `task` or `when`")
         return self
 
     @property
     def label(self) -> str:
         """The name, or what it begins with."""
-        return self.name or " & ".join((self.task, *self.when)).removeprefix(" & ")
+        parts = (self.phase or "", self.task, *self.when)
+        return self.name or " & ".join(part for part in parts if part)
 
     def is_meant_by(self, prompt: str) -> bool:
         """Whether this prompt is for this script."""
+        if self.phase:
+            opened = _PHASE.match(prompt.lstrip())
+            if not opened or opened[1].lower() != self.phase:
+                return False
         if self.task:
             named = _TASK_ID.search(prompt)  # later ones are quoted from memory
             if not named or named[1] != self.task:
@@ -228,6 +192,10 @@ class Scenario(Model):
 
     name: str = "scenario"
     description: str = ""
+    request: str = ""
+    """What `ralph demo` asks for."""
+    person: Role = Field(default_factory=Role)
+    """Who answers it when nobody else does."""
     wait: Seconds = 0.0
     pace: Seconds = 0.0
     context: Count | None = None

@@ -63,17 +63,14 @@ async def test_a_question_without_a_terminal_is_answered_from_another(tmp_path: 
     assert "Language: French (by command)" in done.stdout
 
 
-async def test_single_phases_and_a_plan_made_again(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
-    second = plans(task_id="b").replace(
+async def test_a_plan_made_again(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], files={"specs/greeter.md": SPEC})
+    anew = plans(task_id="b").replace(
         '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b"]'
     )
-    async with serving(scenario(second, plans())) as server:
-        first = await run_ralph(["plan", "--headless", "--yes"], project, server)
-        assert (first.status, [t.id for t in plan_of(project).tasks]) == (0, ["a"])
-        again = await run_ralph(
-            ["regenerate-plan", "Call it b", "--headless", "--yes"], project, server
-        )
+    async with serving(scenario(anew)) as server:
+        words = ["regenerate-plan", "Call it b", "--headless", "--yes"]
+        again = await run_ralph(words, project, server)
         assert (again.status, [t.id for t in plan_of(project).tasks]) == (0, ["b"])
         models = {str(r.body["model"]) for r in server.requests if r.script}
     assert all("opus" in model for model in models)

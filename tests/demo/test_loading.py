@@ -113,7 +113,31 @@ WRONG = {
         scripts:
           - turns: [{say: hi}]
         """,
-        "line 3, `scripts[0]`: needs `task` or `when`.",
+        "line 3, `scripts[0]`: needs `phase`, `task` or `when`.",
+    ),
+    "unknown phase": (
+        """
+        scripts:
+          - phase: thinking
+            turns: [{say: hi}]
+        """,
+        "line 3, `scripts[0].phase`: input should be 'discovery', 'planning', 'building' or",
+    ),
+    "a person who waits for less than nothing": (
+        """
+        person: {after: -1}
+        scripts: [{when: hello, turns: [{say: hi}]}]
+        """,
+        "line 2, `person.after`: input should be greater than or equal to 0.",
+    ),
+    "guidance without a moment": (
+        """
+        person:
+          guidance:
+            - say: Use dots.
+        scripts: [{when: hello, turns: [{say: hi}]}]
+        """,
+        "line 4, `person.guidance[0]`: `during` is missing.",
     ),
     "no turns": ("scripts: [{when: hello, turns: []}]", "line 1, `scripts[0].turns`: "),
     "duplicate key": (

@@ -158,3 +158,23 @@ def test_malformed_messages_are_harmless() -> None:
     odd: list[JsonValue] = [None, "text", {"role": "user"}, {"role": "user", "content": [1, {}]}]
     assert chosen(FIX, *odd) is None
     assert chosen(FIX) is None
+
+
+def test_a_script_is_meant_for_a_phase() -> None:
+    scenario = parse_scenario(
+        """
+scripts:
+  - phase: planning
+    turns: [{say: planned}]
+  - phase: discovery
+    when: again
+    turns: [{say: asked again}]
+  - phase: discovery
+    turns: [{say: asked}]
+"""
+    )
+    assert said(scenario, user("# Ralph Planning Mode\nplan again")) == "planned"
+    assert said(scenario, user("# Ralph Discovery Mode\n")) == "asked"
+    assert said(scenario, user("# Ralph Discovery Mode\nonce again")) == "asked again"
+    quoted = "# Ralph Building Mode - Iteration 1\n\n# Ralph Planning Mode"
+    assert said(scenario, user(quoted)) is None, "only the first line counts"

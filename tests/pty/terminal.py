@@ -14,6 +14,8 @@ import pyte
 from tests.harness.processes import MARK, marked_processes
 
 PATIENCE = 30.0
+_SETTLED = 1.0
+"""Seconds after which a key that changed nothing was not taken."""
 
 _SHELL = """
 stty -a > "$BEFORE"
@@ -45,6 +47,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._notes = notes
         self._drawn = 0
+        self._ended = False
         self.raw = bytearray()
         """All output so far."""
 
@@ -59,16 +62,32 @@ class Terminal:
         """Type."""
         self._child.send(keys)
 
+    def press_until(self, keys: str, condition: Callable[[], object]) -> None:
+        """Type, and again where it was not taken: a dialog that has just appeared takes no keys.
+
+        Raises:
+            TimeoutError: It was not true however often it was typed.
+        """
+        for _ in range(int(PATIENCE / _SETTLED)):
+            self.press(keys)
+            with contextlib.suppress(TimeoutError):
+                self.until(condition, f"what {keys!r} leads to", _SETTLED)
+                return
+        raise TimeoutError(f"{keys!r} leads nowhere\n{self.text}")
+
     def until(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
         """Take in output until `condition()` is true.
 
         Raises:
             TimeoutError: It was not true in time; shows the screen.
+            EOFError: It cannot become true any more.
         """
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"not within {seconds:g} s: {what}\n{self.text}")
+            if self._ended:
+                raise EOFError(f"the program has ended, without {what}\n{self.text}")
             self._take_in()
 
     def until_shown(self, text: str, seconds: float = PATIENCE) -> None:
@@ -105,8 +124,12 @@ class Terminal:
         return found[-1] if found else None
 
     def _take_in(self) -> None:
-        with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
+        try:
             self.raw += self._child.read_nonblocking(1 << 16, timeout=0.05)
+        except pexpect.TIMEOUT:
+            return
+        except pexpect.EOF:
+            self._ended = True
 
 
 def _without_controls(text: str) -> str:

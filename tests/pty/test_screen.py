@@ -6,51 +6,61 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import ApprovalKind
 from tests.harness.model import serving_in_process
 from tests.harness.processes import marked_processes, ralph_environment
-from tests.harness.projects import event_types, make_project, plan_of, task, task_of
-from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.harness.projects import event_types, events_of, make_project, task, task_of
+from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
 from tests.pty.terminal import app_process, terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.real_cli]
 
 
-def test_the_demo_plays_to_its_end_and_gives_the_terminal_back(tmp_path: Path) -> None:
+def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_path: Path) -> None:
     project = tmp_path / "demo"
     mark = uuid.uuid4().hex
     environment = ralph_environment(None, tmp_path, mark)
-    args = ["demo", "--speed", "1000", "--keep-at", str(project)]
-    with terminal(args, cwd=tmp_path, notes=tmp_path, environment=environment) as shown:
-        shown.until_shown("demo-01")
-        shown.until(lambda: done(project) > 0, "the first complete task")
-        shown.until(lambda: done(project) == 5, "all tasks complete", 90)
-        shown.until_shown("all 5 tasks are complete")
+    args = ["demo", "--ask", "--speed", "1000", "--keep-at", str(project)]
+    with terminal(
+        args, cwd=tmp_path, notes=tmp_path, environment=environment, size=(80, 24)
+    ) as shown:
+        shown.until_shown("Does a habit that is still open")
+        shown.press_until("2", lambda: "Any number: space marks" in shown.text)
+        for number in ("2", "3"):
+            shown.press_until(number, lambda n=number: f"{n}  [x]" in shown.text)  # type: ignore[misc]  # the default binds the loop's value
+        shown.press_until("\r", lambda: "enter sends" in shown.text)
+        shown.press_until("\r", lambda: len(answers(project)) == 2)
+        for kind in ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION:
+            shown.until_shown(f"{kind}: waits for your approval", 90)
+            shown.press_until("y", lambda k=kind: k in approvals(project))  # type: ignore[misc]  # the default binds the loop's value
+        shown.until_shown("5 of 5 tasks complete")
+        assert max(len(line) for line in shown.text.splitlines()) <= 80
         shown.press("q")
         assert shown.exit_status() == 0
         assert shown.left_over() == []
         assert shown.after_screen == "", "something was said on stderr"
         assert marked_processes(mark) == []
     assert event_types(project)[-1] == "loop_finished"
+    assert answers(project) == [
+        ("It is missed until it is done",),
+        ("The living streak", "The best streak ever"),
+    ]
+    assert set(approvals(project).values()) == {"screen"}
 
 
-def test_a_small_terminal_shows_a_plan_being_finished(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a"), task("b")])
-    mark = uuid.uuid4().hex
-    with serving_in_process(scenario(finishes("a"), finishes("b")), tmp_path) as server:
-        environment = ralph_environment(server, tmp_path, mark)
-        with terminal(
-            ["build"], cwd=project, notes=tmp_path, environment=environment, size=(80, 24)
-        ) as shown:
-            shown.until(lambda: done(project) == 2, "both tasks complete")
-            shown.until_shown("all 2 tasks are complete")
-            assert max(len(line) for line in shown.text.splitlines()) <= 80
-            shown.press("q")
-            assert shown.exit_status() == 0
-            assert shown.left_over() == []
-            assert shown.after_screen == ""
-            assert marked_processes(mark) == []
+def answers(project: Path) -> list[tuple[str, ...]]:
+    """What the person chose."""
+    given = [e.question.answer for e in events_of(project) if isinstance(e, ev.QuestionAnswered)]
+    return [answer.labels for answer in given if answer and answer.by == "screen"]
+
+
+def approvals(project: Path) -> dict[ApprovalKind, str]:
+    """What was approved, and by whom."""
+    given = [e for e in events_of(project) if isinstance(e, ev.ApprovalGiven)]
+    return {event.kind: event.by for event in given if event.approved}
 
 
 def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -72,7 +82,9 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
     assert event_types(project)[-1] == "loop_finished"
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "sent", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
+)
 def test_a_signal_ends_the_loop_and_gives_the_terminal_back(
     tmp_path: Path, sent: signal.Signals
 ) -> None:
@@ -89,9 +101,3 @@ def test_a_signal_ends_the_loop_and_gives_the_terminal_back(
             assert status == 130
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert event_types(project)[-1] == "loop_finished"
-
-
-def done(project: Path) -> int:
-    """Complete tasks on disk."""
-    plan = project / ".ralph" / "implementation_plan.json"
-    return plan_of(project).counts()[TaskStatus.COMPLETE] if plan.exists() else 0

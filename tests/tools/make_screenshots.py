@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ralph_tui.cli.wiring import launch_demo
+from ralph_tui.cli.demo import launch_demo
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
@@ -65,7 +65,7 @@ SHOTS = {
     "dashboard-light": Shot(_refusal, theme="ralph-light", shows=(*PANES, *FOOTER)),
     "dashboard-80x24": Shot(_refusal, (80, 24), shows=("1 tasks", "2 activity", "3 status")),
     "dashboard-160x50": Shot(_refusal, (160, 50), shows=(*PANES, *FOOTER)),
-    "complete": Shot(_whole, shows=("complete", "all 5 tasks are complete", "b build")),
+    "complete": Shot(_whole, shows=("complete", "5 of 5 tasks complete", "b build")),
     "help": Shot(_refusal, keys=("f1",), dialog=True, shows=("help", "Run the loop until")),
     "question": Shot(
         _scripted(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS)),

@@ -1,0 +1,178 @@
+"""The person of the demo: answers what the loop asks when nobody else does.
+
+It looks at `.ralph/` and asks through the controls, as `ralph answer` in another terminal would, so the
+loop cannot tell it from anybody. What somebody else has begun to answer or to change, it leaves to them.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from ralph_tui.demo.role import Guidance, Role
+from ralph_tui.domain.errors import RalphError, StoreError
+from ralph_tui.domain.events import Notice
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.questions import AskedQuestion
+from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.watch import watch_project
+
+BY = "demo"
+
+
+@dataclass(frozen=True)
+class Matter:
+    """Something the loop waits for: one of its questions, or a decision."""
+
+    key: str
+    """What belongs together: the questions of one call, or one request for approval."""
+    question: AskedQuestion | None = None
+    tasks: tuple[Task, ...] = ()
+    """The plan that is to be approved."""
+
+    @property
+    def step(self) -> tuple[str, str]:
+        """What is waited for, question by question."""
+        return self.key, self.question.id if self.question else ""
+
+
+def matter_of(docs: Documents) -> Matter | None:
+    """What the loop waits for now; nothing while the person has it paused or stopped.
+
+    After trouble only a real person decides how it goes on.
+    """
+    state = docs.state
+    if state.pause is not Halt.NONE or state.stop is not Halt.NONE:
+        return None
+    if asked := docs.questions.open():
+        return Matter(asked[0].batch, question=asked[0])
+    approval = state.approval
+    if approval is None or approval.approved is not None or approval.kind is ApprovalKind.RECOVERY:
+        return None
+    tasks = docs.plan.tasks if approval.kind is ApprovalKind.PLAN else ()
+    return Matter(f"{approval.kind} {approval.requested_at}", tasks=tasks)
+
+
+class DemoPerson:
+    """Plays a role beside the loop of one project."""
+
+    def __init__(
+        self,
+        role: Role,
+        project: Project,
+        *,
+        speed: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Wait as long as `role` says, divided by `speed`; `clock` counts seconds."""
+        self._role = role
+        self._project = project
+        self._controls = Controls(project.root)
+        self._patience = role.after / speed
+        self._clock = clock
+        self._matter: Matter | None = None
+        self._due = 0.0
+        self._left_alone = ""
+        self._said: set[Guidance] = set()
+        self._stir = asyncio.Event()
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until it answers what is open; None when it will not."""
+        if self._matter is None or self._matter.key == self._left_alone:
+            return None
+        return max(0.0, self._due - self._clock())
+
+    def stand_back(self) -> None:
+        """Leave what is open to whoever called this."""
+        if self._matter is not None and self._matter.key != self._left_alone:
+            self._left_alone = self._matter.key
+            self._stir.set()
+
+    async def live(self, emit: EventSink) -> None:
+        """Answer until cancelled; `emit` is told what is about to happen."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._watch())
+            group.create_task(self._act_forever(emit))
+
+    async def _watch(self) -> None:
+        async with aclosing(watch_project(self._project)) as changes:
+            async for _ in changes:
+                self._stir.set()
+
+    async def _act_forever(self, emit: EventSink) -> None:
+        while True:
+            self._stir.clear()
+            try:
+                docs = await asyncio.to_thread(self._project.load)
+            except StoreError:
+                docs = (
+                    None  # somebody is editing a file: the loop says so, and it will change again
+                )
+            if docs is not None and await self._act(docs, emit):
+                continue
+            await self._wait()
+
+    async def _act(self, docs: Documents, emit: EventSink) -> bool:
+        """Do what it is time for; whether there may be more to do at once."""
+        self._consider(docs, emit)
+        await self._guide(docs, emit)
+        if self._matter is None or self.seconds_left != 0:
+            return False
+        await self._answer(self._matter, emit)
+        return True
+
+    async def _wait(self) -> None:
+        """Until something happens or it is time to answer."""
+        try:
+            async with asyncio.timeout(self.seconds_left):
+                await self._stir.wait()
+        except TimeoutError:
+            return
+
+    def _consider(self, docs: Documents, emit: EventSink) -> None:
+        """Take in what is waited for, and say what follows when nobody does anything."""
+        before, self._matter = self._matter, matter_of(docs)
+        now = self._matter
+        if now is None or now.key == self._left_alone:
+            return
+        if before is None or before.step != now.step:
+            self._due = self._clock() + self._patience
+        if before is None or before.key != now.key:
+            text = f"The demo answers in {self._patience:.2g} s unless you do."
+            emit(Notice(level="info", text=text))
+        elif before.tasks != now.tasks:
+            self.stand_back()  # somebody is at the plan
+
+    async def _guide(self, docs: Documents, emit: EventSink) -> None:
+        for guidance in self._role.guidance:
+            task = docs.plan.task(guidance.during)
+            working = task is not None and task.status is TaskStatus.IN_PROGRESS
+            if working and guidance not in self._said:
+                self._said.add(guidance)
+                await self._attempt(lambda g=guidance: self._controls.inject(g.say), emit)  # type: ignore[misc]  # the default binds the loop's value
+
+    async def _answer(self, matter: Matter, emit: EventSink) -> None:
+        if await self._attempt(lambda: self._send(matter), emit):
+            return
+        self._left_alone = matter.key
+
+    async def _attempt(self, request: Callable[[], object], emit: EventSink) -> bool:
+        """Ask the controls; whether they did it."""
+        try:
+            await asyncio.to_thread(request)
+        except RalphError as error:
+            emit(Notice(level="info", text=f"The demo leaves this to you: {error}"))
+            return False
+        return True
+
+    def _send(self, matter: Matter) -> None:
+        asked = matter.question
+        if asked is not None:
+            self._controls.answer(asked.id, self._role.answer(asked.question))
+        else:
+            self._controls.decide(approved=True, by=BY)
