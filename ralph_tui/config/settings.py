@@ -191,7 +191,7 @@ class SafetySettings(Model):
     )
     blocked_commands: tuple[Text, ...] = Field(
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
-        description="Commands an agent may never run, beside the guard's own rules.",
+        description="Commands an agent may never run; these four where the guard finds them harmful.",
     )
     cost_limits: CostLimits = CostLimits()
 

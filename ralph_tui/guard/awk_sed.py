@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+_AWK_JOIN = re.compile(r'(?<!\\)"\s*"')
+"""Between two texts that awk puts together."""
 _AWK_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _AWK_STARTS = re.compile(r'system\s*\(|"\s*\|&?\s*getline|\|&?\s*["a-zA-Z_$(]')
 _AWK_REGEX = re.compile(r"(?<=[~(,!{};&|\s])/(?:[^/\\\n]|\\.)*/|^/(?:[^/\\\n]|\\.)*/")
@@ -19,8 +21,9 @@ def awk_starts_programs(code: str) -> bool:
 
 def awk_strings(code: str) -> Iterator[str]:
     """The string constants of an awk program."""
-    for match in _AWK_STRING.finditer(code):
-        yield match[1].replace('\\"', '"')
+    for text in (code, _AWK_JOIN.sub("", code)):
+        for match in _AWK_STRING.finditer(text):
+            yield match[1].replace('\\"', '"')
 
 
 def awk_writes(code: str) -> Iterator[str]:

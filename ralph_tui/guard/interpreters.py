@@ -1,5 +1,6 @@
 """Code given to an interpreter on the command line or its standard input."""
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -7,14 +8,14 @@ from types import MappingProxyType
 from ralph_tui.guard import awk_sed
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
-from ralph_tui.guard.packages import PYTHON, judge_module
+from ralph_tui.guard.packages import PYTHON, judge_module, refuse_manager
 from ralph_tui.guard.python_code import judge_python_code
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.verdicts import DeniedError
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
 _STARTS_PROGRAMS = re.compile(
-    r"system|exec|popen|spawn|child_process|qx\b|`|%x|Open3|IO\.popen|proc_open|passthru|fork"
+    r"system|exec|popen|spawn|shell|child_process|qx\b|`|%x|Open3|IO\.popen|proc_open|passthru|fork|command\("
     r"|\bopen\b[^;]*\|",
     re.IGNORECASE,
 )
@@ -23,7 +24,7 @@ _STRINGS = re.compile(
     r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
 )
 _BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
-_LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*\[?\s*(['\"])[^'\"]*\4)+)")
+_LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\"])[^'\"]*\4)+)")
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
     r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
@@ -48,8 +49,8 @@ _CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "julia": ("-e", "-E", "--eval"),
         "groovy": ("-e",),
         "scala": ("-e",),
+        "deno": (),
         "emacs": ("--eval", "--execute"),
-        "gdb": ("-ex", "-x"),
     }
 )
 _SPECS: Mapping[str, Spec] = MappingProxyType(
@@ -61,7 +62,12 @@ _SPECS: Mapping[str, Spec] = MappingProxyType(
         "nodejs": Spec("epr", long=names("--eval --print --require")),
     }
 )
-_EDITORS = names("vi vim nvim view ex ed emacs nano")
+STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
+"""The names of standard input."""
+_EDITORS = names("vi vim nvim view ex ed nano")
+
+_INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
+_SETUP_VERBS = names("install develop easy_install bdist_egg")
 
 Rule = Callable[[Invocation], None]
 
@@ -104,9 +110,13 @@ def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:
 
 
 def _python_file(words: list[Word], given: Invocation) -> None:
-    if not words or words[0].text in ("-", "/dev/stdin", "/dev/fd/0"):
+    if not words or STDIN.fullmatch(words[0].text):
         if given.feed is not None:
             _python_text(given.feed, given)
+    elif (name := words[0].text.rpartition("/")[2]) in _INSTALLERS:
+        refuse_manager(name, (), given.shown)
+    elif name == "setup.py" and {w.text for w in words[1:]} & _SETUP_VERBS:
+        refuse_manager(name, [literal("install")], given.shown)
     elif words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
         unreadable_part(given.shown, "Python would run code that cannot be read here")
 
@@ -121,9 +131,13 @@ def _python_text(code: Word, given: Invocation) -> None:
 def _generic(given: Invocation) -> None:
     """Perl, ruby, node and others: every text in the code is judged as what it might run."""
     options = _CODE_OPTIONS[given.program]
-    spec = _SPECS.get(given.program, Spec("".join(o[1] for o in options if len(o) == 2)))
+    short = "".join(o[1] for o in options if len(o) == 2)
+    long = frozenset(o for o in options if len(o) > 2)
+    spec = _SPECS.get(given.program, Spec(short, long=long))
     read = parse(given.arguments, spec)
     codes = read.values(*options)
+    if given.program == "deno" and [w.text for w in read.operands[:1]] == ["eval"]:
+        codes = list(read.operands[1:2])
     if not codes and not read.operands and given.feed is not None:
         codes = [given.feed]
     if any(word.feeds for word in read.operands[:1]):
@@ -198,7 +212,7 @@ def _make(given: Invocation) -> None:
         elif option.name in ("-f", "--file", "--makefile"):
             if value.feeds:
                 unreadable_part(given.shown, "make would run the output of another command")
-            if value.text == "-" and given.feed is not None:
+            if STDIN.fullmatch(value.text) and given.feed is not None:
                 _make_text(given.feed, given)
     for word in read.operands:
         name, equals, value_text = word.text.partition("=")
@@ -227,6 +241,17 @@ def _editor(given: Invocation) -> None:
     for word in read.operands:
         if not word.text.startswith("+"):
             given.places.check_guarded(word, given.shown)
+
+
+def _debugger(given: Invocation) -> None:
+    """Gdb's own commands: `shell COMMAND` and `!COMMAND` start programs, `python` runs code."""
+    words = given.arguments
+    for option, value in itertools.pairwise(words):
+        if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):
+            verb, _, rest = value.text.strip().replace("!", "shell ", 1).partition(" ")
+            if verb in ("shell", "python", "platform"):
+                judge_possible_command(rest.removeprefix("shell "), given)
+                judge_code(rest, given)
 
 
 def _sed(given: Invocation) -> None:
@@ -270,6 +295,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
     {
         **dict.fromkeys(names("make gmake"), _make),
         **dict.fromkeys(_EDITORS, _editor),
+        **dict.fromkeys(names("gdb lldb"), _debugger),
         **dict.fromkeys(names("sed gsed"), _sed),
         **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),
     }

@@ -1,7 +1,7 @@
 """Packages and environments come from uv; other managers are refused with the uv command to use."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -106,6 +106,27 @@ def judge_module(module: Word, arguments: Sequence[Word], given: Invocation) -> 
         refuse_manager(name, arguments, given.shown)
 
 
+_SOMETIMES = MappingProxyType(
+    {
+        "pyenv": names("install uninstall virtualenv virtualenv-delete"),
+        "hatch": names("env run shell test fmt dep"),
+        "asdf": names("install"),
+    }
+)
+
+
+def judge_sometimes(given: Invocation) -> None:
+    """Refuse those verbs of a tool that install or make environments; its others do no harm.
+
+    Raises:
+        DeniedError: It is one of them.
+    """
+    operands = parse(given.arguments).operands
+    if operands and operands[0].text in _SOMETIMES[given.program]:
+        reason = f"`{given.program}` works outside uv, which owns this project"
+        deny(RULE, given.shown, reason, "Use uv sync, uv run or uv python install.")
+
+
 def judge_uv(given: Invocation) -> None:
     """Judge `uv`: its own work is welcome, what it runs is judged as if run directly."""
     read = parse(given.arguments, _UV_RUN, stop=True)
@@ -130,3 +151,9 @@ def judge_uvx(given: Invocation) -> None:
     inner = parse(given.arguments, _UV_RUN, stop=True)
     if inner.operands:
         given.walker.run(inner.operands, given, under_uv=True)
+
+
+RULES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {"uv": judge_uv, "uvx": judge_uvx, **dict.fromkeys(_SOMETIMES, judge_sometimes)}
+)
+"""By program: what is welcome in part."""

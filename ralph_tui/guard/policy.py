@@ -44,6 +44,11 @@ PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
 SKILL_TOOL = "Skill"
 
 
+RULED = frozenset({"rm -rf", "docker rm", "pip install", "python -m venv"})
+"""Blocked commands that a rule of the guard knows better than their words do: `rm -rf build` inside the
+project and `docker inspect rm` are no harm. They are what the settings block from the start."""
+
+
 class Policy(Model):
     """What one agent session may do."""
 

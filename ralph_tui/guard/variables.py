@@ -43,6 +43,16 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
     judge_subscript(value, shown)
 
 
+def judge_removal(name: str, shown: str) -> None:
+    """Refuse to take away the variables through which scripts meet the guard.
+
+    Raises:
+        DeniedError: It is one of them.
+    """
+    if name.startswith(("GIT_CONFIG", "RALPH_GUARD", "RALPH_TUI")):
+        _refuse(shown, "Scripts meet the guard through this variable")
+
+
 def judge_subscript(value: Word, shown: str) -> None:
     """Arithmetic runs a substitution inside an array's subscript, even a quoted one.
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import NO_VALUES, Spec, parse
-from ralph_tui.guard.syntax import UNKNOWN, Word
+from ralph_tui.guard.syntax import UNKNOWN, Simple, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 
@@ -48,6 +48,8 @@ def judge_other(given: Invocation) -> None:
             name, equals, _ = text.partition("=")
             if equals and name.startswith("--out"):
                 given.places.check_write(word.cut(len(name) + 1), given.shown)
+            elif text.startswith("-o") and "/" not in given.program:
+                given.places.check_guarded(word.cut(2), given.shown)
             continue
         if not excluded and "\n" not in text and " " not in text and value_is_path(text):
             given.places.check_guarded(word, given.shown)
@@ -134,13 +136,25 @@ _NAMESAKES = names("git pip pip3 poetry conda pipenv virtualenv docker")
 def _no_copies_of_programs(sources: Sequence[Word], given: Invocation) -> None:
     for source in sources:
         directory, _, name = source.text.rpartition("/")
-        if name in _NAMESAKES and directory.endswith("bin"):
+        if (name in _NAMESAKES and directory.endswith("bin")) or _looked_up(source):
             deny(
                 "git-read-only",
                 given.shown,
                 "This gives a program another name",
                 "Call it by its own.",
             )
+
+
+def _looked_up(word: Word) -> bool:
+    """Whether a word is `$(which git)` or the like."""
+    simples = (
+        stage
+        for script in word.scripts
+        for pipeline in script.pipelines
+        for stage in pipeline.stages
+        if isinstance(stage, Simple)
+    )
+    return any(s.values[-1:] and s.values[-1] in _NAMESAKES for s in simples)
 
 
 def _link(given: Invocation) -> None:
@@ -157,6 +171,16 @@ def _install(given: Invocation) -> None:
     read = parse(given.arguments, spec)
     targets = read.values("-t", "--target-directory") or list(read.operands[-1:])
     _check_all(list(read.operands) if read.has("-d", "--directory") else targets, given)
+    _no_copies_of_programs(read.operands, given)
+
+
+def _sqlite(given: Invocation) -> None:
+    """A database, and commands of which `.shell` and `.system` start programs."""
+    _first_operand(given)
+    for word in given.arguments:
+        verb, _, rest = word.text.strip().partition(" ")
+        if verb in (".shell", ".system") and rest:
+            given.walker.shell(literal(rest), given)
 
 
 def _dd(given: Invocation) -> None:
@@ -286,7 +310,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "unzip": _unzip,
         "yq": _in_place,
         "zip": _first_operand,
-        "sqlite3": _first_operand,
+        "sqlite3": _sqlite,
         "uniq": _last_of_two,
         "patch": _patch,
         **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _operands()),

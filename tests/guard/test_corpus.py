@@ -5,13 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.guard.policy import Policy
+from ralph_tui.config.settings import SafetySettings
+from ralph_tui.guard.policy import RULED, Policy
 from ralph_tui.guard.rules import judge_command
 from tests.guard import tables
 
 POLICY = Policy(root=Path("/work/proj"))
 CORPUS = [
     json.loads(line) for line in Path(__file__).with_name("corpus.jsonl").read_text().splitlines()
+]
+ADVERSARIAL = [
+    json.loads(line)
+    for line in Path(__file__).with_name("adversarial.jsonl").read_text().splitlines()
 ]
 CLASSES = sorted({line["class"] for line in CORPUS})
 DENIED = {
@@ -32,6 +37,26 @@ def test_corpus(kind: str) -> None:
         if (verdict.decision, verdict.command) != (line["expect"], line.get("rewrite_to")):
             wrong.append((line["id"], line["command"], line["expect"], verdict))
     assert not wrong
+
+
+@pytest.mark.parametrize("expect", ["allow", "deny"])
+def test_adversarial(expect: str) -> None:
+    """Commands thought up against the guard, and harmless ones that look like them."""
+    policy = Policy(root=Path("/work/proj"), home=Path("/home/me"))
+    lines = [c["command"] for c in ADVERSARIAL if c["expect"] == expect]
+    assert len(lines) > 150
+    verdicts = {command: judge_command(command, policy) for command in lines}
+    assert [(c, v.rule) for c, v in verdicts.items() if v.decision != expect] == []
+
+
+@pytest.mark.parametrize("command", ["rm -rf build", "docker inspect rm", "pip_x install"])
+def test_what_the_settings_block_at_first_is_held_to_the_finer_rules(command: str) -> None:
+    blocked = SafetySettings().blocked_commands
+    assert set(blocked) <= RULED
+    policy = Policy(root=Path("/work/proj"), blocked_commands=blocked)
+    assert judge_command(command, policy).decision == "allow"
+    for words in ("rm -rf ../x", "docker rm x", "pip install x", "python -m venv x"):
+        assert judge_command(words, policy).decision == "deny"
 
 
 @pytest.mark.parametrize("group", DENIED)

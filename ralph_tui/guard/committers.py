@@ -1,0 +1,45 @@
+"""Programs that write to the repository although nobody said git: releases, version bumps, hook managers."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.options import parse
+from ralph_tui.guard.verdicts import deny
+from ralph_tui.guard.walk import Invocation
+
+_ANY = names("*")
+_COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(names("npm pnpm yarn"), names("version")),
+        **dict.fromkeys(names("bump2version bumpversion release-it standard-version"), _ANY),
+        **dict.fromkeys(names("git-cz np lint-staged husky"), _ANY),
+        "bump-my-version": names("bump"),
+        "cz": names("bump commit c init"),
+        "lerna": names("version publish"),
+        "semantic-release": names("version publish"),
+        "pre-commit": names("install uninstall install-hooks"),
+        "lefthook": names("install uninstall"),
+        "git-lfs": names("install uninstall"),
+        "cargo-release": _ANY,
+    }
+)
+
+
+def refuse_committer(given: Invocation) -> None:
+    """Refuse what commits, tags or installs hooks on its own.
+
+    Raises:
+        DeniedError: It does.
+    """
+    verbs = _COMMITTERS.get(given.program)
+    if verbs is None:
+        return
+    read = parse(given.arguments)
+    operands = [word.text for word in read.operands]
+    if read.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version"):
+        return
+    looks = operands == ["version"] and given.program != "semantic-release"
+    if verbs is _ANY or (operands and operands[0] in verbs and not looks):
+        reason = f"`{given.program}` commits, tags or installs hooks by itself"
+        deny("git-read-only", given.shown, reason, "Leave releases and hooks to the person.")

@@ -1,0 +1,107 @@
+"""Programs that complete a command from what they read: xargs, parallel, fd."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.syntax import UNKNOWN, Word, anything
+from ralph_tui.guard.walk import Invocation, unreadable_part
+
+
+def no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
+    """An unknown word before the command could be the command."""
+    if operands and operands[0].text == UNKNOWN and operands[0].may_split:
+        unreadable_part(given.shown, "An expansion stands where a command may begin")
+
+
+def joined(given: Invocation, words: Sequence[Word]) -> None:
+    """Judge words that are put together with blanks and given to a shell."""
+    if len(words) == 1:
+        given.walker.shell(words[0], given)
+    elif words:
+        text = " ".join(word.text for word in words)
+        kinds = "q".join(word.kinds for word in words)
+        given.walker.shell(Word(text, kinds, text), given, None)
+
+
+_XARGS = Spec(
+    "aEIJLnPsdR",
+    attached="eil",
+    long=names("--arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var"),
+)
+
+
+def _xargs(given: Invocation) -> None:
+    read = parse(given.arguments, _XARGS, stop=True)
+    no_hidden_options(given, read.operands)
+    if not read.operands:
+        return
+    added = _fed_words(given)
+    marks = [v.text for v in read.values("-I", "-J", "-i", "--replace")]
+    if not marks and read.has("-i", "--replace", "-I"):
+        marks = ["{}"]
+    if not marks:
+        given.walker.run((*read.operands, *added), given)
+        return
+    for item in _fed_lines(given)[:16]:  # with a mark an item is a whole line
+        given.walker.run(tuple(_put(word, marks[0], item) for word in read.operands), given)
+
+
+def _fed_words(given: Invocation) -> list[Word]:
+    """The words that standard input holds, if the text says."""
+    if given.feed is not None and UNKNOWN not in given.feed.text and len(given.feed.text) < 4096:
+        return [Word(text, "q" * len(text), text) for text in given.feed.text.split()] or [
+            anything()
+        ]
+    return [anything()]
+
+
+def _fed_lines(given: Invocation) -> list[Word]:
+    """The lines that standard input holds, if the text says."""
+    words = _fed_words(given)
+    if given.feed is None or not words[0].known:
+        return words
+    lines = (line.strip() for line in given.feed.text.splitlines())
+    return [Word(line, "q" * len(line), line) for line in lines if line]
+
+
+def _put(word: Word, mark: str, item: Word) -> Word:
+    """A word with xargs' mark replaced."""
+    if not mark or mark not in word.text:
+        return word
+    if item.text == UNKNOWN:
+        # One item stays one word, whatever it holds.
+        text = word.text.replace(mark, UNKNOWN)
+        return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), word.raw)
+    text = word.text.replace(mark, item.text)
+    return Word(text, "q" * len(text), word.raw)
+
+
+def _parallel(given: Invocation) -> None:
+    spec = Spec("jaNnLIPS", long=names("--jobs --arg-file --max-args --delay --timeout --joblog"))
+    words = parse(given.arguments, spec, stop=True).operands
+    end = next((i for i, w in enumerate(words) if w.text.startswith(":::")), len(words))
+    command = [_put(word, "{}", anything()) for word in words[:end]]
+    if command:
+        joined(given, [*command, Word(UNKNOWN, "x")])
+    elif given.feed is not None:
+        given.walker.shell(given.feed, given)
+
+
+def _fd(given: Invocation) -> None:
+    for at, word in enumerate(given.arguments):
+        if word.text in ("-x", "--exec", "-X", "--exec-batch"):
+            rest = [_put(w, "{}", anything()) for w in given.arguments[at + 1 :]]
+            if rest:
+                given.walker.run(rest, given, under_uv=given.under_uv)
+            return
+
+
+FILLERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(names("xargs gxargs"), _xargs),
+        "parallel": _parallel,
+        **dict.fromkeys(names("fd fdfind"), _fd),
+    }
+)

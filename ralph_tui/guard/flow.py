@@ -1,0 +1,87 @@
+"""What commands print, as far as their text says: the next one in a pipe may run it."""
+
+import re
+from collections.abc import Sequence
+
+from ralph_tui.guard.destructive import found_paths
+from ralph_tui.guard.lexer import unescape_ansi
+from ralph_tui.guard.syntax import UNKNOWN, Command, Compound, Redirect, Word, anything, literal
+
+
+def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
+    """What is read from standard input behind these redirections."""
+    for redirect in redirects:
+        if redirect.descriptor not in ("", "0"):
+            continue
+        target = redirect.target
+        if redirect.body is not None:
+            feed = redirect.body
+        elif redirect.operator == "<<<":
+            feed = Word(target.text + "\n", target.kinds + "q", target.raw, target.start)
+        elif redirect.operator == "<":
+            feed = anything(target.raw) if target.feeds else None
+    return feed
+
+
+def output_of(command: Command, feed: Word | None) -> Word:
+    """What a command writes, as far as its text says."""
+    if isinstance(command, Compound) or not command.words or not command.words[0].known:
+        return anything()
+    program = command.words[0].text
+    arguments = command.words[1:]
+    if any(r.operator == "<<<" or r.body is not None for r in command.redirects):
+        feed = fed_by(command.redirects, feed)
+    if program == "echo":
+        return _echoed(arguments)
+    if program == "printf" and arguments:
+        return _printed(arguments)
+    if program == "cat" and not [w for w in arguments if w.text != "-"]:
+        return feed if feed is not None else literal("")
+    if program == "tee" and feed is not None:
+        return feed
+    if program == "find":
+        return _found(arguments)
+    return anything()
+
+
+def _echoed(arguments: Sequence[Word]) -> Word:
+    words = list(arguments)
+    escapes = False
+    while words and re.fullmatch(r"-[neE]+", words[0].text):
+        escapes = escapes or "e" in words.pop(0).text
+    text = " ".join(word.text for word in words)
+    if any(word.has_glob for word in words):
+        text += UNKNOWN
+    plain = _unescaped(text) if escapes else text
+    return _flow(plain + "\n")
+
+
+def _printed(arguments: Sequence[Word]) -> Word:
+    pattern, *values = arguments
+    if pattern.text == "-v" or not pattern.known or not all(v.known for v in values):
+        return anything()
+    text = _unescaped(pattern.text)
+    pieces = re.split(r"%[-0-9.]*[sbdq]", text)
+    if len(pieces) == 1:
+        return _flow(text)
+    if len(values) != len(pieces) - 1:  # printf would go round again, or leave places empty
+        return anything()
+    filled = (piece + value.text for piece, value in zip(pieces, values, strict=False))
+    return _flow("".join(filled) + pieces[-1])
+
+
+def _unescaped(text: str) -> str:
+    return UNKNOWN.join(unescape_ansi(part) for part in text.split(UNKNOWN))
+
+
+def _flow(text: str) -> Word:
+    return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text)
+
+
+def _found(arguments: Sequence[Word]) -> Word:
+    """What `find` prints, as one path for each place it looks in."""
+    tests = next(
+        (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))), len(arguments)
+    )
+    paths = found_paths(arguments[:tests] or [literal(".")], arguments[tests:])
+    return _flow("\n".join(path.text for path in paths))

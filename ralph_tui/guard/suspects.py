@@ -1,0 +1,110 @@
+"""What a command as a whole says: blocked by the settings, git by another name, a program not known here."""
+
+import re
+from collections.abc import Sequence
+
+from ralph_tui.guard.git import RULE as GIT_RULE
+from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
+from ralph_tui.guard.launchers import SHELLS
+from ralph_tui.guard.names import names
+from ralph_tui.guard.packages import is_manager
+from ralph_tui.guard.policy import RULED
+from ralph_tui.guard.syntax import Compound, Word, literal
+from ralph_tui.guard.verdicts import deny
+from ralph_tui.guard.walk import Invocation
+from ralph_tui.guard.writers import READERS
+
+_COMMAND_TEXT = re.compile(
+    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+)(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
+)
+_TEXT_PROGRAMS = READERS | names(
+    "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
+    " espeak xmessage zenity dialog whiptail cloc mail sendmail xdg-open open code"
+)
+
+
+def judge_unknown(given: Invocation) -> None:
+    """A program not known here may start what its arguments say; look whether they say git."""
+    if given.program in _TEXT_PROGRAMS:
+        return
+    words = given.arguments
+    for at, word in enumerate(words):
+        name = word.text.rpartition("/")[2]
+        after = words[at + 1].text if at + 1 < len(words) else ""
+        if (
+            (name == "git" and after in MUTATING)
+            or (name in SHELLS and after.endswith("c"))
+            or (is_manager(name) and after in ("install", "uninstall", "add", "remove"))
+        ):
+            given.walker.run(words[at:], given)
+        else:
+            for text in _COMMAND_TEXT.finditer(word.text):
+                if text[1] != "git" or text[2] in MUTATING:
+                    given.walker.shell(literal(word.text[text.start(1) :]), given)
+
+
+def judge_blocked(given: Invocation) -> None:
+    """Refuse what the project's settings block.
+
+    Raises:
+        DeniedError: They block it.
+    """
+    for blocked in given.policy.blocked_commands:
+        wanted = blocked.split()
+        if not wanted or blocked in RULED or given.program != wanted[0].casefold():
+            continue
+        if _holds(given.arguments, wanted[1:]):
+            deny(
+                "blocked-command",
+                given.shown,
+                f"`{blocked}` is blocked in this project's settings",
+                "Ask the person, or do without it.",
+            )
+
+
+def git_words(given: Invocation) -> tuple[Word, ...] | None:
+    """The words after `git`, also for `git-branch` and the programs in git's own directory."""
+    program = given.program
+    if program == "git":
+        return given.arguments
+    if program.startswith("git-") and program[4:] in GIT_COMMANDS:
+        return (literal(program[4:]), *given.arguments)
+    if program in ("git-shell", "gitk", "git-gui", "tig", "lazygit", "hub", "jj"):
+        deny(
+            GIT_RULE,
+            given.shown,
+            "This program changes the repository",
+            "Use git status and git log.",
+        )
+    return None
+
+
+def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
+    """Whether the wanted words occur in this order; short options in any cluster and place."""
+    letters = {c for w in arguments if re.match(r"-[^-]", w.text) for c in w.text[1:]}
+    at = 0
+    for want in wanted:
+        if re.fullmatch(r"-[^-]+", want) and set(want[1:]) <= letters:
+            continue
+        at = next((i + 1 for i in range(at, len(arguments)) if arguments[i].text == want), 0)
+        if not at:
+            return False
+    return True
+
+
+def refuse_endless(function: Compound) -> None:
+    """A function that starts itself in a pipe or the background never ends."""
+    stack = list(function.bodies)
+    while stack:
+        for pipeline in stack.pop().pipelines:
+            spreads = len(pipeline.stages) > 1 or pipeline.operator == "&"
+            for stage in pipeline.stages:
+                if isinstance(stage, Compound):
+                    stack.extend(stage.bodies)
+                elif spreads and stage.words and stage.words[0].text == function.name:
+                    deny(
+                        "destructive",
+                        function.name,
+                        "This function starts itself without end",
+                        "Leave it out.",
+                    )
