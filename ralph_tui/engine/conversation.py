@@ -12,6 +12,7 @@ from ralph_tui.engine.metering import Meter, limit_event
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.given import keep_given
 from ralph_tui.store.project import Documents
 
 
@@ -63,6 +64,7 @@ class Conversation:
         self._interrupts: set[asyncio.Task[None]] = set()
         self._reported: ev.UsageReported | None = None
         self._talking = False
+        self._kept = False
         self._steered: set[str] = set()
 
     @property
@@ -92,6 +94,7 @@ class Conversation:
     async def say(self, prompt: str) -> TurnEnded:
         """One turn: events told, usage counted; how it ended."""
         ended = TurnEnded()
+        await self._keep(prompt)
         self._talking = True
         async for item in self.session.run_turn(prompt):
             match item:
@@ -106,6 +109,13 @@ class Conversation:
         self._talking = False
         self.session_id = self.session_id or ended.session_id
         return ended
+
+    async def _keep(self, prompt: str) -> None:
+        """The first words of a session are kept, for a person to read exactly what the model was given."""
+        if not self._kept:
+            self._kept = True
+            layout = self._shop.ledger.project.layout
+            await asyncio.to_thread(keep_given, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
         """Money is written down as it is spent, so that a kill -9 forgets none of it."""

@@ -101,6 +101,11 @@ class Layout:
         return self.dot / "logs"
 
     @property
+    def given(self) -> Path:
+        """What the last session was told at its beginning."""
+        return self.logs / "last-prompt.md"
+
+    @property
     def session_history(self) -> Path:
         """The directory of ended sessions."""
         return self.dot / "session_history"

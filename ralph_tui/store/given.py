@@ -1,0 +1,32 @@
+"""What the last session was told at its beginning, as it was sent but for secrets."""
+
+from typing import NamedTuple
+
+from ralph_tui.domain.secrets import redact
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.notes import TAIL_BYTES, read_text, write_text
+
+_MARK = "\n\n<!-- ralph: above, what is appended to the system prompt; below, the message -->\n\n"
+
+
+class Given(NamedTuple):
+    """The two parts of it."""
+
+    system: str
+    """Appended to Claude Code's own system prompt."""
+    message: str
+
+
+def keep_given(layout: Layout, system: str, message: str) -> None:
+    """Keep it for a person to read; the one before is replaced.
+
+    Raises:
+        StoreError: The disk is full or broken.
+    """
+    write_text(layout.given, redact(f"{system}{_MARK}{message}"))
+
+
+def read_given(layout: Layout) -> Given | None:
+    """What was kept; None when no session has begun yet."""
+    system, mark, message = read_text(layout, layout.given, TAIL_BYTES).partition(_MARK)
+    return Given(system, message) if mark else None

@@ -1,0 +1,58 @@
+"""The person's own editor on a file, with the screen put aside and the loop going on."""
+
+import asyncio
+import os
+import shlex
+import signal
+from pathlib import Path
+
+from textual.app import App, SuspendNotSupported
+
+from ralph_tui.domain.errors import RalphError
+
+
+def editor_command() -> list[str]:
+    """What $VISUAL or $EDITOR says, or vi.
+
+    Raises:
+        RalphError: It cannot be understood.
+    """
+    given = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        words = shlex.split(given)
+    except ValueError as error:
+        raise RalphError(
+            f"The editor {given!r} cannot be understood: {error}.", "Set EDITOR."
+        ) from error
+    return words or ["vi"]
+
+
+async def edit(app: "App[int]", path: Path) -> int:
+    """Open `path` and wait until the editor ends; its exit status.
+
+    Raises:
+        RalphError: There is no terminal to give away, or no such editor.
+    """
+    words = editor_command()
+    loop = asyncio.get_running_loop()
+    try:
+        # The loop goes on below; what it says is drawn when the screen is back.
+        with app.batch_update(), app.suspend():
+            loop.add_signal_handler(signal.SIGINT, _nothing)  # ctrl+c is the editor's
+            try:
+                process = await asyncio.create_subprocess_exec(*words, str(path))
+                return await process.wait()
+            finally:
+                loop.remove_signal_handler(signal.SIGINT)
+    except SuspendNotSupported as error:
+        message = "An editor cannot be opened here: there is no terminal to give to it."
+        raise RalphError(
+            message, f"Edit {path} elsewhere; it is read again when it changes."
+        ) from error
+    except OSError as error:
+        message = f"The editor {words[0]!r} cannot be started: {error.strerror or error}."
+        raise RalphError(message, "Set VISUAL or EDITOR to one that is installed.") from error
+
+
+def _nothing() -> None:
+    """Not for us."""

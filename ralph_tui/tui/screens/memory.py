@@ -1,0 +1,179 @@
+"""What the model is given: prompt, memory, learnings, AGENTS.md, specs, the report."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.text import inert
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.editing import edit
+from ralph_tui.tui.library import Library
+from ralph_tui.tui.papers import Paper, read_papers
+from ralph_tui.tui.render.approval import report_parts
+from ralph_tui.tui.render.figures import plural
+from ralph_tui.tui.render.markdown import markdown_lines
+from ralph_tui.tui.render.parts import Block, parts_blocks
+from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.screens.page import page_bindings
+from ralph_tui.tui.screens.searching import Searching
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.text_view import TextView
+
+REREAD_SECONDS = 2.0
+
+
+class Memory(Searching):
+    """The list at the left, the text at the right."""
+
+    NAME = "memory"
+    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
+    AUTO_FOCUS = "#papers"
+
+    choices = getters.query_one("#papers", Blocks)
+    text = getters.query_one("#text", TextView)
+
+    def __init__(self, library: Library) -> None:
+        """Nothing is read yet."""
+        super().__init__()
+        del library  # nothing here is in the journal
+        self._papers: list[Paper] = []
+        self._shown: Paper | None = None
+
+    def body(self) -> Iterable[Widget]:
+        """List and text."""
+        with Horizontal(classes="page-body"):
+            yield Blocks(id="papers")
+            with Vertical(classes="page-contents"):
+                yield TextView(id="text")
+
+    # Reading.
+
+    def opened(self) -> None:
+        """Read now, and again while it is open: sessions and editors write these files."""
+        self.choices.add_class("page-list")
+        self.choices.border_title = "memory and specs"
+        self._say("reading")
+        self._read()
+        self.set_interval(REREAD_SECONDS, self._read)
+
+    def changed(self, view: LoopView) -> None:
+        """The files are looked at by the clock."""
+
+    def _read(self) -> None:
+        root = self.app.launch.root
+        self.read(lambda _: read_papers(root), self._take, group="papers", failed=self._failed)
+
+    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        self.choices.show_blocks([Block(None, [[Span(text, tone)]])])
+
+    def _failed(self, text: str) -> None:
+        if self.is_attached:
+            self._papers = []
+            self._say(text, Tone.BAD)
+
+    def _take(self, papers: list[Paper]) -> None:
+        if not self.is_attached or papers == self._papers:
+            return
+        self._papers = papers
+        self.choices.show_blocks(self._list(papers))
+        self._show(self._paper(self.choices.cursor))
+
+    def _list(self, papers: list[Paper]) -> list[Block]:
+        blocks: list[Block] = []
+        group = ""
+        for paper in papers:
+            if paper.group != group:
+                group = paper.group
+                blocks.append(Block(None, [*([[]] if blocks else []), [Span(group, Tone.INFO)]]))
+            there = bool(paper.text or paper.report)
+            size = plural(len(paper.text.splitlines()), "line") if paper.text else ""
+            name = Span(paper.name, Tone.TEXT if there else Tone.FAINT)
+            blocks.append(
+                Block(paper.name, [[name, Span(f"  {size}" if size else "", Tone.MUTED)]])
+            )
+        return blocks
+
+    def _paper(self, key: object) -> Paper | None:
+        return next((paper for paper in self._papers if paper.name == key), None)
+
+    def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
+        """Show the text under the cursor, from its top."""
+        self._show(self._paper(message.key))
+
+    def _show(self, paper: Paper | None) -> None:
+        if paper is None or paper == self._shown:
+            return
+        other = self._shown is None or paper.name != self._shown.name
+        self._shown = paper
+        self.text.border_title = Content(flat(paper.name))
+        self.text.border_subtitle = Content(flat(paper.note))
+        self.text.show_blocks(self._blocks(paper))
+        if other:
+            self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
+        self.search_again()
+
+    def _blocks(self, paper: Paper) -> list[Block]:
+        if paper.report is not None:
+            return parts_blocks(report_parts(paper.report, self.app.glyphs))
+        if not paper.text:
+            return [Block(None, [[Span(paper.note, Tone.MUTED)]])]
+        return [Block(None, list(markdown_lines(paper.text, self.app.glyphs)))]
+
+    # Commands.
+
+    def searched_in(self) -> TextView:
+        """The text."""
+        return self.text
+
+    def on_search_line_kept(self) -> None:
+        """On a narrow screen the text takes the place of the list."""
+        self.add_class("-reading")
+        super().on_search_line_kept()
+
+    def back(self) -> bool:
+        """On a narrow screen, from the text to the list."""
+        reading = self.has_class("-reading") and self.has_class("-narrow")
+        self.remove_class("-reading")
+        if reading:
+            self.choices.focus()
+        return reading
+
+    def not_now(self, name: str) -> str:
+        """What was sent cannot be edited."""
+        if name == "edit" and (self._shown is None or self._shown.path is None):
+            return "This was sent already, or is not there; its sources can be edited."
+        return super().not_now(name)
+
+    def do_open(self) -> None:
+        """Into the text."""
+        self.add_class("-reading")
+        self.text.focus()
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.do_open()
+
+    async def do_edit(self) -> None:
+        """The person's editor, on the file itself."""
+        if self._shown is None or self._shown.path is None:
+            return
+        try:
+            status = await edit(self.app, self._shown.path)
+        except RalphError as error:
+            self.app.say(str(error), error=True)
+            return
+        if status:
+            self.app.say(f"The editor ended with status {status}.")
+        self._read()
+
+    def do_copy(self) -> None:
+        """The text as it is in the file."""
+        if self._shown is not None:
+            self.app.copy_to_clipboard(inert(self._shown.text) or self.text.text())
+            self.app.say("Copied.")
