@@ -80,16 +80,44 @@ def edit(
         list[str] | None,
         typer.Option("--check", metavar="TEXT", help="A criterion; give it again for each one."),
     ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--after", metavar="TASK", help="It waits for this task; again for each one, or none."
+        ),
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--part", metavar="TEXT", help="Split it: a new task for each, in this order."
+        ),
+    ] = None,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Change a task that is not complete."""
+    """Change a task that is not complete, or split it.
+
+    `--after none` lets it wait for no other. The parts of a task are worked one after the other.
+    """
     criteria = tuple(check) if check else None
-    if description is None and priority is None and criteria is None:
+    waits = None if after is None else tuple(other for other in after if other != "none")
+    changes = (description, priority, criteria, waits)
+    if part:
+        if any(change is not None for change in changes):
+            raise RalphError("--part stands alone.", "Split the task, then change its parts.")
+        made = _controls(project_root).split_task(task_id, part)
+        out(f"Split {task_id} into {', '.join(task.id for task in made)}.")
+        return
+    if all(change is None for change in changes):
         raise RalphError(
-            "Nothing to change was given.", "Give --description, --priority or --check."
+            "Nothing to change was given.",
+            "Give --description, --priority, --check, --after or --part.",
         )
     task = _controls(project_root).edit_task(
-        task_id, description=description, priority=priority, verification_criteria=criteria
+        task_id,
+        description=description,
+        priority=priority,
+        verification_criteria=criteria,
+        dependencies=waits,
     )
     out(f"Changed {task.id}: {task.title} (priority {task.priority}).")
 
@@ -146,7 +174,12 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=examples("ralph stop --now"))(stop)
     app.command(epilog=examples("ralph skip task-003"))(skip)
     app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)
-    app.command(epilog=examples("ralph edit task-003 --priority 1"))(edit)
+    app.command(
+        epilog=examples(
+            "ralph edit task-003 --priority 1 --after task-001",
+            'ralph edit task-003 --part "The model" --part "The command"',
+        )
+    )(edit)
     app.command(epilog=examples("ralph drop task-003"))(drop)
     app.command(
         epilog=examples(

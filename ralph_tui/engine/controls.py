@@ -1,12 +1,13 @@
 """What a person may ask of a loop, from any process: every request is a change on disk."""
 
-from difflib import get_close_matches
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
+from ralph_tui.engine.plan_edits import dropped, edited, find, split
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -61,14 +62,14 @@ class Controls:
         """
 
         def change(docs: Documents) -> Documents:
-            task = _find(docs, task_id)
+            task = find(docs.plan, task_id)
             if task.status is TaskStatus.COMPLETE:
                 message = f"Task {task_id} is complete already."
                 raise RalphError(message, "Nothing was changed.")
             blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
             return _with_task(docs, task_id, status=TaskStatus.BLOCKED, blockers=blockers)
 
-        return _find(self._project.transact(change), task_id)
+        return find(self._project.transact(change).plan, task_id)
 
     def retry(self, task_id: str) -> Task:
         """Put a blocked task back to pending with its retries at zero.
@@ -78,13 +79,13 @@ class Controls:
         """
 
         def change(docs: Documents) -> Documents:
-            task = _find(docs, task_id)
+            task = find(docs.plan, task_id)
             if task.status is not TaskStatus.BLOCKED:
                 message = f"Task {task_id} is {task.status.value}, not blocked."
                 raise RalphError(message, "Nothing was changed.")
             return _with_task(docs, task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0)
 
-        return _find(self._project.transact(change), task_id)
+        return find(self._project.transact(change).plan, task_id)
 
     def edit_task(
         self,
@@ -93,27 +94,25 @@ class Controls:
         description: str | None = None,
         priority: int | None = None,
         verification_criteria: tuple[str, ...] | None = None,
+        dependencies: tuple[str, ...] | None = None,
     ) -> Task:
         """Change a task that is not complete; returns it as it is now.
 
         Raises:
-            RalphError: There is no such task, it is complete, or the text is empty.
+            RalphError: There is no such task, it is complete, or the plan would not work.
         """
-        given = {
-            "description": description,
-            "priority": priority,
-            "verification_criteria": verification_criteria,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
-        if description is not None and not description.strip():
-            message = "A task needs a description."
-            raise RalphError(message, "Say what is to be done.")
 
-        def change(docs: Documents) -> Documents:
-            _open_task(docs, task_id)
-            return _with_task(docs, task_id, **changes)
+        def change(plan: ImplementationPlan) -> ImplementationPlan:
+            return edited(
+                plan,
+                task_id,
+                description=description,
+                priority=priority,
+                criteria=verification_criteria,
+                dependencies=dependencies,
+            )
 
-        return _find(self._project.transact(change), task_id)
+        return find(self._replan(change), task_id)
 
     def drop_task(self, task_id: str) -> Task:
         """Take a task out of the plan; returns it as it was.
@@ -121,20 +120,30 @@ class Controls:
         Raises:
             RalphError: There is no such task, it is complete, or others depend on it.
         """
-        dropped: list[Task] = []
+        was: list[Task] = []
 
-        def change(docs: Documents) -> Documents:
-            task = _open_task(docs, task_id)
-            needing = [t.id for t in docs.plan.tasks if task_id in t.dependencies]
-            if needing:
-                message = f"{', '.join(needing)} depend on task {task_id}."
-                raise RalphError(message, "Drop them first, or change their dependencies.")
-            dropped[:] = [task]
-            left = tuple(t for t in docs.plan.tasks if t.id != task_id)
-            return docs.model_copy(update={"plan": docs.plan.model_copy(update={"tasks": left})})
+        def change(plan: ImplementationPlan) -> ImplementationPlan:
+            was[:] = [find(plan, task_id)]
+            return dropped(plan, task_id)
 
-        self._project.transact(change)
-        return dropped[0]
+        self._replan(change)
+        return was[0]
+
+    def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
+        """Put several tasks in the place of one, each building on the one before; returns them.
+
+        Raises:
+            RalphError: There is no such task, it is complete or being worked, or a part is empty.
+        """
+        plan = self._replan(lambda before: split(before, task_id, parts))
+        return tuple(find(plan, f"{task_id}-{n}") for n in range(1, len(parts) + 1))
+
+    def _replan(
+        self, change: Callable[[ImplementationPlan], ImplementationPlan]
+    ) -> ImplementationPlan:
+        return self._project.transact(
+            lambda docs: docs.model_copy(update={"plan": change(docs.plan)})
+        ).plan
 
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
         """Queue guidance for the next iteration's prompt; `now` says it to the running turn.
@@ -211,24 +220,6 @@ class Controls:
         if LoopLock(self._project.layout).owner() is None:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
             raise RalphError(message, "`ralph build` starts one.")
-
-
-def _find(docs: Documents, task_id: str) -> Task:
-    task = docs.plan.task(task_id)
-    if task is not None:
-        return task
-    near = get_close_matches(task_id, [t.id for t in docs.plan.tasks], n=1)
-    hint = f"Did you mean {near[0]}?" if near else "`ralph tasks` lists them."
-    message = f"There is no task {task_id!r} in the plan."
-    raise RalphError(message, hint)
-
-
-def _open_task(docs: Documents, task_id: str) -> Task:
-    task = _find(docs, task_id)
-    if task.status is TaskStatus.COMPLETE:
-        message = f"Task {task_id} is complete already."
-        raise RalphError(message, "Nothing was changed.")
-    return task
 
 
 def _with_state(docs: Documents, **changes: object) -> Documents:

@@ -505,3 +505,13 @@ def test_looking_changes_nothing(project: Path) -> None:
     for words in (*map(str.split, looks), ["memory", "--stats"], ["guard", "check", "git push"]):
         inside(*words, cwd=project)
     assert everything() == before
+
+
+def test_a_task_waits_for_others_and_is_split(project: Path) -> None:
+    assert inside("edit", "task-003", "--after", "none", cwd=project).returncode == 0
+    circle = inside("edit", "task-002", "--after", "task-002", cwd=project)
+    assert (circle.returncode, "circle" in circle.stderr) == (3, True)
+    done = inside("edit", "task-003", "--part", "The model", "--part", "The command", cwd=project)
+    assert done.stdout == "Split task-003 into task-003-1, task-003-2.\n"
+    both = inside("edit", "task-002", "--part", "x", "--priority", "1", cwd=project)
+    assert "--part stands alone" in both.stderr

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan import CommandCriterion, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import SKIPPED, Controls
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
-from ralph_tui.store.project import Project
+from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, plan_of, task, task_of
 
 
@@ -68,6 +68,52 @@ def test_editing_and_dropping(root: Path) -> None:
         controls.drop_task("done")
     assert controls.drop_task("b").id == "b"
     assert [t.id for t in plan_of(root).tasks] == ["a", "done"]
+
+
+def test_an_edit_keeps_what_was_typed_as_it_was_shown(root: Path) -> None:
+    command = CommandCriterion(command="uv run pytest tests/x.py", description="The tests pass")
+    prose = "`uv run mypy .` passes"
+
+    def change(docs: Documents) -> Documents:
+        plan = docs.plan.with_task("a", verification_criteria=(command, prose))
+        return docs.model_copy(update={"plan": plan})
+
+    Project(root).transact(change)
+    controls = Controls(root)
+    lines = ("uv run mypy .", "uv run pytest  tests/x.py", "Something new")
+    edited = controls.edit_task("a", verification_criteria=lines)
+    assert edited.verification_criteria == (prose, command, "Something new")
+    assert task_of(root, "a") == edited
+
+
+def test_dependencies_are_changed_within_reason(root: Path) -> None:
+    controls = Controls(root)
+    assert controls.edit_task("a", dependencies=("done", "done")).dependencies == ("done",)
+    with pytest.raises(RalphError, match="not in the plan"):
+        controls.edit_task("a", dependencies=("nowhere",))
+    with pytest.raises(RalphError, match="circle"):
+        controls.edit_task("a", dependencies=("b",))
+    assert controls.edit_task("b", dependencies=()).dependencies == ()
+
+
+def test_a_task_is_split_into_parts_worked_one_after_the_other(root: Path) -> None:
+    controls = Controls(root)
+    controls.edit_task("a", dependencies=("done",), verification_criteria=("It works",))
+    made = controls.split_task("a", ["The model", " The command "])
+    assert [(t.id, t.description, t.dependencies) for t in made] == [
+        ("a-1", "The model", ("done",)),
+        ("a-2", "The command", ("a-1",)),
+    ]
+    assert [t.verification_criteria for t in made] == [(), ("It works",)]
+    plan = plan_of(root)
+    assert plan.task("a") is None
+    assert task_of(root, "b").dependencies == ("a-2",)
+    assert plan.problems() == ()
+    for wrong in (["one"], ["one", " "]):
+        with pytest.raises(RalphError, match="two parts"):
+            controls.split_task("b", wrong)
+    with pytest.raises(RalphError, match="complete already"):
+        controls.split_task("done", ["x", "y"])
 
 
 def test_answers_reach_their_question_only(root: Path) -> None:
