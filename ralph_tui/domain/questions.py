@@ -78,9 +78,13 @@ class QuestionLog(Record):
         """Questions that wait for the person, oldest first."""
         return tuple(q for q in self.questions if q.is_open)
 
-    def asked_in(self, phase: Phase) -> int:
-        """How many questions were asked in a phase; those withdrawn do not count."""
-        return sum(1 for q in self.questions if q.phase is phase and not q.withdrawn)
+    def asked_in(self, phase: Phase, since: Timestamp | None = None) -> tuple[AskedQuestion, ...]:
+        """The questions of a phase since then, oldest first; those withdrawn do not count."""
+        return tuple(
+            q
+            for q in self.questions
+            if q.phase is phase and not q.withdrawn and (since is None or q.asked_at >= since)
+        )
 
     def asking(self, questions: Sequence[AskedQuestion]) -> "QuestionLog":
         """A copy with more questions."""

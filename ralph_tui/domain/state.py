@@ -119,6 +119,8 @@ class RalphState(Record):
     stop: Halt = Halt.NONE
     request: str = ""
     """What the person asked for; the beginning of discovery."""
+    requested_at: Timestamp | None = None
+    """Questions from before belong to another request."""
     approval: Approval | None = None
     validation_round: Count = 0
     requests: RequestRate = Field(default_factory=RequestRate)

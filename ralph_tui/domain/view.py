@@ -247,8 +247,7 @@ def _handoff_finished(view: LoopView, _: ev.HandoffFinished) -> _Changes:
 
 def _question_asked(view: LoopView, e: ev.QuestionAsked) -> _Changes:
     known = tuple(q for q in view.questions if q.id != e.question.id)
-    waiting = _unless_halting(view, RunState.WAITING)
-    return {"questions": (*known, e.question), "run_state": waiting}
+    return {"questions": (*known, e.question), "run_state": _waiting(view)}
 
 
 def _question_answered(view: LoopView, e: ev.QuestionAnswered) -> _Changes:
@@ -257,11 +256,17 @@ def _question_answered(view: LoopView, e: ev.QuestionAnswered) -> _Changes:
 
 
 def _approval_requested(view: LoopView, e: ev.ApprovalRequested) -> _Changes:
-    return {"approval": e, "run_state": _unless_halting(view, RunState.WAITING)}
+    return {"approval": e, "run_state": _waiting(view)}
 
 
 def _approval_given(view: LoopView, _: ev.ApprovalGiven) -> _Changes:
     return {"approval": None, "run_state": _no_longer_waiting(view, asked=bool(view.questions))}
+
+
+def _waiting(view: LoopView) -> RunState:
+    """What waits on disk while no loop runs makes none run."""
+    over = view.run_state in ENDED or view.run_state is RunState.IDLE
+    return view.run_state if over else _unless_halting(view, RunState.WAITING)
 
 
 def _no_longer_waiting(view: LoopView, *, asked: bool) -> RunState:

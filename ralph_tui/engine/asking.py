@@ -10,6 +10,7 @@ from datetime import datetime
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.text import one_line
 from ralph_tui.engine.ending import End, interrupted, waiting
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import QuestionReply
@@ -38,7 +39,9 @@ class Asking:
     @property
     def left(self) -> int:
         """How many questions may still be asked."""
-        return max(0, self._most - self._shop.ledger.docs.questions.asked_in(self._phase))
+        docs = self._shop.ledger.docs
+        asked = docs.questions.asked_in(self._phase, docs.state.requested_at)
+        return max(0, self._most - len(asked))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Ask, wait for every answer, and say them as the model reads them."""
@@ -99,6 +102,16 @@ def _asked(
 def _told(question: AskedQuestion) -> str:
     answer = question.answer or Answer(declined=True)
     return DECLINED if answer.declined or not answer.text else answer.text
+
+
+def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
+    """What the person answered since the request, for a session that did not ask it itself."""
+    asked = docs.questions.asked_in(phase, docs.state.requested_at)
+    return tuple(
+        f"{one_line(q.question.question, 500)} → {one_line(_told(q), 1_000)}"
+        for q in asked
+        if q.answer is not None
+    )
 
 
 async def withdraw_open_questions(shop: Workshop) -> None:

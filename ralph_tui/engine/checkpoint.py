@@ -72,7 +72,10 @@ class Checkpoint:
         end = stopped(reason, hint).model_copy(update={"recovery": action})
         if action is not RecoveryAction.MANUAL_INTERVENTION or not self._mission.interactive:
             return end
-        summary = f"{reason}. Let one more iteration try?"
+        summary = (
+            f"{reason}. Let one more iteration try? Yes runs exactly one: if it completes a task the loop "
+            "goes on, if not it asks again. No ends this run; nothing is lost."
+        )
         decided = await decide(self._shop, self._mission, ApprovalKind.RECOVERY, summary)
         if isinstance(decided, End):
             return decided

@@ -13,7 +13,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.state import Approval, Halt
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.watch import watch_project
@@ -52,6 +52,10 @@ class Ledger:
             self._emit(ev.PlanLoaded(tasks=self._docs.plan.tasks, source="start"))
             for injection in self._docs.pending:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
+            if not self._requests:  # a loop asks itself, and withdraws what a dead one asked
+                for question in self._docs.questions.open():
+                    self._emit(ev.QuestionAsked(question=question))
+                self._tell_approval(None, self._docs.state.approval)
             return self._docs
 
     async def transact(
@@ -121,6 +125,8 @@ class Ledger:
         self._tell_questions(before, docs)
         if self._requests:
             self._tell_requests(before, docs)
+        else:
+            self._tell_approval(before.state.approval, docs.state.approval)
         if before.breaker != docs.breaker:
             self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=reason))
         changed, self._changed = self._changed, asyncio.Event()
@@ -151,6 +157,23 @@ class Ledger:
                 self._emit(ev.QuestionAsked(question=question))
             if not question.is_open:
                 self._emit(ev.QuestionAnswered(question=question))
+
+    def _tell_approval(self, before: Approval | None, after: Approval | None) -> None:
+        """The decision that waits on disk while no loop is here to ask for it."""
+        waited = before is not None and before.approved is None
+        waits = after is not None and after.approved is None
+        if after is not None and waits and before != after:
+            self._emit(ev.ApprovalRequested(kind=after.kind, summary=after.summary))
+        if before is not None and waited and not waits:
+            made = after if after is not None and after.kind is before.kind else before
+            self._emit(
+                ev.ApprovalGiven(
+                    kind=before.kind,
+                    approved=bool(made.approved),
+                    reason=made.reason,
+                    by=made.decided_by,
+                )
+            )
 
     def _tell_requests(self, before: Documents, after: Documents) -> None:
         was, now = before.state, after.state

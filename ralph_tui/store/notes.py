@@ -30,6 +30,9 @@ ARCHIVE_DAYS = 30
 
 LEARNING_CHARS = 2000
 TAIL_BYTES = 512 * 1024
+REPORT_BYTES = 4 * 1024 * 1024
+"""A longer report is cut, and so cannot be read; ours is bounded far below."""
+
 PROJECT_MODE = 0o644
 """For files beside the person's own; what is in `.ralph` is for the owner only."""
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self, TypeVar
 
+from pydantic import ValidationError
+
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.extras import Picture
 from ralph_tui.domain.model import Record
@@ -177,6 +179,18 @@ class Project:
         self._require_dot()
         text = json_text(report, indent=2) + "\n"
         return notes.write_text(self.layout.validation_report, text)
+
+    def read_report(self) -> ValidationReport | None:
+        """The last validation report; None when there is none, or it cannot be read (that is told)."""
+        text = self.read_text(self.layout.validation_report, notes.REPORT_BYTES)
+        if not text:
+            return None
+        try:
+            return ValidationReport.model_validate_json(text)
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_context=False)[0]["msg"]
+            self._tell(f"{self.layout.validation_report} cannot be read: {problem}.")
+            return None
 
     def write_picture(self, round_number: int, number: int, picture: Picture) -> str | None:
         """Keep a picture of the validation; its path in the project, None when it cannot be kept."""

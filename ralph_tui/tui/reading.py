@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.validation import ValidationReport
 from ralph_tui.store.project import Project
-
-_MAX_REPORT = 2_000_000
 
 
 def read_specs(root: Path) -> tuple[Spec, ...]:
@@ -27,12 +23,7 @@ def read_report(root: Path) -> ValidationReport | None:
     Raises:
         RalphError: The project cannot be read.
     """
-    project = Project(root)
-    text = project.read_text(project.layout.validation_report, _MAX_REPORT)
-    try:
-        return ValidationReport.model_validate_json(text)
-    except ValidationError:
-        return None  # said where it would have been shown
+    return Project(root).read_report()
 
 
 def read_request(root: Path) -> str:

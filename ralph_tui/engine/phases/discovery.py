@@ -6,7 +6,7 @@ from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.engine.asking import NOBODY, Asking, decide, withdraw_open_questions
+from ralph_tui.engine.asking import NOBODY, Asking, answers_so_far, decide, withdraw_open_questions
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.session import Stage, run_session
@@ -47,8 +47,11 @@ async def _take_request(stage: Stage) -> bool:
     if not request or request == known:
         return False
 
+    now = stage.shop.clock()
+
     def change(docs: Documents) -> Documents:
-        state = docs.state.model_copy(update={"request": request, "approval": None})
+        news = {"request": request, "requested_at": now, "approval": None}
+        state = docs.state.model_copy(update=news)
         return docs.model_copy(update={"state": state})
 
     await stage.shop.ledger.transact(change)
@@ -105,6 +108,9 @@ async def _prompt(stage: Stage, asking: Asking, feedback: str) -> str:
     nobody = stage.mission.no_input or not stage.shop.settings.phases.discovery.human_in_loop
     questions = NOBODY if nobody else f"You may ask at most {asking.left} questions in all."
 
+    so_far = answers_so_far(stage.docs, stage.phase)
+    answered = section("Answered by the person already (do not ask again)", bullets(so_far))
+
     def build() -> str:
         template = project.read_text(own, TEXT_LIMIT)
         agents = project.read_text(project.layout.agents_md, TEXT_LIMIT)
@@ -112,7 +118,7 @@ async def _prompt(stage: Stage, asking: Asking, feedback: str) -> str:
         there = [f"specs/{spec.name}" for spec in project.read_specs()]
         places = {
             "request": stage.docs.state.request,
-            "questions": questions,
+            "questions": questions + answered,
             "feedback": section("The person's feedback on the specs (follow it)", feedback),
             "specs": section("Specs that are there already", bullets(there)),
             "learnings": section("Learnings so far", bullets(learned)),

@@ -1,0 +1,69 @@
+"""What a screen without a loop is told of what waits on disk."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.questions import AskedQuestion, Question
+from ralph_tui.domain.state import Approval, ApprovalKind, Phase
+from ralph_tui.domain.view import LoopView, RunState, reduce
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.store.files import utc_now
+from ralph_tui.store.project import Documents, Project
+from tests.harness.waiting import until
+
+
+async def test_an_idle_screen_sees_and_decides_what_waits(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.create()
+    asked = AskedQuestion(
+        id="q1",
+        batch="b",
+        phase=Phase.DISCOVERY,
+        question=Question(question="?"),
+        asked_at=utc_now(),
+    )
+
+    def waits(docs: Documents) -> Documents:
+        approval = Approval(kind=ApprovalKind.PLAN, summary="3 tasks")
+        state = docs.state.model_copy(update={"approval": approval})
+        return docs.model_copy(update={"state": state, "questions": docs.questions.asking([asked])})
+
+    project.transact(waits)
+    told: list[Event] = []
+    ledger = Ledger(project, told.append, requests=False)
+    await ledger.open()
+    view = LoopView()
+    for event in told:
+        view = reduce(view, event)
+    assert view.run_state is RunState.IDLE, "nothing runs"
+    assert [q.id for q in view.questions] == ["q1"]
+    assert view.approval is not None
+    assert (view.approval.kind, view.approval.summary) == (ApprovalKind.PLAN, "3 tasks")
+    following = asyncio.create_task(ledger.follow())
+    try:
+        await asyncio.to_thread(Controls(tmp_path).decide, approved=False, reason="Smaller")
+        await until(lambda: any(isinstance(e, ev.ApprovalGiven) for e in told))
+    finally:
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+    given = next(e for e in told if isinstance(e, ev.ApprovalGiven))
+    assert (given.approved, given.reason) == (False, "Smaller")
+    assert reduce(view, given).approval is None
+    assert reduce(view, given).run_state is RunState.IDLE
+
+
+async def test_a_loop_asks_itself_and_is_not_told_twice(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.create()
+    waiting = Approval(kind=ApprovalKind.PLAN)
+    project.transact(
+        lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": waiting})})
+    )
+    told: list[Event] = []
+    await Ledger(project, told.append).open()
+    assert not [e for e in told if isinstance(e, ev.ApprovalRequested)]
