@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph_tui.cli.finding import Finding
 from ralph_tui.cli.layers import layers
@@ -16,6 +17,9 @@ from ralph_tui.domain.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.tui.render.figures import plural
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.strays import Stray
 
 LOW_DISK_BYTES = 500_000_000
 AGENTS_MD_BYTES = 1_000_000
@@ -43,7 +47,28 @@ def examine(start: Path) -> Iterator[Finding]:
     yield _try("plan", lambda: _plan(root), "")
     if root is not None and (finding := _agents_md(root)) is not None:
         yield finding
+    yield _strays(start)
     yield _disk(root or start)
+
+
+def strays_of(start: Path) -> "tuple[Stray, ...]":
+    """What a dead run left running; nothing while a loop runs, whose processes look the same."""
+    from ralph_tui.engine.strays import find_strays
+    from ralph_tui.store.layout import Layout
+    from ralph_tui.store.lock import LoopLock
+
+    root = _project_root(start)
+    if root is None or LoopLock(Layout(root)).owner() is not None:
+        return ()
+    return find_strays(root)
+
+
+def _strays(start: Path) -> Finding:
+    from ralph_tui.engine.strays import BY_HAND, described
+
+    found = strays_of(start)
+    text = described(found) if found else "none of a run that died"
+    return Finding("strays", not found, text, BY_HAND, needed=False)
 
 
 def cli_version() -> str:

@@ -1,23 +1,35 @@
 """`ralph doctor`: says whether everything a run needs is in place, and what to do if not."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ralph_tui.cli.here import start_directory
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.say import out, out_json
+from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import ExitCode
 
 if TYPE_CHECKING:
     from ralph_tui.cli.finding import Finding
 
 
-def doctor(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
+def doctor(
+    *,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+    end_strays: Annotated[
+        bool, typer.Option("--end-strays", help="End processes that a dead run left behind.")
+    ] = False,
+) -> None:
     """Check what a run needs. Spends nothing."""
-    from ralph_tui.cli.checkup import examine
+    from ralph_tui.cli.checkup import examine, strays_of
 
+    if end_strays and (left := strays_of(start_directory(project_root))):
+        from ralph_tui.engine import strays
+
+        strays.end_strays(left)
+        note(f"{strays.described(left)} Ended.")
     findings = tuple(examine(start_directory(project_root)))
     if as_json:
         out_json([vars(finding) for finding in findings])
@@ -43,4 +55,4 @@ def _print(findings: "tuple[Finding, ...]") -> None:
 
 def register(app: typer.Typer) -> None:
     """Add these commands."""
-    app.command(epilog=examples("ralph doctor"))(doctor)
+    app.command(epilog=examples("ralph doctor", "ralph doctor --end-strays"))(doctor)

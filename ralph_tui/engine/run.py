@@ -46,6 +46,7 @@ from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.prompting import system_prompt
 from ralph_tui.engine.ralph_tools import tool_specs
+from ralph_tui.engine.strays import settle_strays
 from ralph_tui.engine.subagents import SUB_AGENTS
 from ralph_tui.engine.verify import Gate, gate_environment
 from ralph_tui.engine.workshop import SpecFor, Workshop
@@ -216,6 +217,7 @@ class Session:
             self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
         await self._custody.begin()
         async with self._parts():
+            await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
             lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
             try:
                 end = await lifecycle.run(phase)

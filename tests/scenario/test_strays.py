@@ -1,0 +1,93 @@
+"""A run and its watchdog killed together leave processes; the next start finds them and offers to end them."""
+
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.questions import Answer
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.mission import Mission
+from tests.harness.model import serving, serving_in_process
+from tests.harness.processes import marked_processes, ralph_running, run_ralph
+from tests.harness.projects import make_project, task
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+from tests.scenario.test_trouble import leaves_a_stray, sleeping
+
+pytestmark = pytest.mark.real_cli
+
+
+@contextlib.asynccontextmanager
+async def stray_left(tmp_path: Path) -> AsyncIterator[Path]:
+    """A project in which `kill -9` of ralph and of its watchdog left a detached sleep."""
+    project = make_project(tmp_path, [task("a")])
+    async with contextlib.AsyncExitStack() as stack:
+        with serving_in_process(scenario(leaves_a_stray("a")), tmp_path) as server:
+            running = ralph_running(["build", "--headless"], project, server)
+            ralph = await stack.enter_async_context(running)
+            await until(lambda: sleeping(project), what="the detached sleep")
+            stray = sleeping(project)[0]
+            others = [p for p in marked_processes(ralph.mark) if p.pid != stray.pid]
+            for process in sorted(others, key=_is_no_watchdog):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            await ralph.process.wait()
+        assert sleeping(project), "it must survive to be found"
+        yield project
+
+
+def _is_no_watchdog(process: psutil.Process) -> bool:
+    """Sorts the watchdog first: it must not see the others go."""
+    return "ralph_tui.engine.processes" not in process.cmdline()
+
+
+async def test_headless_names_them_and_ends_them_only_with_yes(tmp_path: Path) -> None:
+    async with stray_left(tmp_path) as project:
+        pid = sleeping(project)[0].pid
+        looked = await run_ralph(["doctor", "--json"], project)
+        (finding,) = [f for f in json.loads(looked.stdout) if f["name"] == "strays"]
+        assert (finding["ok"], finding["needed"]) == (False, False)
+        assert f"pid {pid} (" in finding["text"]
+        assert "ralph doctor --end-strays" in finding["advice"]
+        with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+            ran = await run_ralph(["build", "--headless"], project, server)
+        assert ran.status == 0, ran.stdout + ran.stderr
+        assert f"pid {pid} (" in ran.stdout + ran.stderr
+        assert sleeping(project), "nobody said that it may be ended"
+        with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+            ran = await run_ralph(["build", "--headless", "--yes"], project, server)
+        assert not sleeping(project), ran.stdout + ran.stderr
+
+
+@pytest.mark.long
+async def test_doctor_ends_them_when_it_is_told_to(tmp_path: Path) -> None:
+    async with stray_left(tmp_path) as project:
+        ended = await run_ralph(["doctor", "--end-strays"], project)
+        assert "Ended." in ended.stderr
+        assert not sleeping(project)
+        again = await run_ralph(["doctor", "--end-strays"], project)
+        assert "Ended." not in again.stderr
+
+
+@pytest.mark.parametrize("label", ["End them", pytest.param("Leave them", marks=pytest.mark.long)])
+async def test_whoever_is_there_is_asked(tmp_path: Path, label: str) -> None:
+    async def answer(run: Run) -> None:
+        asked = (await run.until_told(ev.QuestionAsked)).question
+        assert "End them before the loop starts?" in asked.question.question
+        assert run.of(ev.IterationStarted) == []
+        assert sleeping(run.project)
+        Controls(run.project).answer(asked.id, Answer(labels=(label,), by="screen"))
+
+    async with stray_left(tmp_path) as project:
+        mission = Mission(only=Phase.BUILDING, interactive=True)
+        async with serving(scenario(finishes("a"))) as server:
+            run = await play(project, server, meanwhile=answer, mission=mission)
+        assert run.end.exit_code == 0, run.end
+        assert bool(sleeping(project)) is (label == "Leave them")
