@@ -44,7 +44,8 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
     def compose(self) -> ComposeResult:
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
-            self.head(frame, f"{self._approval.kind}: waits for your approval")
+            kind = self._approval.kind.value
+            self.head(frame, f"{kind}: waits for your approval", kind)
             frame.border_subtitle = Content(self.KEYS)
             if self._approval.summary:
                 yield Static(Content(inert(self._approval.summary)), classes="summary")

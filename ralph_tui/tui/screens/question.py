@@ -64,7 +64,8 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def compose(self) -> ComposeResult:
         """What was said before, the tabs, the choices beside their preview, one's own words."""
         with Vertical(classes="dialog -large -asking") as frame:
-            self.head(frame, flat(who_asks(self._batch[0])))
+            who = flat(who_asks(self._batch[0]))
+            self.head(frame, who, who)
             if self._said_before:
                 lines = [[Span(text, Tone.MUTED)] for text in self._said_before]
                 yield Lines(lines, classes="context")

@@ -19,7 +19,7 @@ GRACE = timedelta(seconds=0.5)
 
 TICK_SECONDS = 0.25
 
-DEPUTY = "the demo answers in {} s, any key and it is yours"
+DEPUTY = "{}: the demo answers in {} s, any key and it is yours"
 
 
 class WaitingDialog(Dialog[Answer]):
@@ -29,7 +29,7 @@ class WaitingDialog(Dialog[Answer]):
         """Nothing has appeared yet."""
         super().__init__()
         self._appeared: datetime | None = None
-        self._title = ""
+        self._heading = self._who = ""
 
     def on_mount(self) -> None:
         """The moment from which the time counts."""
@@ -38,16 +38,16 @@ class WaitingDialog(Dialog[Answer]):
             self.set_interval(TICK_SECONDS, self._show_title)
             self._show_title()
 
-    def head(self, frame: Widget, title: str) -> None:
-        """Give the dialog its title."""
-        self._title = title
+    def head(self, frame: Widget, title: str, who: str) -> None:
+        """Give the dialog its title, and `who` it is from for when there is more to say."""
+        self._heading, self._who = title, who
         frame.border_title = Content(title)
 
     def _show_title(self) -> None:
         deputy = self.app.launch.deputy
         left = None if deputy is None else deputy.seconds_left
-        soon = "" if left is None else f" {self.app.glyphs.between} {DEPUTY.format(ceil(left))}"
-        self.query_one(".dialog").border_title = Content(self._title + soon)
+        title = self._heading if left is None else DEPUTY.format(self._who, ceil(left))
+        self.query_one(".dialog").border_title = Content(title)
 
     def on_key(self) -> None:
         """The person is at it."""

@@ -1,0 +1,74 @@
+"""Somebody answers in the person's place: the dialogs say when, and leave it to the person at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+from textual.events import MouseScrollDown
+
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.waiting import WaitingDialog
+from tests.tui import waiting
+from tests.tui.conftest import Moment, screen_text, script_of, until
+from tests.tui.feed import Script
+
+SOON = ": the demo answers in 3 s, any key and it is yours"
+
+
+@dataclass
+class SomebodyElse:
+    """A deputy whose patience a test decides."""
+
+    seconds_left: float | None = 2.4
+
+    def stand_back(self) -> None:
+        """Leave it to the person."""
+        self.seconds_left = None
+
+
+def questions() -> Script:
+    return script_of(waiting.asking(waiting.LANGUAGE, waiting.PARTS))
+
+
+def result() -> Script:
+    return script_of(waiting.approving(ApprovalKind.VALIDATION, "Two of two criteria are met."))
+
+
+@pytest.mark.parametrize("script", [questions, result])
+@pytest.mark.parametrize("key", ["down", "escape", "z"])
+async def test_any_key_keeps_the_answer_for_the_person(
+    script: Callable[[], Script], key: str
+) -> None:
+    deputy, moment = SomebodyElse(), Moment()
+    launch = replace(script().launch, deputy=deputy)
+    app = RalphApp(launch, autostart=True, clock=moment)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await until(pilot, lambda: SOON in screen_text(app))
+        await pilot.press(key)
+        assert deputy.seconds_left is None, "also in the moment in which keys do nothing else"
+        await until(pilot, lambda: SOON not in screen_text(app))
+
+
+@pytest.mark.parametrize("touch", ["click", "scroll"])
+async def test_the_mouse_is_as_good_as_a_key(touch: str) -> None:
+    deputy = SomebodyElse()
+    app = RalphApp(replace(result().launch, deputy=deputy), autostart=True, clock=Moment())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await pilot.hover("#approved")
+        assert deputy.seconds_left is not None, "a mouse that passes over it is no hand on it"
+        if touch == "click":
+            await pilot.click("#approved")
+        else:
+            await pilot._post_mouse_events([MouseScrollDown], "#approved", button=0)
+        assert deputy.seconds_left is None
+
+
+async def test_without_a_deputy_nothing_is_announced() -> None:
+    app = RalphApp(questions().launch, autostart=True, clock=Moment())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await until(pilot, lambda: "discovery asks" in screen_text(app))
+        assert "answers in" not in screen_text(app)
