@@ -17,16 +17,6 @@ COST_DESCRIPTIONS = {
 """The limits are the domain's model, which knows nothing of documentation."""
 
 
-LATER = frozenset(
-    {
-        "project.root",
-        "phases.planning.dependency_analysis",
-        "git.allowed_operations",
-    }
-)
-"""Settings that are read and checked but change nothing yet; their descriptions say so."""
-
-
 def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
         inner = field.annotation
@@ -64,8 +54,7 @@ def children(section: str) -> tuple[str, ...]:
 
 def description(key: str) -> str:
     """What a setting is for, in one sentence."""
-    text = known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
-    return f"{text} No effect yet." if key in LATER else text
+    return known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
 
 
 def nearest(key: str) -> str | None:

@@ -49,10 +49,9 @@ Percent = Annotated[int, Field(ge=1, lt=INTERRUPT_PERCENT)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-def _inside_project(value: str) -> str:
-    path = PurePosixPath(value)
-    if not value or path.is_absolute() or ".." in path.parts:
-        msg = "must be a relative path inside the project"
+def _the_project(value: str) -> str:
+    if PurePosixPath(value) != PurePosixPath("."):
+        msg = "is always `.`: put .ralph into the directory the agent is to work in"
         raise ValueError(msg)
     return value
 
@@ -77,8 +76,8 @@ class ProjectSettings(Model):
     """What the project is called and where it is."""
 
     name: str = Field("", description="Shown in the header; empty: the directory's name.")
-    root: Annotated[str, AfterValidator(_inside_project)] = Field(
-        ".", description="The directory the agent works in, relative to the project."
+    root: Annotated[str, AfterValidator(_the_project)] = Field(
+        ".", description="Always `.`: the agent works in the directory that holds .ralph."
     )
     python_version: str = Field(
         "", description="The Python `ralph init` asks uv for; empty: uv decides."
@@ -118,7 +117,8 @@ class PlanningSettings(PhaseExtras):
 
     task_size_tokens: Positive = Field(30_000, description="Target size of one task in tokens.")
     dependency_analysis: bool = Field(
-        default=True, description="Have the planner state the dependencies between tasks."
+        default=True,
+        description="Plans say which task builds on which; without, priorities alone order them.",
     )
 
 
@@ -252,7 +252,8 @@ class GitSettings(Model):
         default=True, description="Always true: an agent never writes to git."
     )
     allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
-        ("status", "log", "diff"), description="Git commands an agent may run."
+        ("status", "log", "diff", "show", "ls-files", "blame"),
+        description="Git commands an agent may run; only with options that read.",
     )
 
 

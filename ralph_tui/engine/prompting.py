@@ -146,9 +146,10 @@ _SYSTEM = {
 }
 
 
-def system_prompt(phase: Phase, claude_md: str) -> str:
+def system_prompt(phase: Phase, claude_md: str, git: Sequence[str] = ()) -> str:
     """What is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md."""
     rules = builtin_template(_SYSTEM[phase]).strip()
+    rules = rules.replace("{{git}}", ", ".join(git) or "no commands")
     return f"{rules}\n{section('CLAUDE.md of this project', claude_md)}"
 
 

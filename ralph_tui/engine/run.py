@@ -334,6 +334,7 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         root=project.root,
         phase=phase,
         blocked_commands=settings.safety.blocked_commands,
+        git_allowed=settings.git.allowed_operations,
         mcp_servers=tuple(extras.mcp_servers),
         skills=skill_names(extras, project.root),
         home=Path.home(),
@@ -429,7 +430,7 @@ def spec_maker(
     spec = SessionSpec(
         phase=phase,
         cwd=project.root,
-        system_prompt=system_prompt(phase, claude_md),
+        system_prompt=system_prompt(phase, claude_md, settings.git.allowed_operations),
         tools=phase_tools(phase, skills=bool(extras.skills)),
         ralph_tools=tool_specs(phase),
         sub_agents=SUB_AGENTS[phase],

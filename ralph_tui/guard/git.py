@@ -10,7 +10,7 @@ from ralph_tui.guard import git_options as known
 from ralph_tui.guard.git_forms import FORMS
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import NO_VALUES, Option, Spec, abbreviates, parse
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.policy import GIT_READ_ONLY, Policy
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.verdicts import deny
 
@@ -158,6 +158,13 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
         _refuse(subcommand.raw, "An expansion stands where git's subcommand should be")
     name = subcommand.text
     arguments = rest[1:]
+    if name in GIT_READ_ONLY and name not in policy.git_allowed:
+        deny(
+            RULE,
+            f"git {name}",
+            f"`git {name}` only reads, but is not among this project's git commands",
+            f"Use one of: {', '.join(f'git {one}' for one in policy.git_allowed)}.",
+        )
     if name not in policy.git_allowed:
         _refuse(f"git {name}", f"`git {name}` is not one of the reading commands", name)
     if len(arguments) == 1 and arguments[0].text in ("-h", "--help"):

@@ -87,6 +87,7 @@ def test_every_phase_has_rules_and_the_projects_own(phase: Phase) -> None:
     assert text.startswith("# Ralph")
     assert "Tabs, please." in text
     assert system_prompt(phase, "") == system_prompt(phase, "")
+    assert "{{" not in system_prompt(phase, "", ("log", "diff"))
 
 
 def test_phase_templates_have_only_known_places() -> None:

@@ -197,6 +197,20 @@ async def test_a_task_too_big_is_sent_back(tmp_path: Path) -> None:
     assert run.end.reason == "planning is done"
 
 
+async def test_a_plan_without_dependencies_where_the_person_wants_none(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("old", status="complete")], files={"specs/g.md": SPEC})
+    mission = Mission(only=Phase.PLANNING, assume_yes=True)
+    script = plans().replace("dependencies: []", "dependencies: [old]", 1)
+    overrides = {"phases.planning.dependency_analysis": False}
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, mission=mission, overrides=overrides)
+        told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "plans a"]
+    assert "Leave `dependencies` empty" in told[0]
+    assert "order by priority" in told[1]
+    assert task_of(project, "a").dependencies == ()
+    assert run.end.exit_code == 0
+
+
 async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -> None:
     done = task("old", status="complete")
     project = make_project(tmp_path, [done], files={"specs/greeter.md": SPEC})

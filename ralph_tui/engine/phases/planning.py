@@ -2,6 +2,7 @@
 
 import asyncio
 
+from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain import agents_md
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import ApprovalKind
@@ -101,7 +102,7 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
         done = tuple(t for t in docs.plan.tasks if t.status is TaskStatus.COMPLETE)
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
         plan = docs.plan.model_copy(update={"tasks": (*done, *tasks)})
-        refused.extend(plan_problems(plan, tasks, _limit(stage)))
+        refused.extend(plan_problems(plan, tasks, stage.shop.settings.phases.planning))
         return docs if refused else docs.model_copy(update={"plan": plan})
 
     await stage.shop.ledger.transact(change, "planned")
@@ -121,7 +122,7 @@ async def _add(stage: Stage, given: rt.NewTask) -> ToolAnswer:
         refused.clear()
         task = Task.model_validate(given.model_dump())
         plan = docs.plan.adding([task])
-        refused.extend(plan_problems(plan, (task,), _limit(stage)))
+        refused.extend(plan_problems(plan, (task,), stage.shop.settings.phases.planning))
         return docs if refused else docs.model_copy(update={"plan": plan})
 
     await stage.shop.ledger.transact(change, "planned")
@@ -132,10 +133,20 @@ def _limit(stage: Stage) -> int:
     return stage.shop.settings.phases.planning.task_size_tokens
 
 
-def plan_problems(plan: ImplementationPlan, new: tuple[Task, ...], limit: int) -> list[str]:
+WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person wants the priorities alone to order them.\n"
+
+
+def plan_problems(
+    plan: ImplementationPlan, new: tuple[Task, ...], settings: PlanningSettings
+) -> list[str]:
     """Why tasks are sent back: an unsound plan, or a task too big for one context."""
     problems = [problem.message for problem in plan.problems()]
+    limit = settings.task_size_tokens
     for task in new:
+        if task.dependencies and not settings.dependency_analysis:
+            problems.append(
+                f"Task {task.id} has dependencies; leave them empty, order by priority."
+            )
         if task.estimated_tokens is None:
             problems.append(f"Task {task.id} has no estimated_tokens.")
         elif task.estimated_tokens > limit:
@@ -166,6 +177,8 @@ async def _prompt(stage: Stage, feedback: str) -> str:
             "agents": section("AGENTS.md", agents_md.shown(agents)),
         }
         source = own.name if template else "plan.md"
-        return phase_prompt(template or builtin_template("plan.md"), places, source=source)
+        text = phase_prompt(template or builtin_template("plan.md"), places, source=source)
+        analysed = stage.shop.settings.phases.planning.dependency_analysis
+        return text if analysed else text + WITHOUT_DEPENDENCIES
 
     return await asyncio.to_thread(build)

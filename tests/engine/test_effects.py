@@ -1,0 +1,25 @@
+"""Settings that only restrict reach whoever must obey them."""
+
+from pathlib import Path
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.run import guard_policy, spec_maker
+from ralph_tui.guard.rules import judge_command
+from ralph_tui.store.project import Project
+
+
+def test_the_git_commands_of_the_settings_are_the_agents(tmp_path: Path) -> None:
+    given = {"git.allowed_operations": ("log", "diff")}
+    settings = load_settings(tmp_path, overrides=given, environ={}, home=tmp_path)
+    project = Project(tmp_path)
+    policy = guard_policy(project, settings, Phase.BUILDING)
+    assert judge_command("git log -3", policy).decision == "allow"
+    refused = judge_command("git show HEAD", policy)
+    assert refused.message == (
+        "`git show` only reads, but is not among this project's git commands in `git show`. "
+        "Use one of: git log, git diff."
+    )
+    assert judge_command("git push", policy).rule == "git-read-only"
+    spec = spec_maker(project, lambda: settings, {}, Phase.BUILDING, sandbox=None)(1.0)
+    assert "Git is read-only: log, diff." in spec.system_prompt
