@@ -4,18 +4,23 @@ New contents are written to temporary files first. A list of the renames is put 
 moment of decision, then the renames are done; whoever finds the list after a crash finishes them.
 """
 
+import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.store import swap
 from ralph_tui.store.files import (
     DamagedError,
     explained,
+    file_stamp,
     read_regular,
     remove_stale_temps,
     stage,
     sync_directory,
+    utc_now,
     write_atomic,
     write_target,
 )
@@ -32,8 +37,24 @@ class Write:
     before: bytes | None
 
 
-def write(layout: Layout, writes: tuple[Write, ...]) -> bool:
+@dataclass(frozen=True)
+class _Rename:
+    """A line of the list; digests tell which of the two files is which, empty in an older list."""
+
+    temp: Path
+    target: Path
+    new: str = ""
+    old: str = ""
+
+
+Tell = Callable[[str], None]
+
+
+def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> bool:
     """Put all new contents in place; False, with nothing written, when a file changed meanwhile.
+
+    One that changes at the very instant of the renames is found in what they replaced: it is put back,
+    or where other files are in place already kept beside it, and `tell` gets a sentence.
 
     Raises:
         StoreError: The disk did not allow it.
@@ -48,10 +69,11 @@ def write(layout: Layout, writes: tuple[Write, ...]) -> bool:
                 _discard(staged)
                 return False
             if len(staged) > 1:
-                _decide(layout, staged)
+                _decide(layout, staged, writes, tell)
+            elif staged and not _put(*staged[0], writes[0].before):
+                _discard(staged)
+                return False
             else:
-                for temp, target in staged:
-                    temp.replace(target)
                 sync_directory(layout.dot)
     except BaseException:
         # Once the list of renames is in place the decision is made: the temporary files are needed.
@@ -61,34 +83,83 @@ def write(layout: Layout, writes: tuple[Write, ...]) -> bool:
     return True
 
 
-def _decide(layout: Layout, staged: list[tuple[Path, Path]]) -> None:
-    renames = [[str(temp), str(target)] for temp, target in staged]
+def _put(temp: Path, target: Path, before: bytes | None) -> bool:
+    """Put one file in place; False, with everything as it was, when another was there by then."""
+    if not swap.put(temp, target):
+        return True
+    try:
+        expected = read_regular(temp) == before
+    except DamagedError:
+        expected = False
+    if expected:
+        temp.unlink()
+        return True
+    swap.exchange(temp, target)
+    return False
+
+
+def _decide(
+    layout: Layout, staged: list[tuple[Path, Path]], writes: tuple[Write, ...], tell: Tell
+) -> None:
+    renames = [
+        [str(temp), str(target), _digest(item.data), _digest(item.before)]
+        for (temp, target), item in zip(staged, writes, strict=True)
+    ]
     write_atomic(layout.commit, json.dumps({"renames": renames}).encode())
-    finish(layout)
+    finish(layout, tell)
 
 
-def finish(layout: Layout) -> None:
+def finish(layout: Layout, tell: Tell) -> None:
     """Do the renames a dead process decided on; call with the write lock held."""
     if not layout.commit.exists():
         return
     dot = layout.dot.resolve()
     with explained("finish the last change in", layout.dot):
-        for temp, target in _renames(layout.commit):
+        for rename in _renames(layout.commit):
             # The list is ours, but an agent may write files: nothing outside .ralph is touched.
-            if temp.parent.resolve() == dot and target.parent.resolve() == dot and temp.exists():
-                temp.replace(target)
+            if all(p.parent.resolve() == dot for p in (rename.temp, rename.target)):
+                _finish_one(rename, tell)
         sync_directory(dot)
         layout.commit.unlink(missing_ok=True)
 
 
-def sweep(layout: Layout) -> None:
+def _finish_one(rename: _Rename, tell: Tell) -> None:
+    """Put a file in place unless it is there; what was there instead of the old one is kept."""
+    temp, target = rename.temp, rename.target
+    if not temp.exists():
+        return
+    if rename.new in ("", _digest_of(temp)) and not swap.put(temp, target):
+        return
+    if rename.old in ("", _digest_of(temp)):
+        temp.unlink()
+        return
+    kept = target.with_name(f"{target.name}.edited-{file_stamp(utc_now())}")
+    temp.rename(kept)
+    tell(
+        f"{target.name} was edited at the very moment it was written; "
+        f"your version is kept as {kept.name}."
+    )
+
+
+def sweep(layout: Layout, tell: Tell) -> None:
     """Remove what dead writers left; call with the write lock held."""
-    finish(layout)
+    finish(layout, tell)
     with explained("clean up", layout.dot):
         remove_stale_temps(layout.dot)
 
 
-def _renames(path: Path) -> list[tuple[Path, Path]]:
+def _digest(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    try:
+        return _digest(read_regular(path))
+    except DamagedError:
+        return "no file"
+
+
+def _renames(path: Path) -> list[_Rename]:
     try:
         renames = parse_object(read_regular(path) or b"").get("renames")
     except DamagedError as error:
@@ -97,9 +168,9 @@ def _renames(path: Path) -> list[tuple[Path, Path]]:
         ) from error
     pairs = renames if isinstance(renames, list) else []
     return [
-        (Path(str(pair[0])), Path(str(pair[1])))
+        _Rename(Path(str(pair[0])), Path(str(pair[1])), *(str(digest) for digest in pair[2:4]))
         for pair in pairs
-        if isinstance(pair, list) and len(pair) == 2
+        if isinstance(pair, list) and len(pair) in (2, 4)
     ]
 
 

@@ -90,7 +90,7 @@ class Snapshots:
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         """Apply `change` and write what it changed; call with the write lock held."""
         if not self._swept:
-            commit.sweep(self._layout)
+            commit.sweep(self._layout, self._tell)
             self._swept = True
         for _ in range(RETRIES):
             before = self._load_locked()
@@ -99,7 +99,7 @@ class Snapshots:
             self._back_up_good(before)
             if not writes:
                 return before.documents
-            if commit.write(self._layout, writes):
+            if commit.write(self._layout, writes, self._tell):
                 self._keep_backups(writes)
                 return documents
         raise StoreError(
@@ -108,7 +108,7 @@ class Snapshots:
         )
 
     def _load_locked(self) -> Snapshot:
-        commit.finish(self._layout)
+        commit.finish(self._layout, self._tell)
         return self._read_all(may_repair=True)
 
     def _read_all(self, *, may_repair: bool) -> Snapshot:

@@ -15,7 +15,7 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import Injection, SessionRecord
-from ralph_tui.store import recovery
+from ralph_tui.store import recovery, swap
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.project import Documents, Project
 
@@ -78,6 +78,8 @@ class Death:
         self.left, self.halfway = nth, halfway
         for name in CALLS:
             setattr(os, name, self._deadly(name, getattr(os, name)))
+        # The exchange is a call of its own, past `os`.
+        swap.exchange = self._deadly("replace", swap.exchange)
 
     def _deadly(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,7 @@
 """Whatever fails, and whenever it fails, the documents are all old or all new."""
 
 import errno
+import json
 import os
 import shutil
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import recovery
+from ralph_tui.store import recovery, swap
 from ralph_tui.store.files import write_atomic
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, process, read_line, wait_until, with_tasks
@@ -130,25 +131,108 @@ def test_a_repair_that_fails_is_done_again(tmp_path: Path, monkeypatch: pytest.M
     pytest.fail("the repair never ran without a fault")
 
 
+@pytest.mark.parametrize("name", ["state.json", "implementation_plan.json"])
+@pytest.mark.parametrize("before", [True, False])
 def test_a_decided_change_is_finished_by_the_next_reader(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str, *, before: bool
 ) -> None:
     with_tasks(project, "a")
-    real = os.replace
+    project.transact(count_up)
+    real = swap.put
 
-    def die(source: str, target: str) -> None:
-        if Path(target).name == "implementation_plan.json":
+    def die(temp: Path, target: Path) -> bool:
+        done = target.name != name or not before
+        result = real(temp, target) if done else False
+        if target.name == name:
             raise KeyboardInterrupt  # as a kill would: no code of ours runs after it
-        real(source, target)
+        return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", die)
+        patch.setattr(swap, "put", die)
         with pytest.raises(KeyboardInterrupt):
             project.transact(count_up)
     assert project.layout.commit.exists()
     loaded = Project(project.root).load()
-    assert loaded.state.iteration_count == loaded.plan.tasks[0].retry_count == 1
+    assert loaded.state.iteration_count == loaded.plan.tasks[0].retry_count == 2
     assert not project.layout.commit.exists()
+    assert not list(project.layout.dot.glob(".*.tmp"))
+    assert not list(project.layout.dot.glob("*.edited-*"))
+
+
+def can_exchange() -> bool:
+    with tempfile.TemporaryDirectory() as directory:
+        first, second = Path(directory, "1"), Path(directory, "2")
+        first.touch()
+        second.touch()
+        return swap.exchange(first, second)
+
+
+needs_exchange = pytest.mark.skipif(
+    not can_exchange(), reason="this file system cannot let two files change places"
+)
+
+
+def an_editor_is_faster(
+    project: Project, monkeypatch: pytest.MonkeyPatch, times: int = 1
+) -> dict[str, Any]:
+    """An editor renames its plan into place after the last look and before our rename."""
+    plan = project.layout.plan
+    edited: dict[str, Any] = json.loads(plan.read_text())
+    edited["tasks"].append({"id": "by-hand", "description": "typed at that very moment"})
+    real, left = swap.put, [times]
+
+    def put(temp: Path, target: Path) -> bool:
+        if target == plan and left[0]:
+            left[0] -= 1
+            draft = plan.with_name("draft")
+            draft.write_text(json.dumps(edited))
+            draft.replace(plan)
+        return real(temp, target)
+
+    monkeypatch.setattr(swap, "put", put)
+    return edited
+
+
+@needs_exchange
+def test_an_edit_at_the_very_instant_of_a_write_is_not_lost(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_tasks(project, "a")
+    an_editor_is_faster(project, monkeypatch)
+    project.transact(lambda d: d.model_copy(update={"plan": d.plan.with_task("a", retry_count=7)}))
+    tasks = project.load().plan.tasks
+    assert [(t.id, t.retry_count) for t in tasks] == [("a", 7), ("by-hand", 0)]
+    assert not list(project.layout.dot.glob(".*.tmp"))
+
+
+@needs_exchange
+def test_an_edit_amid_several_renames_is_kept_and_told(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_tasks(project, "a")
+    project.transact(count_up)
+    edited = an_editor_is_faster(project, monkeypatch)
+    project.damage()
+    project.transact(count_up)  # the state and the plan
+    loaded = project.load()
+    assert loaded.state.iteration_count == loaded.plan.tasks[0].retry_count == 2
+    (kept,) = project.layout.dot.glob("implementation_plan.json.edited-*")
+    assert json.loads(kept.read_text()) == edited
+    (told,) = [text for text in project.damage() if "edited" in text]
+    assert kept.name in told
+    assert not list(project.layout.dot.glob(".*.tmp"))
+
+
+def test_where_files_cannot_change_places_a_rename_does(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(swap, "_system_call", lambda: None)
+    with_tasks(project, "a")
+    project.transact(count_up)
+    project.transact(count_up)
+    loaded = Project(project.root).load()
+    assert loaded.state.iteration_count == loaded.plan.tasks[0].retry_count == 2
+    assert not list(project.layout.dot.glob(".*.tmp"))
 
 
 def test_a_forged_list_of_renames_touches_nothing_outside(project: Project) -> None:
