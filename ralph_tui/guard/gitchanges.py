@@ -46,6 +46,8 @@ class Snapshot:
     config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
     worktrees: tuple[str, ...] = ()
+    submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each that is checked out: what its HEAD stands for, empty when detached, and the commit."""
     times: Mapping[str, float] = field(default_factory=dict)
     marked: frozenset[str] = frozenset()
     """Commits that HEAD's reflog says an agent's process moved to."""
@@ -109,6 +111,7 @@ def compare(before: Snapshot | None, after: Snapshot | None, busy: Busy = ()) ->
         *_config(before, after),
         *_hooks(before, after),
         *_worktrees(before, after),
+        *_submodules(before, after),
     ]
     items = tuple(Item(f.text, f.restore, _author(f, after, busy)) for f in found)
     return Change(items) if items else None
@@ -224,6 +227,28 @@ def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         restore = f"git worktree {verb} {shlex.quote(path)}"
         text = f"the worktree {one_line(path)} was {'made' if made else 'removed'}"
         yield _Found(text, restore, "worktrees")
+
+
+def _submodules(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for path in sorted(before.submodules.keys() | after.submodules.keys()):
+        old, new = before.submodules.get(path), after.submodules.get(path)
+        if old == new:
+            continue
+        shown, git = one_line(path, 60), f"git -C {shlex.quote(path)}"
+        if old is None or new is None:
+            text, restore = f"the submodule {shown} was {'made' if new else 'removed'}", ""
+        else:
+            text = f"the submodule {shown} was moved from {_short(old[1])} to {_short(new[1])}"
+            restore = f"{git} update-ref --no-deref HEAD {old[1]}"
+            if old[0]:
+                name = shlex.quote(old[0])
+                restore = f"{git} symbolic-ref HEAD {name} && {git} update-ref {name} {old[1]}"
+        yield _Found(text, restore, submodule_part(path))
+
+
+def submodule_part(path: str) -> str:
+    """The name of a submodule among `Snapshot.times`."""
+    return f"submodule {path}"
 
 
 def _short(name: str) -> str:

@@ -19,11 +19,14 @@ from ralph_tui.guard.gitchanges import (
     Item,
     Snapshot,
     compare,
+    submodule_part,
 )
 
 __all__ = ["SLACK_SECONDS", "Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
 
 TIMEOUT_SECONDS = 60.0
+GITLINK = "160000"
+"""The mode of a submodule in the index."""
 
 
 class GitWatch:
@@ -52,15 +55,18 @@ class GitWatch:
             return None
         own, common = (self._root / line for line in asked.decode().splitlines()[:2])
         refs = self._refs()
+        index = self._index()
+        submodules, moved = self._submodules(index)
         return Snapshot(
             head=self._head(),
             refs=refs,
-            index=self._index(),
+            index=index,
             stash=_stashed(common),
             config=self._config(common, own),
             hooks=_hook_files(common),
             worktrees=self._worktree_paths(),
-            times=_times(own, common, refs),
+            submodules=submodules,
+            times=_times(own, common, refs) | moved,
             marked=_marked(own / "logs" / "HEAD"),
         )
 
@@ -88,6 +94,27 @@ class GitWatch:
                 found[key] = f"{tag} {mode},{commit}"
         return found
 
+    def _submodules(
+        self, index: Mapping[str, str]
+    ) -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
+        """The HEAD of each submodule that is checked out, and when it was last moved."""
+        heads: dict[str, tuple[str, str]] = {}
+        times: dict[str, float] = {}
+        for path, entry in index.items():
+            place = self._root / path
+            if f" {GITLINK}," not in entry or not os.path.lexists(place / ".git"):
+                continue
+            asked = self._git("rev-parse", "--absolute-git-dir", "HEAD", check=False, place=place)
+            if not asked:
+                continue
+            directory, commit = asked.decode(errors="surrogateescape").splitlines()[:2]
+            branch = self._git("symbolic-ref", "-q", "HEAD", check=False, place=place)
+            heads[path] = (branch.decode(errors="surrogateescape").strip(), commit)
+            time = _mtime(Path(directory) / "logs" / "HEAD") or _mtime(Path(directory) / "HEAD")
+            if time is not None:
+                times[submodule_part(path)] = time
+        return heads, times
+
     def _config(self, common: Path, own: Path) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for file in (common / "config", own / "config.worktree"):
@@ -107,7 +134,7 @@ class GitWatch:
             line.removeprefix(prefix) for line in lines.splitlines() if line.startswith(prefix)
         )
 
-    def _git(self, *arguments: str, check: bool = True) -> bytes:
+    def _git(self, *arguments: str, check: bool = True, place: Path | None = None) -> bytes:
         # Settings of the repository may name programs to run; reading must start none of them.
         command = [
             "git",
@@ -121,7 +148,7 @@ class GitWatch:
         try:
             done = subprocess.run(
                 command,
-                cwd=self._root,
+                cwd=place or self._root,
                 env=kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
                 capture_output=True,
                 stdin=subprocess.DEVNULL,

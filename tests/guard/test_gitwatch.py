@@ -187,3 +187,51 @@ def test_a_conflict_in_the_index_is_put_back_as_a_whole(project: Path) -> None:
     assert change is not None
     assert "a.txt (stage 1)" in change.summary + "".join(i.text for i in change.items)
     assert "git read-tree HEAD" in change.restore
+
+
+@pytest.fixture
+def with_submodule(project: Path) -> Path:
+    library = project.parent / "library"
+    make_repository(library)
+    add = f"git -c protocol.file.allow=always submodule --quiet add {library} lib"
+    bash(project, f"{add} && git commit -qm lib")
+    return project
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "git -C lib commit -q --allow-empty -m x",
+        "git -C lib checkout -q --detach && git -C lib commit -q --allow-empty -m x",
+        "git -C lib checkout -q -b sly && git -C lib commit -q --allow-empty -m x",
+    ],
+)
+def test_a_commit_in_a_submodule_is_seen_and_put_back(with_submodule: Path, change: str) -> None:
+    watch = GitWatch(with_submodule)
+    before = watch.snapshot()
+    assert compare(before, watch.snapshot(), ALWAYS) is None
+    bash(with_submodule, change)
+    found = compare(before, watch.snapshot(), ALWAYS)
+    assert found is not None
+    assert not found.by_person
+    assert "the submodule lib was moved from" in found.summary
+    bash(with_submodule, found.restore)
+    after = watch.snapshot()
+    assert before is not None
+    assert after is not None
+    assert after.submodules == before.submodules
+
+
+def test_a_script_cannot_commit_in_a_submodule(with_submodule: Path) -> None:
+    environment = agent_environment(Policy(root=with_submodule), os.environ | IDENTITY)
+    git = "env PATH=/usr/bin:/bin git -C lib commit --allow-empty -m sly"
+    done = subprocess.run(
+        ["bash", "-c", git],
+        cwd=with_submodule,
+        env=environment,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "left to the person" in done.stderr
