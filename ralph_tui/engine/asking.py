@@ -45,7 +45,8 @@ class Asking:
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Ask, wait for every answer, and say them as the model reads them."""
-        if self._mission.no_input:
+        settings = self._shop.settings.phases.discovery
+        if self._mission.no_input or not settings.human_in_loop:
             return QuestionReply(refused=NOBODY)
         if len(questions) > self.left:
             text = f"Only {self.left} of {self._most} questions are left in this phase. "

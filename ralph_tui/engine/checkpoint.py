@@ -3,7 +3,7 @@
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
 from ralph_tui.domain.costs import CostLevel, CostMeter
-from ralph_tui.domain.recovery import recovery_for
+from ralph_tui.domain.recovery import given_up, recovery_for
 from ralph_tui.domain.state import ApprovalKind, Halt
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.asking import decide
@@ -68,6 +68,9 @@ class Checkpoint:
         docs = self._shop.ledger.docs
         reason = _why_open(docs.breaker)
         action = recovery_for(docs.plan, docs.breaker)
+        if action is RecoveryAction.SKIP_CURRENT_TASK:
+            await self._go_on_with_the_next(docs)
+            return None
         hint = "Put right what failed, then run again; a new run resets it."
         end = stopped(reason, hint).model_copy(update={"recovery": action})
         if action is not RecoveryAction.MANUAL_INTERVENTION or not self._mission.interactive:
@@ -83,6 +86,17 @@ class Checkpoint:
             return end
         await self.set_breaker(docs.breaker.half_open(), "the person lets one iteration try")
         return None
+
+    async def _go_on_with_the_next(self, docs: Documents) -> None:
+        """The task that failed is blocked already; one iteration shows whether the others can be worked."""
+        signal = docs.breaker.tripped()
+        task = given_up(docs.plan, signal) if signal else None
+        if task is not None:
+            text = (
+                f"{task.id} failed {task.retry_count} times and is blocked; the next task is tried."
+            )
+            self._shop.emit(ev.Notice(level="warning", text=text))
+        await self.set_breaker(docs.breaker.half_open(), "on to the next task")
 
     async def set_breaker(self, breaker: CircuitBreaker, reason: str) -> None:
         """Put the breaker into another state, with the reason told."""

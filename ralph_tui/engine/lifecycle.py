@@ -71,6 +71,8 @@ def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
         return Phase.DISCOVERY
     if not docs.state.request:  # a plan written by hand, or nothing at all
         return Phase.BUILDING
+    if docs.state.current_phase is Phase.VALIDATION and docs.plan.ready():
+        return Phase.BUILDING  # what the last validation found is to be built first
     return docs.state.current_phase
 
 
@@ -97,6 +99,8 @@ class Lifecycle:
             async with self._stages(phase) as stage:
                 outcome = await self._run_phase(stage)
                 if isinstance(outcome, End):
+                    if outcome.status is LoopStatus.COMPLETE:
+                        await _remember(stage)
                     return outcome
                 await _remember(stage)
                 await _move(stage, outcome)

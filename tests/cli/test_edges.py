@@ -160,3 +160,19 @@ def test_the_module_is_the_same_program(tmp_path: Path) -> None:
     assert os.access(script, os.X_OK)
     assert {"ralph-tui", "ralph-agent"} <= {path.name for path in script.parent.iterdir()}
     assert python("-m", "ralph_tui", "--version", cwd=tmp_path).stdout.startswith("ralph ")
+
+
+def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    def completed(words: str) -> list[str]:
+        asked = {"_RALPH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}
+        count = {"COMP_CWORD": str(len(words.split(" ")) - 1)}
+        command = [
+            "-c",
+            "import sys; sys.argv = ['ralph']; from ralph_tui.cli.main import main; main()",
+        ]
+        return python(
+            *command, cwd=tmp_path, environ={**os.environ, **asked, **count}
+        ).stdout.split()
+
+    assert completed("ralph st") == ["status", "stop"]
+    assert "--max-iterations" in completed("ralph build --max")

@@ -295,34 +295,62 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     assert run.end.exit_code == 0
 
 
-async def test_validation_gives_up_after_its_rounds(tmp_path: Path) -> None:
+async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path: Path) -> None:
     project = make_project(
-        tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}
+        tmp_path,
+        [task("a", status="complete")],
+        files={
+            "specs/greeter.md": SPEC,
+            ".ralph/state.json": json.dumps({"request": REQUEST, "current_phase": "validation"}),
+        },
     )
-    overrides = {"phases.validation.max_rounds": 1}
-    async with serving(scenario(validates(False))) as server:
-        run = await play(
-            project, server, mission=Mission(only=Phase.VALIDATION), overrides=overrides
-        )
-    assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-    assert "validation failed 1 time" in run.end.reason
+    overrides = {
+        "phases.validation.max_rounds": 1,
+        "phases.validation.require_human_approval": False,
+    }
+    scripts = scenario(validates(False, times=1), validates(), finishes("fix-r1-01"))
+    async with serving(scripts) as server:
+        run = await play(project, server, mission=Mission(), overrides=overrides)
+        assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
+        assert "validation failed 1 time" in run.end.reason
+        again = await play(project, server, mission=Mission(), overrides=overrides)
+    assert [e.task_id for e in again.of(ev.IterationStarted)] == ["fix-r1-01", "validation"]
+    assert again.end.exit_code == 0, "what was found is built first, then there are rounds again"
+    assert (project / ".ralph/memory/phases/validation.md").exists()
 
 
-async def test_a_phase_that_never_meets_its_criteria_opens_the_breaker(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [])
+@pytest.mark.parametrize("phase", [Phase.DISCOVERY, Phase.PLANNING, Phase.VALIDATION])
+async def test_a_phase_that_never_meets_its_criteria_is_not_left(
+    tmp_path: Path, phase: Phase
+) -> None:
+    done = [task("a", status="complete")] if phase is Phase.VALIDATION else []
+    specs = {} if phase is Phase.DISCOVERY else {"specs/greeter.md": SPEC}
+    state = json.dumps({"request": REQUEST, "current_phase": phase.value})
+    project = make_project(tmp_path, done, files={**specs, ".ralph/state.json": state})
     script = """
     - name: idles
-      when: "^# Ralph Discovery Mode"
+      when: "^# Ralph"
       turns:
-        - say: I have nothing to write.
+        - say: I have nothing to hand in.
           repeat: 10
     """
-    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
+    overrides = {"circuit_breaker.max_consecutive_failures": 2}
     async with serving(scenario(script)) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, mission=Mission(assume_yes=True), overrides=overrides)
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
-    assert outcomes == [IterationOutcome.INCOMPLETE] * 3
-    assert run.end.reason.startswith("the circuit breaker is open: failures 3/3")
+    assert outcomes == [IterationOutcome.INCOMPLETE] * 2
+    assert not run.of(ev.PhaseChanged)
+    assert run.end.reason.startswith("the circuit breaker is open: failures 2/2")
+
+
+async def test_a_person_who_is_not_to_be_asked_is_not_asked(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [])
+    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True, interactive=True)
+    overrides = {"phases.discovery.human_in_loop": False}
+    async with serving(scenario(discovers(asks=True))) as server:
+        run = await play(project, server, mission=mission, overrides=overrides)
+    assert not run.of(ev.QuestionAsked)
+    assert run.end.exit_code == 0
 
 
 async def test_validation_alone_ends_with_the_tasks_it_found(tmp_path: Path) -> None:

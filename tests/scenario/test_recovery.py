@@ -38,6 +38,20 @@ async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
     assert run.end.exit_code == 0
 
 
+async def test_a_task_that_fails_too_often_is_blocked_and_the_next_is_tried(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a", priority=1), task("b"), task("c", dependencies=["a"])]
+    )
+    async with serving(scenario(stops_without_claim("a"), finishes("b"))) as server:
+        run = await play(project, server)
+    assert [e.task_id for e in run.of(ev.IterationStarted)] == ["a", "a", "a", "b"]
+    states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
+    assert states[-3:] == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
+    notices = [e.text for e in run.of(ev.Notice)]
+    assert "a failed 3 times and is blocked; the next task is tried." in notices
+    assert run.end.reason == "no task can be worked: 1 task blocked (a), 1 waiting on them (c)"
+
+
 async def test_a_plan_that_stands_still_is_made_anew(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,

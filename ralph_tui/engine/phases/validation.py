@@ -49,6 +49,7 @@ async def run(stage: Stage) -> End | Turn:
     if not report.passed:
         return await _repair(stage, report, number)
     if not stage.shop.settings.phases.validation.require_human_approval:
+        await _new_rounds(stage)
         return complete("every check and every criterion passed")
     return await _approve(stage, report, number)
 
@@ -61,6 +62,7 @@ async def _approve(stage: Stage, report: ValidationReport, number: int) -> End |
     if isinstance(decided, End):
         return decided
     if decided.approved:
+        await _new_rounds(stage)
         return complete("validated, and approved by the person")
     reason = decided.reason or "The person rejected the result without saying why."
     task = Task(
@@ -77,6 +79,7 @@ async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | 
     most = stage.shop.settings.phases.validation.max_rounds
     await _back(stage, repair_tasks(report, stage.docs.plan), number)
     if number >= most:
+        await _new_rounds(stage)
         failures = "; ".join(one_line(f, 120) for f in report.failures()[:3])
         reason = f"validation failed {number} time{'s' if number > 1 else ''}: {failures}"
         return stopped(reason, "See .ralph/validation_report.json; each failure is a task now.")
@@ -91,6 +94,16 @@ async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
         return docs.model_copy(update={"state": state, "plan": docs.plan.adding(new)})
 
     await stage.shop.ledger.transact(change, "found by validation")
+
+
+async def _new_rounds(stage: Stage) -> None:
+    """Whoever runs it again, or asks for something else, has all rounds before them."""
+
+    def change(docs: Documents) -> Documents:
+        state = docs.state.model_copy(update={"validation_round": 0})
+        return docs.model_copy(update={"state": state})
+
+    await stage.shop.ledger.transact(change)
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
