@@ -24,6 +24,7 @@ class Emitter:
         self._idle = asyncio.Event()
         self._idle.set()
         self._task: asyncio.Task[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
         self.failure: StoreError | None = None
         """Why the journal could not be written; the loop stops on it."""
 
@@ -44,13 +45,19 @@ class Emitter:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            batch, self._queue = self._queue, []
-            try:
-                await asyncio.to_thread(self._journal.write, batch)
-            except StoreError as error:
-                self.failure = self.failure or error
+            await self._write_queue()
             if not self._queue:
                 self._idle.set()
+
+    async def _write_queue(self) -> None:
+        """Write what waits; a batch that is under way is finished even when this is cancelled."""
+        batch, self._queue = self._queue, []
+        loop = asyncio.get_running_loop()  # no task: `asyncio.run` cancels all of them at its end
+        self._writing = loop.run_in_executor(None, self._journal.write, batch)
+        try:
+            await asyncio.shield(self._writing)
+        except StoreError as error:
+            self.failure = self.failure or error
 
     async def written(self) -> StoreError | None:
         """Wait until all that was emitted is on disk; the failure when it is not."""
@@ -58,13 +65,21 @@ class Emitter:
         return self.failure
 
     async def close(self) -> None:
-        """Write what is left and stop."""
+        """Write what is left and stop; the writer may have been cancelled with everything else."""
         if self._task is None:
             return
-        await self._idle.wait()
+        idle = asyncio.ensure_future(self._idle.wait())
+        await asyncio.wait([idle, self._task], return_when=asyncio.FIRST_COMPLETED)
+        idle.cancel()
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+            if isinstance(error := self._writing.exception(), StoreError):
+                self.failure = self.failure or error
+        if self._queue:
+            await self._write_queue()
         self._journal.close()
 
 

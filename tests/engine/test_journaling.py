@@ -1,5 +1,6 @@
 """Events on their way out, and what happens when the disk is full."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,3 +40,19 @@ async def test_a_full_disk_is_kept_as_the_failure(
     await emitter.close()
     assert emitter.failure is not None
     assert "disk is full" in str(emitter.failure)
+
+
+async def test_events_are_written_also_when_everything_is_cancelled_at_once(tmp_path: Path) -> None:
+    """As `asyncio.run` does at its end, when a second signal left no time for an orderly one."""
+    path = tmp_path / "events.jsonl"
+    emitter = Emitter(JournalWriter(path), lambda _: None)
+    emitter.start()
+    emitter.emit(ev.Notice(text="before"))
+    for other in asyncio.all_tasks() - {asyncio.current_task()}:
+        other.cancel()
+    await asyncio.sleep(0)
+    emitter.emit(ev.Notice(text="after"))
+    async with asyncio.timeout(10):
+        await emitter.close()
+    texts = [event.text for _, event in read_events(path) if isinstance(event, ev.Notice)]
+    assert texts == ["before", "after"]
