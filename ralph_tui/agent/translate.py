@@ -21,6 +21,7 @@ from claude_agent_sdk import (
 from pydantic import JsonValue
 
 from ralph_tui.agent.failures import ResultFacts, classify
+from ralph_tui.agent.holding import Holding
 from ralph_tui.agent.spending import Spending
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.allowance import Allowance
@@ -45,6 +46,7 @@ class Translator:
         self._assistant_error = ""
         self._rejected_until: int | None = None
         self._spending = Spending()
+        self._holding = Holding()
         self.session_id = ""
         self.tools: tuple[str, ...] | None = None
         self._servers: dict[str, str] = {}
@@ -114,8 +116,10 @@ class Translator:
         parent = message.parent_tool_use_id
         match event.get("type"):
             case "content_block_delta":
-                text = event.get("delta", {}).get("text", "")
-                return [ev.TextDelta(text=inert(text), parent_id=parent)] if text else []
+                piece = event.get("delta", {}).get("text", "")
+                return _shown(self._holding.add(parent, piece), parent) if piece else []
+            case "content_block_stop":
+                return _shown(self._holding.rest(parent), parent)
             case "message_start" if parent is None:
                 body = event.get("message", {})
                 self._spending.start_response(body.get("model", ""), body.get("usage") or {})
@@ -231,6 +235,10 @@ def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
         when = datetime.fromtimestamp(resets, UTC) if isinstance(resets, int) else None
         found.append(Allowance(window=inert(str(name)), percent=100 * used, resets_at=when))
     return found
+
+
+def _shown(text: str, parent: str | None) -> list[AgentItem]:
+    return [ev.TextDelta(text=text, parent_id=parent)] if text else []
 
 
 def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:

@@ -65,6 +65,21 @@ def hide(values: Iterable[str]) -> None:
     _hidden[:] = sorted({*_hidden, *values}, key=len, reverse=True)  # one may be part of another
 
 
+_LAST = re.compile(
+    r"(?:-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----END [A-Z ]*PRIVATE KEY-----).)*"
+    r"|-----[A-Z -]*"
+    r"|(?:[Bb]earer|uthorization:|pi-[Kk]ey:)(?:\s+(?:Basic|Token|token|Bearer))?\s*\S*|\S+)\Z",
+    re.DOTALL,
+)
+"""What may be a part of a secret at the end of a text: its last word, with what announces one."""
+
+
+def unfinished(text: str) -> int:
+    """From where on a text may hold the begin of a secret that goes on in the next piece."""
+    match = _LAST.search(text)
+    return match.start() if match else len(text)
+
+
 def redact(text: str) -> str:
     """The text without keys, tokens and passwords."""
     for value in _hidden:
