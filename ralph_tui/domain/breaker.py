@@ -44,7 +44,8 @@ class IterationVerdict(Model):
     """What went wrong, in words that are the same when it is the same."""
     denied: str = ""
     """The command that was denied most recently; empty when none was."""
-    output_tokens: Count = 0
+    output_tokens: Count | None = None
+    """None when there is no usual to compare with: only building is the same work again and again."""
     tests_only: bool = False
     """The iteration ran tests and changed nothing but tests."""
     refused_claim: bool = False
@@ -112,7 +113,9 @@ class CircuitBreaker(Record):
             "stagnation": _next(self.stagnation_count, on=not progress),
             "same error": self._same(verdict.error, self.last_error, self.same_error_count),
             "denials": self._same(verdict.denied, self.last_denied, self.denied_count),
-            "output collapse": _next(self.collapse_count, on=self._collapsed(verdict)),
+            "output collapse": _next(
+                self.collapse_count, on=self._collapsed(verdict) and not progress
+            ),
             "tests only": _next(self.tests_only_count, on=verdict.tests_only and not progress),
             "refused claims": _next(self.refused_claims_count, on=verdict.refused_claim),
         }
@@ -144,14 +147,15 @@ class CircuitBreaker(Record):
         return count + 1 if now == before else 1
 
     def _collapsed(self, verdict: IterationVerdict) -> bool:
-        return verdict.output_tokens < COLLAPSE * self.usual_output
+        said = verdict.output_tokens
+        return said is not None and said < COLLAPSE * self.usual_output
 
     def _usual(self, verdict: IterationVerdict) -> float:
         """A collapse does not become the new usual."""
-        if self._collapsed(verdict):
+        said = verdict.output_tokens
+        if said is None or self._collapsed(verdict):
             return self.usual_output
-        before = self.usual_output or verdict.output_tokens
-        return (2 * before + verdict.output_tokens) / 3
+        return (2 * (self.usual_output or said) + said) / 3
 
     def _with_evidence(
         self, counts: Mapping[str, int], verdict: IterationVerdict

@@ -34,8 +34,7 @@ def test_the_breaker_opens_exactly_at_a_threshold(history: list[IterationVerdict
         failures = failures + 1 if verdict.is_failure else 0
         stagnation = 0 if verdict.tasks_completed else stagnation + 1
         cost += verdict.cost_usd
-        others = breaker.collapse_count >= 3
-        reached = others or failures >= 3 or stagnation >= 5 or cost >= 100
+        reached = failures >= 3 or stagnation >= 5 or cost >= 100
         assert (breaker.state is BreakerState.OPEN) == reached
         assert breaker.should_halt()[0] == reached
         assert (breaker.failure_count, breaker.stagnation_count) == (failures, stagnation)
@@ -164,7 +163,19 @@ def test_another_error_starts_the_count_again() -> None:
 def test_output_that_collapses_counts_and_does_not_become_usual() -> None:
     breaker = CircuitBreaker()
     for tokens in (1000, 1000, 200, 200):
-        breaker = breaker.record_iteration(bad(output_tokens=tokens))
+        breaker = breaker.record_iteration(bad(output_tokens=tokens, tasks_completed=0))
     assert breaker.collapse_count == 2
     assert breaker.usual_output == pytest.approx(1000)
     assert breaker.record_iteration(bad(output_tokens=900)).collapse_count == 0
+
+
+def test_little_output_that_completes_a_task_is_no_collapse() -> None:
+    breaker = CircuitBreaker().record_iteration(bad(output_tokens=1000))
+    small_task = IterationVerdict(is_failure=False, tasks_completed=1, output_tokens=50)
+    assert breaker.record_iteration(small_task).collapse_count == 0
+
+
+def test_a_phase_that_ends_soon_is_no_collapse_of_building() -> None:
+    breaker = CircuitBreaker().record_iteration(bad(output_tokens=1000)).record_iteration(bad())
+    assert breaker.collapse_count == 0
+    assert breaker.usual_output == pytest.approx(1000)
