@@ -148,7 +148,10 @@ def _sandbox_mode(root: Path) -> str:
 
 
 def _config(root: Path) -> str:
-    load_settings(root)
+    from ralph_tui.domain.state import Phase
+    from ralph_tui.engine.extras import check_extras
+
+    check_extras(load_settings(root), Phase, root, os.environ)
     used = [str(path) for path in config_paths(root) if path.exists()]
     return ", ".join(used) if used else "defaults"
 

@@ -13,7 +13,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.state import Approval, Halt
+from ralph_tui.domain.state import REASONED, Approval, Halt
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.watch import watch_project
@@ -161,7 +161,7 @@ class Ledger:
     def _tell_approval(self, before: Approval | None, after: Approval | None) -> None:
         """The decision that waits on disk while no loop is here to ask for it."""
         waited = before is not None and before.approved is None
-        waits = after is not None and after.approved is None
+        waits = after is not None and after.approved is None and after.kind in REASONED
         if after is not None and waits and before != after:
             self._emit(ev.ApprovalRequested(kind=after.kind, summary=after.summary))
         if before is not None and waited and not waits:

@@ -19,7 +19,7 @@ from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.secrets import hide, secret_values
-from ralph_tui.domain.state import Halt, Phase
+from ralph_tui.domain.state import REASONED, Approval, Halt, Phase
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.confinement import Confinement, confine, tidy
@@ -365,12 +365,18 @@ async def _begin_session(
                 "pause": Halt.NONE,
                 "stop": Halt.NONE,
                 "retry_now": False,
+                "approval": lasting(docs.state.approval),
             }
         )
         breaker = fresh_breaker(docs.breaker, settings)
         return docs.model_copy(update={"plan": plan, "state": state, "breaker": breaker})
 
     return await asyncio.to_thread(project.transact, change), tuple(stale)
+
+
+def lasting(approval: Approval | None) -> Approval | None:
+    """A decision that outlives the run that asked for it; a limit and a breaker are the run's own."""
+    return approval if approval is not None and approval.kind in REASONED else None
 
 
 def fresh_breaker(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:

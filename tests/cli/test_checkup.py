@@ -7,6 +7,7 @@ import pytest
 from ralph_tui.cli import checkup
 from ralph_tui.cli.finding import Finding
 from ralph_tui.guard.sandbox import why_no_sandbox
+from ralph_tui.store.project import Project
 
 
 def found(name: str, start: Path) -> Finding:
@@ -88,3 +89,14 @@ def test_a_sandbox_is_tried_and_needed_when_it_is_required(
     monkeypatch.setattr("ralph_tui.guard.sandbox.gate_prefix", lambda _: ("env",))
     if finding.ok:
         assert found("sandbox", tmp_path).text == "lets a command write to .git"
+
+
+def test_a_server_without_its_variable_is_found(tmp_path: Path) -> None:
+    Project(tmp_path).create()
+    Project(tmp_path).layout.config.write_text(
+        'phases: {validation: {mcp_servers: {eyes: {command: x, env: {A: "${NO_SUCH_VARIABLE}"}}}}}\n',
+        encoding="utf-8",
+    )
+    config = found("config", tmp_path)
+    assert not config.ok
+    assert "NO_SUCH_VARIABLE is not set" in config.text

@@ -11,6 +11,7 @@ from ralph_tui.domain.state import Approval, ApprovalKind, Phase
 from ralph_tui.domain.view import LoopView, RunState, reduce
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.run import lasting
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until
@@ -67,3 +68,18 @@ async def test_a_loop_asks_itself_and_is_not_told_twice(tmp_path: Path) -> None:
     told: list[Event] = []
     await Ledger(project, told.append).open()
     assert not [e for e in told if isinstance(e, ev.ApprovalRequested)]
+
+
+async def test_what_only_a_dead_run_asked_is_not_asked_again(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.create()
+    limit = Approval(kind=ApprovalKind.LIMIT, summary="Wait until noon?")
+    project.transact(
+        lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": limit})})
+    )
+    told: list[Event] = []
+    await Ledger(project, told.append, requests=False).open()
+    assert not [e for e in told if isinstance(e, ev.ApprovalRequested)]
+    assert lasting(limit) is None
+    plan = Approval(kind=ApprovalKind.PLAN)
+    assert (lasting(plan), lasting(None)) == (plan, None)
