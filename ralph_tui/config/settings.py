@@ -3,6 +3,7 @@
 The descriptions are what `ralph init` writes into the template and what the README's table shows.
 """
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
@@ -282,6 +283,22 @@ class AgentSettings(Model):
     )
 
 
+class ScreenSettings(Model):
+    """How the screen looks and calls."""
+
+    theme: Text = Field(
+        "ralph-dark", description="ralph-dark, ralph-light, or another theme of the palette."
+    )
+    notifications: Literal["never", "blur", "always"] = Field(
+        "blur",
+        description="Desktop notification when it waits for you or ends: never, when unfocused, always.",
+    )
+    keys: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="Other keys for commands, such as {pause: space, skip: 'S,f5'}; names as in the README.",
+    )
+
+
 class Settings(Model):
     """Every setting of a project."""
 
@@ -295,3 +312,4 @@ class Settings(Model):
     git: GitSettings = GitSettings()
     models: ModelSettings = ModelSettings()
     agent: AgentSettings = AgentSettings()
+    screen: ScreenSettings = ScreenSettings()

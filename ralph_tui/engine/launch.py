@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ports import EventSink
@@ -56,6 +57,7 @@ class Launch:
         go_on: Starts a process without a screen that goes on with the loop, and answers with its id
             once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
             the loop cannot leave this process.
+        screen: How the screen looks and calls.
         label: Shown beside the project's name, such as "demo".
         deputy: Who answers in the person's place, to be told when the person is at it; or None.
     """
@@ -68,4 +70,5 @@ class Launch:
     label: str = ""
     run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
     go_on: Callable[[Remaining], int] | None = None
+    screen: ScreenSettings = ScreenSettings()
     deputy: Deputy | None = None

@@ -120,6 +120,7 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
         watch=watch,
         warm_up=wiring.warm_up,
         label=wiring.label,
+        screen=wiring.settings.screen,
         run_request=run_request,
     )
 

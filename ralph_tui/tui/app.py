@@ -7,9 +7,12 @@ RalphApp
 """
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from time import monotonic
 from typing import ClassVar
 
 from textual import events, work
@@ -28,12 +31,13 @@ from ralph_tui.domain.events import (
     PlanLoaded,
 )
 from ralph_tui.domain.text import inert, one_line
-from ralph_tui.domain.view import ENDED
+from ralph_tui.domain.view import ENDED, RunState
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
 from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
 from ralph_tui.tui.host import Clock, Host, utc_now
-from ralph_tui.tui.render.header import title_of
+from ralph_tui.tui.notifying import notification
+from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.screens.approval import PlanApproval
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
@@ -45,6 +49,12 @@ from ralph_tui.tui.themes import RALPH_DARK, THEMES
 
 IDLE_FLUSH_SECONDS = 0.25
 """While only files are watched; soon enough for an edit to appear within a second."""
+
+FRAME_SECONDS = 0.025
+"""A little more than Textual waits before it draws."""
+
+REST = 2.0
+"""Times that drawing took, to leave to keys before drawing again."""
 
 TOAST = 160
 """Characters of a toast: two or three lines."""
@@ -67,6 +77,7 @@ class RalphApp(Host):
         self.dashboard = Dashboard()
         self._autostart = autostart
         self._flusher: Timer | None = None
+        self._draw_at = 0.0
         self._clock_timer: Timer | None = None
         self._watcher: Worker[None] | None = None
         self.when_finished: Callable[[], Awaitable[bool]] | None = None
@@ -82,13 +93,20 @@ class RalphApp(Host):
         """Themes first, so that nothing is painted in other colours."""
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = RALPH_DARK.name
+        wanted = self.launch.screen.theme
+        self.theme = wanted if wanted in self.available_themes else RALPH_DARK.name
+        self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)
 
     def on_ready(self) -> None:
         """After the first paint: what is slow, and the loop."""
         self._obey_signals()
+        if self.launch.screen.theme not in self.available_themes:
+            known = ", ".join(sorted(self.available_themes))
+            self.steering.complain(
+                f"There is no theme {self.launch.screen.theme!r}. There are {known}."
+            )
         self._warm_up()
         self._clock_timer = self.set_interval(1.0, self._tick, pause=True)
         if self._autostart:
@@ -98,7 +116,10 @@ class RalphApp(Host):
 
     @work(thread=True, exit_on_error=False, group="warm-up")
     def _warm_up(self) -> None:
+        """What was imported stays for good; a collection that walked through it all took 0.2 s."""
+        gc.freeze()
         self.launch.warm_up()
+        gc.freeze()
 
     def _obey_signals(self) -> None:
         """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
@@ -150,19 +171,36 @@ class RalphApp(Host):
     def _flush_every(self, seconds: float) -> None:
         if self._flusher is not None:
             self._flusher.stop()
-        self._flusher = self.set_interval(seconds, self.flush)
+        self._flusher = self.set_interval(seconds, self._beat)
 
-    def flush(self) -> None:
-        """Show what has happened since the last flush; cheap when nothing has."""
+    def _beat(self) -> None:
+        """Fold what came; draw it when the last drawing is long enough ago, so that keys need not wait."""
+        began = monotonic()
+        if self.flush(draw=began >= self._draw_at):
+            # Textual draws soon after this; how late that makes us tells what drawing takes.
+            took, due = monotonic() - began, monotonic() + FRAME_SECONDS
+            self.set_timer(FRAME_SECONDS, partial(self._drawn, took, due))
+
+    def _drawn(self, took: float, due: float) -> None:
+        now = monotonic()
+        self._draw_at = now + REST * (took + max(0.0, now - due))
+
+    def flush(self, *, draw: bool = True) -> bool:
+        """Take in what has happened since the last flush; whether the stream was drawn anew."""
         if not self.dashboard.is_whole:
-            return
+            return False
+        news = self.bridge.is_news
         batch = self.bridge.flush()
         if batch:
-            self._show_batch(batch)
+            self._show_batch(batch, news=news)
+        drawn = draw and self.dashboard.stream.draw()
         self.steering.deciding.look()
+        return drawn
 
-    def _show_batch(self, batch: list[Event]) -> None:
+    def _show_batch(self, batch: list[Event], *, news: bool) -> None:
         self.view = self.bridge.view
+        if news:
+            self._call_at_end(batch)
         self.dashboard.absorb(batch)
         self.show_banner()
         if any(isinstance(event, LoopFound | LoopLost) for event in batch):
@@ -189,6 +227,7 @@ class RalphApp(Host):
         if self.view.limit_until:
             self.show_banner()
         self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
+        self.dashboard.stream.tick(self.clock())
 
     def _show_terminal_title(self) -> None:
         title = title_of(self.view, self.launch.root.name, self.glyphs)
@@ -221,6 +260,23 @@ class RalphApp(Host):
             return
         handler = getattr(self.steering, name)
         self.run_worker(handler(), group=f"command-{name}", exit_on_error=False)
+
+    def call_person(self, text: str) -> None:
+        """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
+        self.bell()
+        when = self.launch.screen.notifications
+        wanted = when == "always" or (when == "blur" and not self.app_focus)
+        if wanted and self._driver is not None and not self.is_web:
+            self._driver.write(notification(text))
+
+    def _call_at_end(self, batch: list[Event]) -> None:
+        """Done, stopped and gone are worth a call; the past of a loop just attached to is not."""
+        name = project_name(self.view, self.launch.root.name)
+        for event in batch:
+            if isinstance(event, LoopFinished):
+                self.call_person(f"{name} {event.status.replace('_', ' ')}: {event.reason}")
+            elif isinstance(event, LoopLost) and self.view.run_state is RunState.LOST:
+                self.call_person(f"{name}: {self.view.detail}")
 
     def say(self, text: str, *, error: bool = False) -> None:
         """A toast; never the only copy of anything that matters."""

@@ -31,6 +31,9 @@ MAX_BATCH = 20_000
 """Events per flush; more than that and keys would have to wait."""
 
 
+_MARKS = frozenset({LoopStarted, LoopFinished, LoopFound})
+
+
 class Bridge:
     """Runs one launch and keeps the folds of what it says."""
 
@@ -55,6 +58,11 @@ class Bridge:
         return self.running or self.view.elsewhere is not None
 
     @property
+    def is_news(self) -> bool:
+        """What comes happens now; else it is the past of a loop that we are about to attach to."""
+        return self._ours or self.live
+
+    @property
     def exit_code(self) -> int:
         """What the process should return when the person leaves now; others' loops do not count."""
         if self.running:
@@ -71,14 +79,19 @@ class Bridge:
         batch = [self._queue.popleft() for _ in range(size)]
         for event in batch:
             self.view = reduce(self.view, event)
-            self.stopwatch = self.stopwatch.after(event, self._clock())
-            if isinstance(event, LoopFinished):
-                self.finished = event
-            elif isinstance(event, LoopStarted):
-                self.finished = None
-            elif isinstance(event, LoopFound):
-                self._ours = False
+            if type(event) in _MARKS:
+                self._mark(event)
         return batch
+
+    def _mark(self, event: Event) -> None:
+        """A run began or ended, or is not ours."""
+        self.stopwatch = self.stopwatch.after(event, self._clock())
+        if isinstance(event, LoopFinished):
+            self.finished = event
+        elif isinstance(event, LoopStarted):
+            self.finished = None
+        elif isinstance(event, LoopFound):
+            self._ours = False
 
     async def run(self, request: str = "") -> None:
         """Run the loop to its end, for a new request if there is one; a failure to start and a crash become events like any other."""

@@ -1,7 +1,7 @@
 """Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -181,6 +181,10 @@ COMMANDS: tuple[Command, ...] = (
         "Loop", "guide", 2,
     ),
     Command(
+        "urge", ("I",), "Say it now", "Say something to the turn that runs, without waiting for the next.",
+        "Loop", disabled=_no_loop,
+    ),
+    Command(
         "skip", ("s",), "Skip task", "Block the selected task, or the one being worked; asks first.",
         "Task", "skip", 4, _cannot_skip,
     ),
@@ -208,6 +212,15 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
         "Look", "detail", 3,
+    ),
+    Command(
+        "search", ("slash",), "Search",
+        "Find words in the tasks or the activity, in inputs and outputs too; enter keeps them, "
+        "n and N step.", "Look",
+    ),
+    Command(
+        "sift", ("F",), "Filter the activity",
+        "Everything, calls alone, trouble alone, what was said.", "Look",
     ),
     Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task.", "Look"),
@@ -333,7 +346,8 @@ class CommandsProvider(Provider):
         for command in COMMANDS:
             if command.name != "palette":
                 run = partial(self._host.action_invoke, command.name)
-                entries.append(_entry(command, command.disabled(now), run))
+                shown = replace(command, keys=self._host.keys_of(command))
+                entries.append(_entry(shown, command.disabled(now), run))
         return entries
 
     async def discover(self) -> Hits:

@@ -8,6 +8,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import Attention, Wait, approval_key, waits
 from ralph_tui.tui.drafts import Draft
 from ralph_tui.tui.reading import read_report, read_specs
@@ -50,7 +51,7 @@ class Deciding:
         wait = waits(view, self._done)
         free = app.screen is app.dashboard
         if self._attention.news(wait):
-            app.bell()
+            app.call_person(_call(view))
             if not free:
                 app.say("Ralph waits for you: it opens when you leave this, or press a then.")
         if self._attention.opens(wait, free=free):
@@ -136,3 +137,11 @@ class Deciding:
         if kind is ApprovalKind.RECOVERY:
             return breaker_parts(self._app.view.breaker, glyphs)
         return []
+
+
+def _call(view: LoopView) -> str:
+    """What waits, in the words of a desktop notification."""
+    if view.questions:
+        return f"{view.project} asks: {view.questions[0].question.question}"
+    kind = view.approval.kind if view.approval else "loop"
+    return f"{view.project}: the {kind} waits for your approval"

@@ -26,7 +26,7 @@ from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.help import Help
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
-from ralph_tui.tui.screens.writing import Inject
+from ralph_tui.tui.screens.writing import Inject, Urge
 from ralph_tui.tui.starting import Starting
 from ralph_tui.tui.timeline.detail import detail_of
 
@@ -126,6 +126,15 @@ class Steering:
             self._draft = ""
             self._app.say("Queued for the next iteration.")
 
+    async def urge(self) -> None:
+        """Words for the turn that runs."""
+        dialog = Urge(self._draft)
+        text = await self._app.push_screen_wait(dialog)
+        self._draft = dialog.draft
+        if text and await self._try(lambda: self._controls.inject(text, now=True)) is not None:
+            self._draft = ""
+            self._app.say("Said to the running turn, or to the next when none runs.")
+
     # Task.
 
     async def skip(self) -> None:
@@ -188,6 +197,16 @@ class Steering:
             self._app.push_screen(BreakerDetail(chosen))
         else:
             self._app.push_screen(ToolDetail(detail_of(chosen, self._app.glyphs)))
+
+    async def search(self) -> None:
+        """Words in the tasks or the activity."""
+        await self._app.dashboard.search()
+
+    async def sift(self) -> None:
+        """The next filter, round and round."""
+        stream = self._app.dashboard.stream
+        stream.sift(stream.sieve.next())
+        self._app.say(f"The activity shows {stream.sieve}.")
 
     async def follow(self) -> None:
         """Follow the stream, or let go."""

@@ -1,6 +1,7 @@
 """A tool call as the screen keeps it, and what a renderer makes of it."""
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -45,6 +46,8 @@ class Call:
     output: str = ""
     denial: ToolDenied | None = None
     rewrite: ToolRewritten | None = None
+    since: datetime | None = None
+    """When it began, where that is known."""
     trimmed: bool = False
     """The input and output were let go to keep memory bounded; the journal still has them."""
 

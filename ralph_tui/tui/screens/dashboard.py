@@ -8,6 +8,7 @@ KeyBar         from commands.py
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual import getters
 from textual.app import ComposeResult
@@ -34,8 +35,12 @@ from ralph_tui.tui.widgets.gauge import ContextGauge
 from ralph_tui.tui.widgets.header import Header
 from ralph_tui.tui.widgets.keybar import KeyBar
 from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
+from ralph_tui.tui.widgets.searched import Searched
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.strip import StatusStrip
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.widgets.search_line import SearchLine
 
 Selected = Task | Entry | CircuitBreaker | None
 
@@ -63,6 +68,10 @@ class Dashboard(Screen[None]):
     breaker = getters.query_one(BreakerPanel)
     gate = getters.query_one(GatePanel)
     keybar = getters.query_one(KeyBar)
+
+    _searched: Searched | None = None
+    """Where words are looked for."""
+    _search_line: "SearchLine | None" = None
 
     pane: var[str] = var("activity", init=False)
     """The pane that is in sight when there is room for one."""
@@ -149,6 +158,39 @@ class Dashboard(Screen[None]):
     def on_rows_view_opened(self) -> None:
         """A double click is Enter."""
         self.app.action_invoke("detail")
+
+    # Searching.
+
+    async def search(self) -> None:
+        """Type words to look for in the pane that has the focus."""
+        self._searched = self.board if self.board.has_focus else self.stream
+        self.go_to("tasks" if self._searched is self.board else "activity")
+        if self._search_line is None:
+            from ralph_tui.tui.widgets.search_line import SearchLine
+
+            self._search_line = SearchLine()
+            await self.mount(self._search_line, before=self.keybar)
+        self._search_line.enter()
+
+    def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
+        """Every letter counts."""
+        pane = self._searched or self.stream
+        pane.search(message.words)
+        if self._search_line is not None and not self._search_line.display:
+            pane.focus()
+
+    def on_search_line_kept(self) -> None:
+        """The keys are for what was found."""
+        (self._searched or self.stream).focus()
+
+    def on_searched_found(self, message: Searched.Found) -> None:
+        """Which of how many; the line goes when its words were given up in the pane."""
+        line, pane = self._search_line, self._searched
+        if line is None or pane is None:
+            return
+        line.say(message.text)
+        if line.display and not pane.words and pane.has_focus:
+            line.leave()
 
     # Panes.
 

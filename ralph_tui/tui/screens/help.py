@@ -1,6 +1,7 @@
 """Every key and what the signs mean."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from textual.widget import Widget
 from textual.widgets import Static
@@ -36,7 +37,7 @@ class Help(Reader):
         page = next(pages, None)
         own = [_row(c, page.not_now(c.name)) for c in page.page_commands] if page else []
         here = [(f"On this page: {page.NAME}", own)] if page else []
-        return [*here, *_areas(self.app.situation())]
+        return [*here, *_areas(self.app.situation(), self.app.keys_of)]
 
     def _signs(self) -> list[Line]:
         g = self.app.glyphs
@@ -59,10 +60,13 @@ class Help(Reader):
         )
 
 
-def _areas(now: Situation) -> list[tuple[str, list[KeyRow]]]:
+def _areas(
+    now: Situation, keys_of: Callable[[Command], tuple[str, ...]]
+) -> list[tuple[str, list[KeyRow]]]:
     areas: dict[str, list[KeyRow]] = {}
     for command in COMMANDS:
-        areas.setdefault(command.area, []).append(_row(command, command.disabled(now)))
+        row = _row(replace(command, keys=keys_of(command)), command.disabled(now))
+        areas.setdefault(command.area, []).append(row)
     areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
     return list(areas.items())
 

@@ -74,6 +74,13 @@ class Inject(Writing):
     EMPTY = "Write some guidance first, or press esc to leave."
 
 
+class Urge(Inject):
+    """Guidance that does not wait."""
+
+    HEADING = "say it now"
+    HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
+
+
 class Reason(Writing):
     """Why something is rejected."""
 

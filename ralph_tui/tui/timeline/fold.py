@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from ralph_tui.domain import events as ev
@@ -72,7 +73,7 @@ class Timeline:
     @property
     def live_text(self) -> str:
         """The end of what is being written now; one writer at a time, the latest."""
-        return next(reversed(self._live.values()), "")
+        return next(reversed(self._live.values()), "")[-MAX_LIVE:]
 
     def last_text(self) -> str:
         """What the model said last, of late."""
@@ -106,6 +107,16 @@ class Timeline:
             self._live.clear()
             self._open.clear()
 
+    def tick(self, now: datetime) -> None:
+        """Say of every call that runs for how long it has."""
+        for tool_id, entry in self._open.items():
+            call = entry.call
+            if call.state is CallState.RUNNING and call.since is not None:
+                running = max(0.0, (now - call.since).total_seconds())
+                aged = replace(entry, call=replace(call, seconds=running))
+                self._open[tool_id] = aged
+                self._replace(aged)
+
     def _add(self, entry: Entry) -> None:
         self.entries.append(entry)
         if len(self.entries) > self._max_entries + self._max_entries // 10:
@@ -120,8 +131,9 @@ class Timeline:
             self.changed.add(entry.number)
 
     def _text_delta(self, e: ev.TextDelta) -> None:
-        known = self._live.pop(e.parent_id, "")
-        self._live[e.parent_id] = (known + e.text)[-MAX_LIVE:]
+        known = self._live.pop(e.parent_id, "") + e.text
+        # Cut seldom: a copy for every word would cost more than all else.
+        self._live[e.parent_id] = known if len(known) < 2 * MAX_LIVE else known[-MAX_LIVE:]
         while len(self._live) > MAX_DEPTH:
             del self._live[next(iter(self._live))]
 
@@ -141,7 +153,7 @@ class Timeline:
 
     def _tool_started(self, e: ev.ToolStarted) -> None:
         data = with_relative_paths(bounded(e.input), self._roots)
-        self._begin(Call(e.tool_id, e.name, data), e.parent_id)
+        self._begin(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
 
     def _begin(self, call: Call, parent_id: str | None = None) -> CallEntry:
         entry = CallEntry(self.end, self._depth(parent_id), call)

@@ -89,7 +89,8 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         note_tone = Tone.BAD
     elif call.rewrite:
         note = f"{glyphs.retry} rewritten  {note}".rstrip()
-    took = seconds(call.seconds).rjust(6) if call.state is not CallState.RUNNING else " " * 6
+    brief = call.state is CallState.RUNNING and call.seconds < 1
+    took = " " * 6 if brief else seconds(call.seconds).rjust(6)
     left = [
         Span(" " * INDENT * entry.depth),
         Span(f"{getattr(glyphs, _GLYPH[call.state])} ", tone),

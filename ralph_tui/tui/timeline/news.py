@@ -4,6 +4,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import Task, TaskStatus
 
+_KNOWN = frozenset({ev.LoopStarted, ev.PlanLoaded, ev.TaskChanged, ev.BreakerChanged})
+"""Kinds of events that may repeat what is known."""
+
 
 class News:
     """Remembers the breaker and every task's status as they were last told."""
@@ -15,6 +18,8 @@ class News:
 
     def tells(self, event: ev.Event) -> bool:
         """Whether an event says something that was not known; every other kind of event does."""
+        if type(event) not in _KNOWN:
+            return True
         if isinstance(event, ev.LoopStarted):
             self._breaker = event.breaker
         elif isinstance(event, ev.PlanLoaded):

@@ -6,12 +6,14 @@ from textual.content import Content
 from textual.reactive import var
 
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.verification import criterion_text
 from ralph_tui.tui.render.board import BoardRow, board_line, board_rows
 from ralph_tui.tui.render.spans import Line
-from ralph_tui.tui.widgets.rows import Key, Row, RowsView
+from ralph_tui.tui.widgets.rows import Key, Row
+from ralph_tui.tui.widgets.searched import Searched
 
 
-class Board(RowsView):
+class Board(Searched):
     """Tasks by group; the selected task stays selected and in its place when others move."""
 
     tasks: var[Mapping[str, Task]] = var({}, init=False, always_update=True)
@@ -64,6 +66,11 @@ class Board(RowsView):
         self.border_subtitle = Content(f"{done:,} of {len(tasks):,} done" if tasks else "")
         self.forget_rows()
 
+    def keys_holding(self, words: str) -> list[str]:
+        """Tasks whose id, text, criteria or blockers have the words."""
+        wanted = words.casefold()
+        return [key for key in self._where if wanted in _text(self.tasks[key]).casefold()]
+
     def on_resize(self) -> None:
         """The width decides where titles are cut."""
         self.resize_rows()
@@ -73,3 +80,9 @@ class Board(RowsView):
     def selected(self) -> Task | None:
         """The task under the cursor."""
         return self.tasks.get(self.cursor) if isinstance(self.cursor, str) else None
+
+
+def _text(task: Task) -> str:
+    criteria = (criterion_text(criterion) for criterion in task.verification_criteria)
+    words = (task.id, task.description, task.status.value.replace("_", " "), task.completion_notes)
+    return "\n".join((*(word or "" for word in words), *criteria, *task.blockers))

@@ -36,6 +36,6 @@ class KeyBar(LinkLine):
     def _line(self, command: Command, now: Situation) -> Line:
         usable = not command.disabled(now)
         return (
-            Span(key_label(command.keys[0]), Tone.ACCENT if usable else Tone.FAINT),
+            Span(key_label(self.app.keys_of(command)[0]), Tone.ACCENT if usable else Tone.FAINT),
             Span(f" {command.footer_label(now)}", Tone.TEXT if usable else Tone.FAINT),
         )

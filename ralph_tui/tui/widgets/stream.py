@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from datetime import datetime
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -12,10 +13,12 @@ from ralph_tui.tui.render.spans import Line, Span, Tone, plain, wrap
 from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.entries import Entry
 from ralph_tui.tui.timeline.fold import Timeline
-from ralph_tui.tui.widgets.rows import Key, Row, RowsView
+from ralph_tui.tui.timeline.sifting import Sieve, holds, passes
+from ralph_tui.tui.widgets.rows import Key, Row
+from ralph_tui.tui.widgets.searched import Searched
 
 
-class Stream(RowsView):
+class Stream(Searched):
     """Entries as rows; follows the end until the person scrolls away, and never pulls them back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "follow", "Follow", show=False)]
@@ -31,6 +34,8 @@ class Stream(RowsView):
         """The number of the first entry without rows."""
         self._live: list[str] = []
         self._width = 0
+        self._is_behind = False
+        self.sieve = Sieve.ALL
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -68,13 +73,20 @@ class Stream(RowsView):
     # Events.
 
     def absorb(self, batch: Iterable[Event]) -> None:
-        """Fold events and show the result; called at most twenty times a second."""
+        """Fold events; `draw` shows them."""
         before = self.timeline.end
         for event in batch:
             self.timeline.feed(event)
         if not self.following:
             self.unseen += self.timeline.end - before
-        self._lay_out()
+        self._is_behind = True
+
+    def draw(self) -> bool:
+        """Show what was taken in since the last time; whether there was anything."""
+        behind, self._is_behind = self._is_behind, False
+        if behind:
+            self._lay_out()
+        return behind
 
     def _lay_out(self) -> None:
         if not self.is_attached or not self.size.width:
@@ -107,14 +119,39 @@ class Stream(RowsView):
     def _append_new(self, width: int) -> None:
         for number in range(self._laid_out, self.timeline.end):
             entry = self.timeline.entry(number)
-            if entry is not None:
+            if entry is not None and passes(entry, self.sieve):
                 self._rows.extend((number, i) for i in range(lines.height(entry, width)))
         self._laid_out = self.timeline.end
 
     def _redraw_changed(self) -> None:
+        """A call that has ended may pass where it did not before."""
+        if self.timeline.changed and self.sieve is Sieve.TROUBLE:
+            self._rows, self._laid_out = [], self.timeline.first
+            self._append_new(self.row_width)
         for number in self.timeline.changed:
             self.forget_row((number, 0))
         self.timeline.changed.clear()
+
+    def tick(self, now: datetime) -> None:
+        """Calls that run say for how long."""
+        self.timeline.tick(now)
+        self._redraw_changed()
+        self.refresh()
+
+    def sift(self, sieve: Sieve) -> None:
+        """Show only some entries."""
+        self.sieve = sieve
+        self._rows, self._laid_out = [], 0
+        self.border_title = "activity" if sieve is Sieve.ALL else f"activity: {sieve}"
+        self._lay_out()
+        if not self.following and self.cursor is not None and self.row_of(self.cursor) is None:
+            self.move_cursor(self._rows[-1][0] if self._rows else None)
+
+    def keys_holding(self, words: str) -> list[int]:
+        """Entries in sight whose text, input or output has the words."""
+        numbers = dict.fromkeys(number for number, _ in self._rows)
+        entries = ((number, self.timeline.entry(number)) for number in numbers)
+        return [number for number, entry in entries if entry is not None and holds(entry, words)]
 
     def on_resize(self) -> None:
         """Wrap anew when the width changed; stay at the end when the height did."""

@@ -36,6 +36,7 @@ class Transcript(Stream):
         self.following = False
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
         self.absorb(())
+        self.draw()
 
     def folded(self, events: Sequence[Event]) -> Timeline:
         """A timeline of events; may be called in a thread."""
@@ -48,6 +49,7 @@ class Transcript(Stream):
         """Show what comes next, at the end."""
         self.following = True
         self.absorb(events)
+        self.draw()
 
     def sift(self, sieve: Sieve) -> None:
         """Show only some entries."""

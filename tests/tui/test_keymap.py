@@ -1,0 +1,52 @@
+"""Keys and theme from the settings."""
+
+from dataclasses import replace
+
+import pytest
+
+from ralph_tui.config.settings import ScreenSettings
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.keymap import keymap_of
+from tests.tui import feed
+from tests.tui.conftest import SIZE, drained, screen_text, script_of, until
+
+
+async def test_remapped_keys_work_are_shown_and_free_the_old_ones() -> None:
+    script = script_of(feed.running())
+    screen = ScreenSettings(keys={"pause": "space, f5", "stop": "p"}, theme="ralph-light")
+    app = RalphApp(replace(script.launch, screen=screen), autostart=True, clock=feed.clock)
+    async with app.run_test(size=SIZE) as pilot:
+        await drained(pilot)
+        assert app.theme == "ralph-light"
+        assert "space pause" in screen_text(app).splitlines()[-1]
+        assert "p stop" in screen_text(app).splitlines()[-1]
+        await pilot.press("space")
+        await until(pilot, lambda: script.controls.asked == ["pause"])
+        await pilot.press("p")
+        await until(pilot, lambda: "Stop after this iteration" in screen_text(app))
+        await pilot.press("escape", "f1")
+        await until(pilot, lambda: "space F5" in screen_text(app))
+
+
+async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None:
+    screen = ScreenSettings(theme="ralph-drak")
+    app = RalphApp(replace(script_of().launch, screen=screen), autostart=False, clock=feed.clock)
+    async with app.run_test(size=SIZE) as pilot:
+        await drained(pilot)
+        assert app.theme == "ralph-dark"
+        await until(pilot, lambda: "There is no theme 'ralph-drak'" in screen_text(app))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"pasue": "space"}, "there is no command 'pasue'. Did you mean pause?"),
+        ({"pause": " , "}, "pause has no key"),
+        ({"pause": "s"}, "s would mean both pause and skip"),
+    ],
+)
+def test_wrong_keys_are_explained(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=r"screen\.keys") as error:
+        keymap_of(given)
+    assert said in str(error.value)
