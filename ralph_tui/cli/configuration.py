@@ -7,7 +7,6 @@ import typer
 from ralph_tui.cli.here import find_project, start_directory
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import note, out, out_json, out_table
-from ralph_tui.domain.errors import ConfigError
 
 config = typer.Typer(help="Show and change the settings.", rich_markup_mode=None)
 
@@ -18,10 +17,11 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     from ralph_tui.config.document import plain_value, yaml_value
     from ralph_tui.config.keys import known_keys
     from ralph_tui.config.load import load_settings, provenance
+    from ralph_tui.engine.configuring import value_of
 
     root = start_directory(project_root)
     settings, sources = load_settings(root), provenance(root)
-    values = {key: _value(settings, key) for key in known_keys()}
+    values = {key: value_of(settings, key) for key in known_keys()}
     if as_json:
         out_json({k: {"value": plain_value(v), "source": sources[k]} for k, v in values.items()})
     else:
@@ -45,49 +45,12 @@ def set_value(
     project_root: ProjectRoot = None,
 ) -> None:
     """Write a setting into the project's file; its comments stay."""
-    from ralph_tui.config.document import yaml_value
-    from ralph_tui.config.edit import with_setting
-    from ralph_tui.config.load import load_settings, provenance
-    from ralph_tui.config.yamlfile import read_text
-    from ralph_tui.store.files import write_atomic
+    from ralph_tui.engine.configuring import change_setting
 
-    project = find_project(project_root)
-    path = project.layout.config
-    # As a command line value it is checked by the same rules, and with all the other layers.
-    settings = load_settings(project.root, overrides={key: _given(key, value)})
-    checked = _value(settings, key)
-    write_atomic(path, with_setting(read_text(path), key, checked, path).encode())
-    source = provenance(project.root)[key]
-    out(f"{key} = {yaml_value(checked)}  ({path})")
-    if not source.startswith(f"{path}:"):
-        note(f"{source} is stronger, so it has no effect while that is set.")
-
-
-def _given(key: str, value: str) -> object:
-    """A value as it would stand in the file: a list or a mapping may be written as one."""
-    from ralph_tui.config.keys import is_mapping, known_keys
-
-    field = known_keys().get(key)
-    mapping = field is not None and is_mapping(key)
-    default = field.get_default(call_default_factory=True) if field else None
-    if not isinstance(default, tuple | dict):
-        return value
-    import yaml
-
-    try:
-        found = yaml.load(value, Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes text only)
-    except yaml.YAMLError as error:
-        kind, form = ("mapping", "{name: value}") if mapping else ("list", "[one, two]")
-        raise ConfigError(f"{key}: {value!r} is not a {kind}.", f"Write it as {form}.") from error
-    if mapping:
-        return found
-    return tuple(found) if isinstance(found, list) else (value,)
-
-
-def _value(settings: object, key: str) -> object:
-    for part in key.split("."):
-        settings = getattr(settings, part)
-    return settings
+    changed = change_setting(find_project(project_root).root, key, value)
+    out(f"{key} = {changed.value}  ({changed.path})")
+    if changed.stronger:
+        note(f"{changed.stronger} is stronger, so it has no effect while that is set.")
 
 
 def register(app: typer.Typer) -> None:

@@ -18,6 +18,7 @@ from ralph_tui.cli import (
     look,
     loops,
     memories,
+    replay,
     resetting,
     serve,
     starting,
@@ -68,7 +69,7 @@ def _no_command(
 
 
 _GROUPS = (
-    *(loops, demo, starting, look, journal, steer, deciding, memories),
+    *(loops, demo, starting, look, journal, replay, steer, deciding, memories),
     *(serve, resetting, doctor, build_tools, configuration, guarding),
 )
 for group in _GROUPS:

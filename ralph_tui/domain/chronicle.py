@@ -99,9 +99,14 @@ class Chronicle(Model):
         return next((i for i in reversed(self.iterations) if i.number == number), None)
 
     def find(self, wanted: str) -> Iteration | None:
-        """An iteration by number, by the beginning of its session's or run's id, or the last."""
+        """An iteration by number, by the beginning of its session's or run's id, or the last.
+
+        `@` and a place in the journal means exactly one.
+        """
         if not self.iterations:
             return None
+        if wanted.startswith("@"):
+            return next((i for i in self.iterations if wanted == f"@{i.start}"), None)
         if wanted in ("", "last"):
             return self.iterations[-1]
         if wanted.isdecimal() and (found := self.iteration(int(wanted))):

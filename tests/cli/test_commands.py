@@ -23,6 +23,7 @@ COMMANDS = (
         "tasks",
         "history",
         "attach",
+        "replay",
         "serve",
         "metrics",
         "pause",

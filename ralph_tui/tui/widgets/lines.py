@@ -11,9 +11,15 @@ from ralph_tui.tui.widgets.toned import Toned
 class Lines(Toned):
     """A fixed block of lines."""
 
-    def __init__(self, lines: Sequence[Line], *, classes: str | None = None) -> None:
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+        classes: str | None = None,
+    ) -> None:
         """Show these lines."""
-        super().__init__(classes=classes)
+        super().__init__(id=id, classes=classes)
         self._lines = lines
 
     def show_lines(self, lines: Sequence[Line]) -> None:

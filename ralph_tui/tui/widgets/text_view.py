@@ -1,12 +1,12 @@
 """A text to read: scrolls, is searched, shows where the words are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.geometry import Region
 
 from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.spans import Line, Span, Tone, plain
-from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.rows import Key
 
 
@@ -16,11 +16,23 @@ class TextView(Blocks):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._words = ""
+        self._make: Callable[[int], Sequence[Block]] | None = None
         self._at = -1
+
+    def show_made(self, make: Callable[[int], Sequence[Block]]) -> None:
+        """Show what `make` makes of the width, now and whenever that changes."""
+        self._make = make
+        super().show_blocks(())
+
+    def _lay_out(self) -> None:
+        if self._make is not None:
+            self._blocks = self._make(max(1, self.row_width - MARK))
+        super()._lay_out()
 
     def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
         """Show these from the top, looking for the same words."""
         self._at = -1
+        self._make = None
         super().show_blocks(blocks, cursor)
 
     def text(self) -> str:

@@ -1,0 +1,54 @@
+"""When the plan may be finished, and what that may cost; always with what it is based on."""
+
+from collections.abc import Sequence
+
+from ralph_tui.domain.chronicle import Iteration
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.state import Phase
+
+LOOKED_AT = 20
+"""The last tasks that were finished; older ones say little about the next."""
+
+
+class Forecast(Model):
+    """What is left, at the pace of the tasks that were finished last."""
+
+    open_tasks: int
+    finished: int
+    """Tasks the pace is taken from; 0 when there is no pace yet."""
+    seconds: float = 0.0
+    cost_usd: float = 0.0
+
+    @property
+    def basis(self) -> str:
+        """What it is based on, in words."""
+        if not self.open_tasks:
+            return "every task is complete"
+        if not self.finished:
+            return "no task is finished yet, so there is no pace"
+        tasks = "task" if self.finished == 1 else f"{self.finished} tasks"
+        return f"at the pace of the last {tasks}, failed tries included"
+
+
+def forecast(iterations: Sequence[Iteration], open_tasks: int) -> Forecast:
+    """What the open tasks will take, failed tries included."""
+    spent: list[Iteration] = []
+    finished = 0
+    for iteration in reversed(iterations):
+        if iteration.phase is not Phase.BUILDING:
+            continue
+        complete = iteration.outcome is IterationOutcome.COMPLETE
+        if complete and finished == LOOKED_AT:
+            break
+        finished += complete
+        spent.append(iteration)
+    if not finished:
+        return Forecast(open_tasks=open_tasks, finished=0)
+    share = open_tasks / finished
+    return Forecast(
+        open_tasks=open_tasks,
+        finished=finished,
+        seconds=share * sum(i.seconds for i in spent),
+        cost_usd=share * sum(i.cost_usd for i in spent),
+    )

@@ -1,0 +1,91 @@
+"""Reads and changes settings for a person, in any face: the same checks, the same file."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from ralph_tui.config.document import yaml_value
+from ralph_tui.config.edit import with_setting
+from ralph_tui.config.keys import description, is_mapping, known_keys
+from ralph_tui.config.load import load_settings, provenance
+from ralph_tui.config.yamlfile import read_text
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.store.files import write_atomic
+from ralph_tui.store.layout import Layout
+
+
+class Effective(NamedTuple):
+    """A setting as it is in effect."""
+
+    key: str
+    value: str
+    source: str
+    help: str
+
+
+class Changed(NamedTuple):
+    """A setting that was written."""
+
+    value: str
+    path: Path
+    stronger: str
+    """What is stronger than the file, so that the change has no effect; else empty."""
+
+
+def effective(root: Path) -> tuple[Effective, ...]:
+    """Every setting with its value and where that comes from.
+
+    Raises:
+        ConfigError: A settings file is wrong.
+    """
+    settings, sources = load_settings(root), provenance(root)
+    return tuple(
+        Effective(key, _plain(value_of(settings, key)), sources[key], description(key))
+        for key in known_keys()
+    )
+
+
+def _plain(value: object) -> str:
+    """A value as a person types it: a text without quotes."""
+    return value if isinstance(value, str) else yaml_value(value)
+
+
+def change_setting(root: Path, key: str, typed: str) -> Changed:
+    """Write a setting into the project's file; its comments stay.
+
+    Raises:
+        ConfigError: There is no such setting, or the value is wrong.
+        StoreError: The file cannot be written.
+    """
+    path = Layout(root.resolve()).config
+    # As a command line value it is checked by the same rules, and with all the other layers.
+    settings = load_settings(root, overrides={key: _given(key, typed)})
+    checked = value_of(settings, key)
+    write_atomic(path, with_setting(read_text(path), key, checked, path).encode())
+    source = provenance(root)[key]
+    return Changed(yaml_value(checked), path, "" if source.startswith(f"{path}:") else source)
+
+
+def value_of(settings: object, key: str) -> object:
+    """A setting by its dotted name."""
+    for part in key.split("."):
+        settings = getattr(settings, part)
+    return settings
+
+
+def _given(key: str, value: str) -> object:
+    """A value as it would stand in the file: a list or a mapping may be written as one."""
+    field = known_keys().get(key)
+    mapping = field is not None and is_mapping(key)
+    default = field.get_default(call_default_factory=True) if field else None
+    if not isinstance(default, tuple | dict):
+        return value
+    import yaml
+
+    try:
+        found = yaml.load(value, Loader=yaml.BaseLoader)  # noqa: S506  (the base loader makes text only)
+    except yaml.YAMLError as error:
+        kind, form = ("mapping", "{name: value}") if mapping else ("list", "[one, two]")
+        raise ConfigError(f"{key}: {value!r} is not a {kind}.", f"Write it as {form}.") from error
+    if mapping:
+        return found
+    return tuple(found) if isinstance(found, list) else (value,)

@@ -1,0 +1,109 @@
+"""The history as CSV, JSON or Markdown. Pure functions, and one that writes the file."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.domain.forecast import Forecast
+from ralph_tui.domain.metrics import Metric
+from ralph_tui.domain.text import one_line
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.notes import write_text
+
+FORMATS = ("csv", "json", "md")
+_COLUMNS = (
+    *("number", "task_id", "title", "outcome", "reason", "attempt", "phase", "cost_usd", "tokens"),
+    *("context_tokens", "capacity", "seconds", "handoff", "denials", "started_at", "ended_at"),
+    *("session_id", "run_id", "model"),
+)
+
+
+def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
+    """The whole history in one of `FORMATS`."""
+    if form == "csv":
+        return _csv(chronicle.iterations)
+    if form == "json":
+        return _json(chronicle, metrics, left)
+    return _markdown(chronicle, metrics, left)
+
+
+def write_export(root: Path, form: str, text: str, now: datetime) -> Path:
+    """Write it beside ralph's other files.
+
+    Raises:
+        StoreError: The disk is full or broken.
+    """
+    directory = Layout(root).dot / "exports"
+    return write_text(directory / f"history-{now:%Y%m%dT%H%M%S}.{form}", text)
+
+
+def _rows(iterations: Sequence[Iteration]) -> list[dict[str, object]]:
+    return [it.model_dump(mode="json", include=set(_COLUMNS)) for it in iterations]
+
+
+def _csv(iterations: Sequence[Iteration]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in _rows(iterations):
+        writer.writerow({name: _cell(row[name]) for name in _COLUMNS})
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A text that a spreadsheet would take for a formula is marked as text."""
+    if isinstance(value, str):
+        text = one_line(value, 2000)
+        return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+    return "" if value is None else value
+
+
+def _json(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
+    document = {
+        "runs": [run.model_dump(mode="json", exclude={"start", "end"}) for run in chronicle.runs],
+        "iterations": [
+            {**row, "files": list(it.files)}
+            for row, it in zip(_rows(chronicle.iterations), chronicle.iterations, strict=True)
+        ],
+        "metrics": [{**metric.model_dump(), "value": metric.value} for metric in metrics],
+        "forecast": {**left.model_dump(), "basis": left.basis},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _markdown(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
+    its = chronicle.iterations
+    lines = [
+        "# History",
+        "",
+        f"- Runs: {len(chronicle.runs)}",
+        f"- Iterations: {len(its)}",
+        f"- Cost: ${sum(it.cost_usd for it in its):.2f}",
+        f"- Tokens: {sum(it.tokens for it in its):,}",
+        f"- Tasks left: {left.open_tasks} ({left.basis})",
+        "",
+        "| Iteration | Task | Outcome | Cost | Tokens | Context | Seconds |",
+        "| ---: | --- | --- | ---: | ---: | ---: | ---: |",
+        *(
+            f"| {it.number} | {_safe(it.task_id)} | {it.outcome or ''} | ${it.cost_usd:.2f} "
+            f"| {it.tokens:,} | {it.percent:.0f} % | {it.seconds:.0f} |"
+            for it in its
+        ),
+        "",
+        "| Metric | Value | Target | Definition |",
+        "| --- | ---: | --- | --- |",
+        *(
+            f"| {m.title} | {'unknown' if m.value is None else f'{m.value:.0%}'} "
+            f"| {m.target} | {m.definition} |"
+            for m in metrics
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _safe(text: str) -> str:
+    return one_line(text).replace("|", "\\|")

@@ -1,0 +1,94 @@
+"""The history as figures, as a table and as metrics. Pure functions."""
+
+from collections.abc import Iterable, Sequence
+
+from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.domain.forecast import Forecast
+from ralph_tui.domain.metrics import Metric
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.iterations import look_of, when
+from ralph_tui.tui.render.parts import Block, Part
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop
+
+_HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began (UTC)", "session")
+
+
+def totals(chronicle: Chronicle, left: Forecast, width: int, glyphs: Glyphs) -> list[Line]:
+    """What it came to, and what is left with the basis of that."""
+    its = chronicle.iterations
+    spent = [
+        plural(len(chronicle.runs), "run"),
+        plural(len(its), "iteration"),
+        money(sum(it.cost_usd for it in its)),
+        f"{tokens(sum(it.tokens for it in its))} tokens",
+        seconds(sum(it.seconds for it in its)),
+    ]
+    first: Line = [Span(f" {glyphs.between} ".join(spent), Tone.TITLE)]
+    if left.open_tasks and left.finished:
+        eta = f"{plural(left.open_tasks, 'task')} left, about {seconds(left.seconds)} and {money(left.cost_usd)}"
+    else:
+        eta = f"{plural(left.open_tasks, 'task')} left" if left.open_tasks else "nothing left"
+    second: Line = [Span(eta, Tone.INFO), Span(f"  {left.basis}", Tone.MUTED)]
+    return [crop(first, width, glyphs.ellipsis), crop(second, width, glyphs.ellipsis)]
+
+
+def table_blocks(iterations: Sequence[Iteration], width: int, glyphs: Glyphs) -> list[Block]:
+    """One line per iteration, newest first; columns go from the right when there is no room."""
+    rows = [_cells(it) for it in reversed(iterations)]
+    if not rows:
+        return [Block(None, [[Span("No session has ended here yet.", Tone.MUTED)]])]
+    widths = [max(len(_HEADS[n]), *(len(cells[n]) for cells in rows)) for n in range(len(_HEADS))]
+    shown = len(_HEADS)
+    while shown > 3 and 2 + sum(widths[:shown]) + 2 * (shown - 1) > width:
+        shown -= 1
+    head: Line = [
+        Span("  " + "  ".join(_padded(_HEADS, widths, n) for n in range(shown)), Tone.INFO)
+    ]
+    blocks = [Block(None, [head])]
+    for it, cells in zip(reversed(iterations), rows, strict=True):
+        look = look_of(it)
+        line = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone)]
+        for n in range(shown):
+            tone = look.tone if n == 2 else Tone.TITLE if n == 1 else Tone.TEXT
+            line.append(Span(_padded(cells, widths, n) + "  ", tone))
+        blocks.append(Block(it.start, [crop(line, width, glyphs.ellipsis)]))
+    return blocks
+
+
+_RIGHT = frozenset({0, 3, 4, 5, 6})
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int], n: int) -> str:
+    return cells[n].rjust(widths[n]) if n in _RIGHT else cells[n].ljust(widths[n])
+
+
+def _cells(it: Iteration) -> tuple[str, ...]:
+    return (
+        str(it.number),
+        it.task_id[:24],
+        look_of(it).word,
+        money(it.cost_usd),
+        tokens(it.tokens),
+        f"{it.percent:.0f} %",
+        seconds(it.seconds) if it.end else "",
+        when(it.started_at),
+        it.session_id[:8],
+    )
+
+
+def metric_parts(metrics: Iterable[Metric]) -> list[Part]:
+    """Each metric with its definition and what it was divided by."""
+    return [Part(metric.title, _metric(metric)) for metric in metrics]
+
+
+def _metric(metric: Metric) -> list[Line]:
+    if metric.value is None:
+        first: Line = [Span("unknown".ljust(9), Tone.MUTED), Span(metric.unknown, Tone.MUTED)]
+    else:
+        of = f"{metric.numerator:,.0f} of {metric.denominator:,.0f}"
+        first = [Span(f"{metric.value:.0%}".ljust(9), Tone.TITLE), Span(of)]
+    return [
+        first,
+        [Span(f"target {metric.target}   ", Tone.INFO), Span(metric.definition, Tone.MUTED)],
+    ]

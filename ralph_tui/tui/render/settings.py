@@ -1,0 +1,74 @@
+"""Settings with their sources, and the limits of this run. Pure functions."""
+
+from collections.abc import Mapping, Sequence
+
+from ralph_tui.domain.state import Adjusted
+from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.configuring import Effective
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.limits import LIVE
+from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.spans import Line, Span, Tone
+
+
+def live_blocks(
+    settings: Mapping[str, Effective], adjusted: Adjusted | None, view: LoopView, *, running: bool
+) -> list[Block]:
+    """What can be changed now; without a loop, what the next one begins with."""
+    word = (
+        "Enter changes a limit of the run that goes on; the settings stay as they are."
+        if running
+        else "No loop is running: Enter changes the setting, for the next run."
+    )
+    blocks = [Block(None, [[Span(word, Tone.MUTED)], []])]
+    for live in LIVE:
+        changed = getattr(adjusted, live.name, None) if running else None
+        setting = settings.get(live.key)
+        value = str(changed) if changed is not None else setting.value if setting else ""
+        line: list[Span] = [
+            Span(live.title.ljust(26), Tone.TEXT),
+            Span(value.ljust(12), Tone.ACCENT if changed is not None else Tone.TITLE),
+        ]
+        if running:
+            line.append(Span(live.used(view).ljust(16), Tone.INFO))
+            note = (
+                f"changed here; configured: {setting.value}"
+                if changed is not None and setting
+                else f"counts {live.when}"
+            )
+            line.append(Span(note, Tone.MUTED))
+        elif setting:
+            line.append(Span(f"from {setting.source}", Tone.MUTED))
+        blocks.append(Block(live.name, [line]))
+    return blocks
+
+
+def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[Block]:
+    """Every setting under its section; what is not the default stands out."""
+    del glyphs
+    blocks: list[Block] = []
+    section = ""
+    width = max((len(s.key.rpartition(".")[2]) for s in settings), default=0)
+    for setting in settings:
+        place, _, name = setting.key.rpartition(".")
+        if place != section:
+            section = place
+            blocks.append(Block(None, [*([[]] if blocks else []), [Span(place, Tone.INFO)]]))
+        own = setting.source != "default"
+        first: Line = [
+            Span(f"{name.ljust(width)}  ", Tone.TEXT),
+            Span(setting.value or "(empty)", Tone.ACCENT if own else Tone.TITLE),
+            Span(f"   {setting.source}", Tone.WARN if own else Tone.FAINT),
+        ]
+        blocks.append(Block(setting.key, [first, [Span("  "), Span(setting.help, Tone.MUTED)]]))
+    return blocks
+
+
+def theme_blocks(names: Sequence[str], kept: str) -> list[Block]:
+    """The themes; the one that was in use is named."""
+    head: Line = [Span("The cursor shows a theme, Enter keeps it, leaving goes back.", Tone.MUTED)]
+    rows = [
+        Block(name, [[Span(name, Tone.TITLE), Span("   in use" if name == kept else "", Tone.OK)]])
+        for name in names
+    ]
+    return [Block(None, [head, []]), *rows]

@@ -1,0 +1,243 @@
+"""What it has cost and how it went: plots, sessions, metrics, what is left; and all of it exported.
+
+History
+├── Lines         totals and forecast
+├── ViewTabs      plots, sessions, metrics
+└── Charts | TextView
+"""
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import BindingType
+from textual.containers import Grid, VerticalScroll
+from textual.widget import Widget
+
+from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.domain.forecast import Forecast, forecast
+from ralph_tui.domain.metrics import Metric
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.exporting import export_text, write_export
+from ralph_tui.tui.library import Library
+from ralph_tui.tui.render.history import metric_parts, table_blocks, totals
+from ralph_tui.tui.render.parts import Block, parts_blocks
+from ralph_tui.tui.render.spans import Span, Tone
+from ralph_tui.tui.screens.confirm import Choice, Confirm
+from ralph_tui.tui.screens.iterations import Iterations
+from ralph_tui.tui.screens.page import Page, page_bindings
+from ralph_tui.tui.widgets.chart import Chart
+from ralph_tui.tui.widgets.lines import Lines
+from ralph_tui.tui.widgets.text_view import TextView
+from ralph_tui.tui.widgets.view_tabs import ViewTabs
+
+VIEWS = ("plots", "sessions", "metrics")
+
+
+class History(Page):
+    """Three views of the same chronicle."""
+
+    NAME = "history"
+    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
+    AUTO_FOCUS = "#charts"
+
+    figures = getters.query_one("#figures", Lines)
+    tabs = getters.query_one(ViewTabs)
+    charts = getters.query_one("#charts", VerticalScroll)
+    text = getters.query_one("#text", TextView)
+
+    def __init__(self, library: Library) -> None:
+        """Nothing is read yet."""
+        super().__init__()
+        self._library = library
+        self._chronicle: Chronicle | None = None
+        self._metrics: tuple[Metric, ...] | None = None
+        self._known: object = None
+        self._trouble = ""
+
+    def body(self) -> Iterable[Widget]:
+        """Figures, views, charts."""
+        yield Lines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
+        yield ViewTabs(VIEWS)
+        with VerticalScroll(id="charts"), Grid(id="chart-grid"):
+            yield Chart("cost per iteration", "US dollars", Tone.OK, id="cost")
+            yield Chart("tokens per iteration", "thousands", Tone.INFO, id="tokens")
+            yield Chart("context at the end", "percent of the window", Tone.WARN, id="context")
+            yield Chart("duration per iteration", "seconds", Tone.ACCENT, id="duration")
+            yield Chart("open tasks", "burn-down", Tone.BAD, id="burndown")
+            yield Chart("cost in all", "US dollars", Tone.OK, id="spent")
+        yield TextView(id="text")
+
+    # Reading.
+
+    def opened(self) -> None:
+        """Begin with the plots."""
+        self.text.display = False
+
+    def changed(self, view: LoopView) -> None:
+        """An iteration began or ended: read what is new."""
+        known = (view.run_state, view.iteration, len(view.iterations))
+        if known != self._known:
+            self._known = known
+            self.read(self._library.refresh, self._take, group="history", failed=self._failed)
+
+    def progressed(self, group: str, at: int, size: int) -> None:
+        """The first reading and the metrics of a long journal take a while."""
+        if size and (self._chronicle is None or group == "metrics"):
+            what = "measuring" if group == "metrics" else "reading the journal"
+            if self._chronicle is None:
+                self._say(f"{what}: {at / size:.0%}")
+            elif self.tabs.active == "metrics":
+                self.text.border_subtitle = f"{what}: {at / size:.0%}"
+
+    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        self.figures.show_lines([[Span(text, tone)], []])
+
+    def _failed(self, text: str) -> None:
+        if self.is_attached:
+            self._trouble = text
+            self._say(text, Tone.BAD)
+
+    def _take(self, chronicle: Chronicle) -> None:
+        if not self.is_attached:
+            return
+        self._chronicle = chronicle
+        self._show_figures()
+        self._draw(chronicle.iterations)
+        self._show_text()
+        self.refresh_keys()
+        self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
+
+    def _measured(self, metrics: tuple[Metric, ...]) -> None:
+        if self.is_attached:
+            self._metrics = metrics
+            self._show_text()
+
+    # Showing.
+
+    @property
+    def _left(self) -> Forecast:
+        its = self._chronicle.iterations if self._chronicle else ()
+        tasks = self.app.view.tasks
+        left = len(tasks) - self.app.view.count(TaskStatus.COMPLETE)
+        return forecast(its, left if tasks else (its[-1].open_tasks if its else 0))
+
+    def _show_figures(self) -> None:
+        if self._chronicle is not None:
+            width = max(20, self.size.width - 4)
+            lines = totals(self._chronicle, self._left, width, self.app.glyphs)
+            self.figures.show_lines(lines)
+
+    def _draw(self, iterations: Sequence[Iteration]) -> None:
+        done = [it for it in iterations if it.end]
+        numbers = [float(it.number) for it in done]
+        self._chart("cost", numbers, [it.cost_usd for it in done])
+        self._chart("tokens", numbers, [it.tokens / 1000 for it in done])
+        self._chart("context", numbers, [it.percent for it in done])
+        self._chart("duration", numbers, [it.seconds for it in done])
+        left = self._left
+        note = left.basis if not (left.open_tasks and left.finished) else ""
+        planned = [it for it in done if it.phase is Phase.BUILDING]
+        burning = [float(it.number) for it in planned]
+        self._chart("burndown", burning, [float(it.open_tasks) for it in planned], note)
+        spent: list[float] = []
+        for it in done:
+            spent.append((spent[-1] if spent else 0.0) + it.cost_usd)
+        self._chart("spent", numbers, spent)
+
+    def _chart(self, name: str, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
+        self.query_one(f"#{name}", Chart).show(xs, ys, note)
+
+    def _blocks(self) -> list[Block]:
+        if self._trouble:
+            return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
+        if self._chronicle is None:
+            return [Block(None, [[Span("reading the journal", Tone.MUTED)]])]
+        if self._metrics is None:
+            return [Block(None, [[Span("measuring the whole journal", Tone.MUTED)]])]
+        return parts_blocks(metric_parts(self._metrics))
+
+    def _show_text(self) -> None:
+        self.text.border_title = self.tabs.active
+        self.text.border_subtitle = ""
+        known, glyphs = self._chronicle, self.app.glyphs
+        if self.tabs.active == "sessions" and known is not None:
+            self.text.show_made(lambda width: table_blocks(known.iterations, width, glyphs))
+        else:
+            self.text.show_blocks(self._blocks())
+
+    def on_resize(self) -> None:
+        """Columns go when there is no room."""
+        self._show_figures()
+
+    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
+        """Another view."""
+        plots = message.view == "plots"
+        self.charts.display, self.text.display = plots, not plots
+        (self.charts if plots else self.text).focus()
+        if not plots:
+            self._show_text()
+        self.refresh_keys()
+
+    # Commands.
+
+    def not_now(self, name: str) -> str:
+        """Nothing is exported before it was read."""
+        if name == "export" and (self._chronicle is None or self._metrics is None):
+            return "The journal is still being read."
+        if name == "open" and self.tabs.active != "sessions":
+            return "Choose a session first; v goes to the sessions."
+        return super().not_now(name)
+
+    def do_look(self) -> None:
+        """The next view."""
+        self.tabs.next()
+
+    def do_open(self) -> None:
+        """Walk through it."""
+        if self.text.cursor is not None:
+            self.app.switch_screen(Iterations(self._library, wanted=f"@{self.text.cursor}"))
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        if not self.not_now("open"):
+            self.do_open()
+
+    def do_copy(self) -> None:
+        """What is in sight; of the plots, the numbers."""
+        text = self.text.text() if self.text.display else self._export("csv")
+        self.app.copy_to_clipboard(text)
+        self.app.say("Copied.")
+
+    def _export(self, form: str) -> str:
+        return export_text(form, self._chronicle or Chronicle(), self._metrics or (), self._left)
+
+    async def do_export(self) -> None:
+        """Ask in which form, and write it."""
+        form = await self.app.push_screen_wait(
+            Confirm(
+                "export",
+                "Every iteration with its figures; JSON and Markdown also have the metrics.",
+                (
+                    Choice("c", "CSV, for a spreadsheet", "csv"),
+                    Choice("j", "JSON, for a program", "json"),
+                    Choice("m", "Markdown, for a person", "md"),
+                ),
+            )
+        )
+        if not form:
+            return
+        text = self._export(form)
+        if self.app.is_web:
+            self.app.deliver_text(io.StringIO(text), save_filename=f"ralph-history.{form}")
+            return
+        root, now = self.app.launch.root, self.app.clock()
+        self.read(
+            lambda _: write_export(root, form, text, now),
+            lambda path: self.app.say(f"Written: {path}"),
+            group="export",
+            failed=lambda why: self.app.say(why, error=True),
+        )

@@ -1,0 +1,87 @@
+"""One line over the iterations, drawn by plotext and coloured by the theme."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from textual.content import Content
+from textual_plotext.plot import Plot
+
+from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.widgets.toned import Toned
+
+POINTS = 400
+"""More than a wide terminal can show; longer series are drawn as the highest of each stretch."""
+
+
+class Chart(Toned):
+    """Draws one series; says so when there is nothing to draw."""
+
+    def __init__(self, title: str, unit: str, tone: Tone, *, id: str) -> None:  # noqa: A002
+        """Name what it shows."""
+        super().__init__(id=id, classes="chart")
+        self._title = title
+        self._unit = unit
+        self._tone = tone
+        self._xs: Sequence[float] = ()
+        self._ys: Sequence[float] = ()
+
+    def on_mount(self) -> None:
+        """Name the frame."""
+        self.border_title = self._title
+        self.border_subtitle = self._unit
+
+    def show(self, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
+        """Draw these points; `note` stands in the lower border."""
+        self._xs, self._ys = thinned(xs, ys)
+        self.border_subtitle = Content(note or self._unit)
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """A chart is as large as its frame."""
+        self.refresh()
+
+    def render(self) -> Content:
+        """The chart, as lines of text."""
+        width, height = self.content_size
+        if width < 12 or height < 4:
+            return self.content([])
+        if not self._ys:
+            return self.content([[Span("nothing to draw yet", Tone.MUTED)]])
+        return self.content(self._toned(line) for line in self._drawn(width, height))
+
+    def _drawn(self, width: int, height: int) -> list[str]:
+        plot = Plot()
+        plot.plotsize(width, height)
+        plot._set_size(width, height)  # noqa: SLF001 - textual-plotext does it, too: its issue 5
+        plot.theme("clear")
+        marker = "hd" if self.app.glyphs.unicode else "*"
+        plot.plot(list(self._xs), list(self._ys), marker=marker, fillx=True)
+        top = max(self._ys)
+        plot.ylim(0, top if top > 0 else 1)
+        plot.xfrequency(max(2, min(6, width // 14)))
+        plot.yfrequency(max(2, min(5, height // 3)))
+        return [line.rstrip() for line in str(plot.uncolorize(plot.build())).splitlines()[:height]]
+
+    def _toned(self, line: str) -> Line:
+        pieces = groupby(line, key=self._tone_of)
+        return [Span("".join(letters), tone) for tone, letters in pieces]
+
+    def _tone_of(self, letter: str) -> Tone:
+        code = ord(letter)
+        if 0x2580 <= code <= 0x259F or 0x2800 <= code <= 0x28FF or letter == "*":
+            return self._tone
+        return Tone.FAINT if 0x2500 <= code <= 0x257F else Tone.MUTED
+
+
+def thinned(
+    xs: Sequence[float], ys: Sequence[float], most: int = POINTS
+) -> tuple[list[float], list[float]]:
+    """At most `most` points: the highest of each stretch, so that no peak is lost."""
+    if len(ys) <= most:
+        return list(xs), list(ys)
+    step = -(-len(ys) // most)
+    kept = [
+        max(range(start, min(start + step, len(ys))), key=ys.__getitem__)
+        for start in range(0, len(ys), step)
+    ]
+    return [xs[i] for i in kept], [ys[i] for i in kept]
