@@ -510,9 +510,15 @@ class FakeControls(Controls):
         description: str | None = None,
         priority: int | None = None,
         verification_criteria: tuple[str, ...] | None = None,
+        dependencies: tuple[str, ...] | None = None,
     ) -> Task:
         """Note what changes."""
-        given = {"text": description, "priority": priority, "checks": verification_criteria}
+        given = {
+            "text": description,
+            "priority": priority,
+            "checks": verification_criteria,
+            "after": dependencies,
+        }
         changes = {name: value for name, value in given.items() if value is not None}
         self._note(f"edit {task_id}: {changes}")
         return Task(id=task_id)
