@@ -13,13 +13,16 @@ from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.budget import Zone
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.validation import Seen, ValidationReport
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view import LoopView, RunState, reduce
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
 from ralph_tui.tui.render import states
+from ralph_tui.tui.render.approval import report_parts
 from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.render.board import board_line, board_rows
 from ralph_tui.tui.render.header import Facts, header_lines
+from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
 from ralph_tui.tui.render.task import task_parts
 from ralph_tui.tui.stopwatch import Stopwatch
@@ -299,3 +302,12 @@ def _noted() -> set[type[ev.EventBase]]:
     from ralph_tui.tui.timeline import notes
 
     return set(notes._TABLE)
+
+
+def test_a_report_shows_what_extra_tools_returned() -> None:
+    seen = Seen(tool="mcp__eyes__look", input="{}", text="a \x1b[31mdoor", pictures=("r1-01.png",))
+    report = ValidationReport(seen=(seen,))
+    text = parts_text(report_parts(report, UNICODE))
+    for wanted in ("What those tools returned", "mcp__eyes__look  {}", "a door", "r1-01.png"):
+        assert wanted in text
+    assert "\x1b" not in text

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.text import head, inert
-from ralph_tui.domain.validation import CriterionResult, SpecResult, ValidationReport
+from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, ValidationReport
 from ralph_tui.domain.verification import Receipt, criterion_text
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural, seconds, tokens
@@ -14,6 +14,7 @@ from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
 
 _MAX_TEXT = 60_000
+_SIGHT_LINES = 8
 
 
 def spec_parts(specs: Sequence[Spec]) -> list[Part]:
@@ -76,7 +77,20 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
     parts += [Part(result.spec, _findings(result, glyphs)) for result in report.specs]
     if report.observations:
         parts.append(Part("Seen with other tools", [[Span(t)] for t in report.observations]))
+    if report.seen:
+        shown = [line for sight in report.seen for line in _sight(sight)]
+        parts.append(Part("What those tools returned", shown))
     return parts
+
+
+def _sight(sight: Seen) -> list[Line]:
+    """A look with an extra tool: what was asked, what it said, where its pictures are."""
+    about = f"{sight.tool}  {sight.input}".strip()
+    said = sight.text.splitlines()[:_SIGHT_LINES]
+    lines: list[Line] = [[Span(inert(about), Tone.MUTED)]] if about else []
+    lines += [[Span("  "), Span(inert(text))] for text in said if text.strip()]
+    lines += [[Span("  picture  ", Tone.MUTED), Span(inert(path))] for path in sight.pictures]
+    return lines
 
 
 def _check(receipt: Receipt, glyphs: Glyphs) -> Line:
