@@ -18,12 +18,16 @@ Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 _STOP = Choice("s", "Stop now and quit", "stop", danger=True)
 _STAY = Choice("k", "Keep running", "keep")
 _DETACH = (
-    Choice("d", "Detach now: a process in the background begins the iteration anew", "detach"),
+    Choice("d", "Detach now; the iteration begins anew", "detach"),
     Choice("a", "Detach after this iteration", "after"),
 )
 _QUESTION = (
     "The loop is running in this terminal, so quitting stops it. "
     "The task in progress goes back to the board."
+)
+_QUESTION_DETACH = (
+    "The loop is running in this terminal. Stopping puts the task in progress back on the board; "
+    "detaching lets a process in the background go on, for `ralph` to show again."
 )
 
 
@@ -42,10 +46,10 @@ class Leaving:
         if not self._bridge.running or self._stopping:
             self._leave()
             return
-        detach = _DETACH if self._app.launch.go_on is not None else ()
-        answer = await self._app.push_screen_wait(
-            Confirm("quit", _QUESTION, (_STOP, *detach, _STAY))
-        )
+        can_detach = self._app.launch.go_on is not None
+        question = _QUESTION_DETACH if can_detach else _QUESTION
+        choices = (_STOP, *(_DETACH if can_detach else ()), _STAY)
+        answer = await self._app.push_screen_wait(Confirm("quit", question, choices))
         if answer == "stop":
             await self.leave_now()
         elif answer in ("detach", "after"):

@@ -30,6 +30,10 @@ MAX_OPEN_CALLS = 1_000
 MAX_DEPTH = 6
 
 
+_CLEARING = (ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost)
+"""After these nothing runs and nothing is being written."""
+
+
 class Timeline:
     """The newest entries of a run, and the text that is being written.
 
@@ -103,9 +107,17 @@ class Timeline:
                     self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more
                 )
             )
-        if isinstance(event, ev.IterationFinished | ev.LoopFinished | ev.LoopStarted):
+        if isinstance(event, ev.LoopLost):
+            self._interrupt_open()
+        if isinstance(event, _CLEARING):
             self._live.clear()
             self._open.clear()
+
+    def _interrupt_open(self) -> None:
+        """Whoever ran these is gone, so nobody will say how they ended."""
+        for entry in self._open.values():
+            if entry.call.state is CallState.RUNNING:
+                self._replace(replace(entry, call=replace(entry.call, state=CallState.STOPPED)))
 
     def tick(self, now: datetime) -> None:
         """Say of every call that runs for how long it has."""
