@@ -1,7 +1,7 @@
 """What must not break us: FAULTS section 6, line by line, and the test that injects each fault.
 
 In this folder: 1, 25, 63 test_crash_matrix and test_kill_9; 5-9, 11, 13, 16-18, 20, 22, 23
-test_hostile_dot; 19, 72 test_size; 24, 26 test_many_hands; 34-40, 44, 74 test_model_side; 27, 49
+test_hostile_dot; 19 test_size; 72 test_size, test_long_runs; 24, 26 test_many_hands; 57 test_secrets; 34-40, 44, 74 test_model_side; 27, 49
 test_kill_9; 47, 50-52 test_output.
 
 Elsewhere, where the room's own tests inject them more closely:
@@ -9,13 +9,14 @@ Elsewhere, where the room's own tests inject them more closely:
 4 store/test_crash; 5-9, 13-16, 23 store/test_damage, at document level; 10-12 store/test_migrate,
 store/test_project; 17, 18 domain/test_plan, scenario/test_trouble; 21 store/test_notes (no path is
 made of a task id); 22 store/test_project; 26-28 store/test_lock; 29 store/test_files; 30
-store/test_mirror (names), demo/; 31 store/test_project, store/test_lock; 33 store/test_damage;
+store/test_mirror (names), demo/; 24 (an edit at the very instant of a write) store/test_crash; 31 store/test_project, store/test_lock; 33 store/test_damage;
 34-36, 39, 43, 44, 60 scenario/test_trouble, scenario/test_recovery, agent/test_failures; 41, 46, 48,
 49 scenario/test_survival; 42 agent/test_failures; 46 engine/test_gate; 53 tui/test_hostile; 54
 scenario/test_loop (only the tool's claim counts, and the gate decides); 55, 56 guard/test_paths; 57
-domain/test_secrets, scenario/test_guarded, cli/test_edges; 58 guard/test_worker, agent/test_contract;
+domain/test_secrets, scenario/test_guarded, cli/test_edges, agent/test_holding; 58 guard/test_worker, agent/test_contract;
 59 guard/test_corpus, agent/test_contract; 61, 62 scenario/test_loop, domain/test_limits; 64
-scenario/test_steering; 66, 67 guard/test_gitwatch, scenario/test_guarded; 68 cli/test_commands; 70
+scenario/test_steering; 46, 49 (strays) scenario/test_strays; 55, 56 (what no text shows)
+scenario/test_sandbox; 66, 67 guard/test_gitwatch, scenario/test_guarded; 68 cli/test_commands; 70
 cli/test_terminal, tui/test_hostile, pty/; 71 tui/test_leaving, pty/test_screen; and `git clean -fdx`
 (residual gap a) store/test_mirror.
 

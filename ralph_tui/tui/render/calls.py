@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolDenied, ToolOutcome, ToolRewritten
-from ralph_tui.domain.text import head
+from ralph_tui.domain.text import head, inert
 
 MAX_FIELD = 100_000
 """Characters kept of one text of a call's input."""
@@ -136,8 +136,8 @@ def _relative(path: str, roots: tuple[str, ...]) -> str:
 
 
 def last_line(text: str) -> str:
-    """The last line that says something."""
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+    """The last line that says something; safe, because it is cut afterwards."""
+    return inert(next((line.strip() for line in reversed(text.splitlines()) if line.strip()), ""))
 
 
 def count_lines(text: str) -> int:

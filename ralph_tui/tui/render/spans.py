@@ -57,9 +57,13 @@ def width_of(line: Line) -> int:
 
 
 def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """At most `width` cells of a line, with a sign where it was cut."""
+    """At most `width` cells of a line, with a sign where it was cut.
+
+    Made safe before the cut: half a key would not be known for one any more.
+    """
+    line = [Span(flat(text), tone) for text, tone in line]
     if width_of(line) <= width:
-        return list(line)
+        return line
     if width <= 0:
         return []
     room = width - 1
