@@ -311,3 +311,15 @@ def test_a_report_shows_what_extra_tools_returned() -> None:
     for wanted in ("What those tools returned", "mcp__eyes__look  {}", "a door", "r1-01.png"):
         assert wanted in text
     assert "\x1b" not in text
+
+
+def test_what_is_kept_of_calls_goes_with_them() -> None:
+    timeline = Timeline(max_entries=100)
+    for number in range(2_000):
+        timeline.feed(ev.ToolStarted(tool_id=f"t{number}", name="Bash", input={"command": "ls"}))
+        timeline.feed(
+            ev.ToolFinished(tool_id=f"t{number}", outcome=ev.ToolOutcome.OK, output="fine")
+        )
+    assert len(timeline.entries) <= 110
+    assert len(timeline._details) <= 110
+    assert timeline._detail_chars == sum(size for _, size in timeline._details)

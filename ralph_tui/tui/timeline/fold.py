@@ -135,6 +135,8 @@ class Timeline:
             surplus = len(self.entries) - self._max_entries
             del self.entries[:surplus]
             self.first += surplus
+            while self._details and self._details[0][0] < self.first:
+                self._detail_chars -= self._details.popleft()[1]
 
     def _replace(self, entry: CallEntry) -> None:
         index = entry.number - self.first
