@@ -23,8 +23,13 @@ def suffering(fault: str, times: str = "forever") -> str:
     return scenario(finishes("a").replace("- say:", fault, 1))
 
 
+def also_long(*faults: str) -> list[object]:
+    """Faults that only the long run plays in a loop of their own."""
+    return [pytest.param(fault, marks=pytest.mark.long) for fault in faults]
+
+
 @pytest.mark.parametrize(
-    "fault", ["cut", "malformed", "error_event", "reset", "status, status: 500"]
+    "fault", ["cut", *also_long("malformed", "error_event", "reset", "status, status: 500")]
 )
 async def test_a_fault_that_passes_costs_nothing_but_time(tmp_path: Path, fault: str) -> None:
     project = make_project(tmp_path, [task("a")])
@@ -52,7 +57,7 @@ async def test_a_message_larger_than_the_sdk_reads_by_default_ends_nothing(tmp_p
 SILENT = {"agent.idle_timeout_seconds": 2, "agent.api_timeout_seconds": 600}
 
 
-@pytest.mark.parametrize("fault", ["hang", "stall"])
+@pytest.mark.parametrize("fault", ["hang", *also_long("stall")])
 async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(suffering(fault)) as server:
