@@ -32,14 +32,17 @@ class Changed(NamedTuple):
 
 
 def effective(root: Path) -> tuple[Effective, ...]:
-    """Every setting with its value and where that comes from.
+    """Every setting with its value and where that comes from; files of the project by their short names.
 
     Raises:
         ConfigError: A settings file is wrong.
     """
     settings, sources = load_settings(root), provenance(root)
+    here = f"{root}/"
     return tuple(
-        Effective(key, _plain(value_of(settings, key)), sources[key], description(key))
+        Effective(
+            key, _plain(value_of(settings, key)), sources[key].removeprefix(here), description(key)
+        )
         for key in known_keys()
     )
 

@@ -58,7 +58,8 @@ class Chart(Toned):
         plot.plot(list(self._xs), list(self._ys), marker=marker, fillx=True)
         top = max(self._ys)
         plot.ylim(0, top if top > 0 else 1)
-        plot.xfrequency(max(2, min(6, width // 14)))
+        ticks = _ticks(self._xs, max(2, min(6, width // 14)))
+        plot.xticks([float(tick) for tick in ticks], [str(tick) for tick in ticks])
         plot.yfrequency(max(2, min(5, height // 3)))
         return [line.rstrip() for line in str(plot.uncolorize(plot.build())).splitlines()[:height]]
 
@@ -71,6 +72,13 @@ class Chart(Toned):
         if 0x2580 <= code <= 0x259F or 0x2800 <= code <= 0x28FF or letter == "*":
             return self._tone
         return Tone.FAINT if 0x2500 <= code <= 0x257F else Tone.MUTED
+
+
+def _ticks(xs: Sequence[float], most: int) -> list[int]:
+    """Whole numbers, about evenly spread: half an iteration does not exist."""
+    low, high = round(min(xs)), round(max(xs))
+    step = max(1, round((high - low) / max(1, most - 1)))
+    return list(range(low, high + 1, step))
 
 
 def thinned(

@@ -201,7 +201,8 @@ class RowsView(Toned, ScrollView, can_focus=True):
 
     def action_edge(self, direction: int) -> None:
         """Move to the first or last item."""
-        key = self._next_key(-1, 1) if direction < 0 else self._next_key(self.row_count(), -1)
+        ys = range(self.row_count()) if direction < 0 else reversed(range(self.row_count()))
+        key = next((k for k, _ in map(self.row_at, ys) if k is not None), None)
         if key is not None:
             self.move_cursor(key)
         self.scroll_to(

@@ -1,0 +1,134 @@
+"""Finding the few events that matter among many."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.chronicle import CHRONICLED, Chronicler
+from ralph_tui.domain.events import (
+    AssistantText,
+    Event,
+    IterationFinished,
+    IterationOutcome,
+    IterationStarted,
+    LoopStarted,
+    ToolFinished,
+    ToolOutcome,
+    ToolStarted,
+)
+from ralph_tui.domain.metrics import measure
+from ralph_tui.domain.state import Phase
+from ralph_tui.store import scan
+from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.project import Project
+from ralph_tui.store.scan import Scan
+from ralph_tui.tui.library import Library
+
+TRAP = '{"type":"iteration_started"}'
+
+
+def journal(root: Path, events: list[Event]) -> Path:
+    root.mkdir(exist_ok=True)
+    Project(root).create()
+    path = Layout(root).events
+    writer = JournalWriter(path)
+    writer.write([writer.stamp(event) for event in events])
+    writer.close()
+    return path
+
+
+def story(count: int) -> list[Event]:
+    events: list[Event] = [LoopStarted(run_id="r", project="p", phase=Phase.BUILDING)]
+    for number in range(1, count + 1):
+        events += [
+            IterationStarted(iteration=number, task_id=f"t{number}"),
+            AssistantText(text=f"{TRAP} " * number),
+            ToolStarted(tool_id=f"a{number}", name="X", input={"type": "iteration_started"}),
+            ToolStarted(tool_id=f"b{number}", name="Bash", input={"command": "uv sync"}),
+            ToolFinished(tool_id=f"b{number}", outcome=ToolOutcome.OK, output="uv build"),
+            ToolFinished(tool_id=f"a{number}", outcome=ToolOutcome.OK, output="uv build " * 50),
+            IterationFinished(
+                iteration=number, task_id=f"t{number}", outcome=IterationOutcome.COMPLETE
+            ),
+        ]
+    return events
+
+
+@pytest.mark.parametrize("chunk", [7, 300, 1024 * 1024])
+def test_a_scan_finds_what_a_whole_reading_finds(
+    tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "CHUNK", chunk)
+    path = journal(tmp_path, story(5))
+    found = list(Scan(path, CHRONICLED))
+    whole = [(end, event) for end, event in read_events(path) if event.type in CHRONICLED]
+    assert [(f.end, f.event) for f in found] == whole
+    data = path.read_bytes()
+    assert all(data[f.start : f.end].count(b"\n") == 1 for f in found)
+
+
+def test_a_scan_goes_on_where_it_ended_and_leaves_an_unfinished_line(tmp_path: Path) -> None:
+    path = journal(tmp_path, story(1))
+    first = Scan(path, CHRONICLED)
+    assert len(list(first)) == 3
+    with path.open("ab") as file:
+        file.write(b'{"seq":99,"type":"iteration_started","iteration":2,')
+    again = Scan(path, CHRONICLED, start=first.end)
+    assert list(again) == []
+    with path.open("ab") as file:
+        file.write(b'"task_id":"t2"}\n{"type":"iteration_started"}\n')
+    later = Scan(path, CHRONICLED, start=again.end)
+    assert [f.event.seq for f in later] == [99]
+    assert later.skipped == 1
+
+
+def test_nobody_waits_for_a_scan_that_is_given_up(tmp_path: Path) -> None:
+    path = journal(tmp_path, story(3))
+
+    def leave(_: int, __: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        list(Scan(path, ["no_such_type"], progress=leave))
+
+
+def test_iterations_know_their_places_and_are_found(tmp_path: Path) -> None:
+    path = journal(tmp_path, story(3))
+    chronicler = Chronicler()
+    for found in Scan(path, CHRONICLED):
+        chronicler.feed(*found)
+    chronicle = chronicler.chronicle
+    second = chronicle.find("2")
+    assert second is not None
+    events = Library(tmp_path).events(second.start, second.end)
+    assert [e.type for e in events][:: len(events) - 1] == [
+        "iteration_started",
+        "iteration_finished",
+    ]
+    assert {e.iteration for e in events if isinstance(e, IterationStarted)} == {2}
+    assert chronicle.find(f"@{second.start}") == second
+    last = chronicle.find("last")
+    assert last is not None
+    assert last.number == 3
+    assert chronicle.find("r") == chronicle.iterations[0]
+    assert chronicle.find("nothing") is None
+
+
+def test_the_library_reads_only_what_is_new_and_notices_a_new_journal(tmp_path: Path) -> None:
+    path = journal(tmp_path, story(2))
+    library = Library(tmp_path)
+    assert len(library.refresh().iterations) == 2
+    read: list[int] = []
+    journal(tmp_path, [IterationStarted(iteration=3, task_id="t3")])
+    known = library.refresh(lambda at, size: read.append(size - at))
+    assert [i.number for i in known.iterations] == [1, 2, 3]
+    assert known.iterations[-1].end == 0
+    path.unlink()
+    journal(tmp_path, story(1))
+    assert len(library.refresh().iterations) == 1
+
+
+def test_metrics_of_a_scan_are_those_of_the_whole_journal(tmp_path: Path) -> None:
+    path = journal(tmp_path, story(4))
+    assert Library(tmp_path).metrics() == measure(event for _, event in read_events(path))

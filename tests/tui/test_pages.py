@@ -1,0 +1,543 @@
+"""The pages over the dashboard, driven by keys on a real journal."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.state import Adjusted, ApprovalKind
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.commands import key_label
+from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
+from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.help import Help
+from ralph_tui.tui.screens.history import History
+from ralph_tui.tui.screens.iterations import Iterations
+from ralph_tui.tui.screens.memory import Memory
+from ralph_tui.tui.screens.page import Page
+from ralph_tui.tui.screens.settings import Settings
+from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.screens.value import Value
+from ralph_tui.tui.screens.why import BreakerReason, Why
+from tests.tui import feed, waiting
+from tests.tui.conftest import Moment, Opened, screen_text, toasts, until
+from tests.tui.feed import Script
+from tests.tui.past import past_project, two_iterations, write_journal
+
+Open = Callable[..., Opened]
+CLASSES: dict[str, type[Page]] = {
+    "iterations": Iterations,
+    "history": History,
+    "memory": Memory,
+    "why": Why,
+    "settings": Settings,
+}
+
+
+@pytest.fixture
+def past(tmp_path: Path) -> Script:
+    return past_project(tmp_path / "slug-demo")
+
+
+def ralph(pilot: Pilot[int]) -> RalphApp:
+    assert isinstance(pilot.app, RalphApp)
+    return pilot.app
+
+
+async def open_page(pilot: Pilot[int], key: str, text: str) -> Page:
+    """Press a page's key, and wait until something is on it."""
+    app = ralph(pilot)
+    await pilot.press(key)
+    await until(pilot, lambda: isinstance(app.screen, Page) and text in screen_text(app))
+    assert isinstance(app.screen, Page)
+    return app.screen
+
+
+async def see(pilot: Pilot[int], *texts: str) -> None:
+    """Wait until all of this is on the screen."""
+    app = ralph(pilot)
+    try:
+        await until(pilot, lambda: all(text in screen_text(app) for text in texts))
+    except AssertionError:
+        shown = screen_text(app)
+        missing = [text for text in texts if text not in shown]
+        pytest.fail(f"not on the screen: {missing}\n{shown}")
+
+
+# What all pages have.
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_of_a_page_has_a_handler_and_keys_of_its_own(name: str) -> None:
+    commands = PAGE_COMMANDS[name]
+    for command in commands:
+        assert callable(getattr(CLASSES[name], f"do_{command.name}"))
+        assert command.area
+        assert command.help.endswith(".")
+    keys = [key for command in commands for key in command.keys]
+    assert len(keys) == len(set(keys))
+
+
+def test_the_first_paint_imports_no_page_and_no_plots() -> None:
+    code = (
+        "import sys, ralph_tui.tui.app\n"
+        "print([m for m in sys.modules if 'plotext' in m or m.startswith('ralph_tui.tui.screens.')"
+        " and m.rpartition('.')[2] in ('page', 'iterations', 'history', 'memory', 'why', 'settings')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+async def test_pages_follow_each_other_and_esc_goes_back_to_the_dashboard(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        for key, name in zip("45678", PAGES, strict=True):
+            await pilot.press(key)
+            await until(pilot, lambda n=name: isinstance(app.screen, CLASSES[n]))  # type: ignore[misc]
+            assert len(app.screen_stack) == 3, "pages do not pile up"
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await open_page(pilot, "7", "Why stopped")
+        await pilot.press("1")
+        await until(
+            pilot, lambda: isinstance(app.screen, Dashboard) and app.dashboard.pane == "tasks"
+        )
+
+
+async def test_the_help_and_the_palette_know_the_keys_of_the_page(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False, size=(120, 60)) as pilot:
+        app = ralph(pilot)
+        await open_page(pilot, "4", "every check passed")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        flat = " ".join(screen_text(app).replace("│", " ").split())
+        for command in PAGE_COMMANDS["iterations"]:
+            assert key_label(command.keys[0]) in flat
+            assert command.help in flat
+        await pilot.press("escape", "ctrl+p")
+        await see(pilot, "Iterations: Filter")
+        await pilot.press(*"iterations filter")
+        await until(pilot, lambda: "Loop: Pause" not in screen_text(app))
+        await pilot.press("down", "enter")
+        await see(pilot, "only calls")
+
+
+async def test_keys_of_the_dashboard_that_act_on_what_is_hidden_do_nothing(
+    open_app: Open, past: Script
+) -> None:
+    past.first = feed.running()
+    async with open_app(past) as pilot:
+        app = ralph(pilot)
+        await open_page(pilot, "7", "Why this task")
+        await pilot.press("s", "t", "d", "plus")
+        await pilot.press("p")
+        await until(pilot, lambda: past.controls.asked == ["pause"])
+        assert isinstance(app.screen, Why)
+
+
+@pytest.mark.parametrize("key", ["4", "5"])
+async def test_a_project_without_a_past_says_so(open_app: Open, tmp_path: Path, key: str) -> None:
+    script = past_project(tmp_path / "new", [])
+    async with open_app(script, autostart=False) as pilot:
+        words = {"4": "No iteration has run here yet", "5": "nothing to draw yet"}
+        await open_page(pilot, key, words[key])
+
+
+async def test_a_journal_that_cannot_be_read_is_said(open_app: Open, tmp_path: Path) -> None:
+    script = past_project(tmp_path / "odd", [])
+    path = Project(script.controls.root).layout.events
+    path.unlink()
+    path.mkdir()
+    async with open_app(script, autostart=False) as pilot:
+        await open_page(pilot, "4", "try again.")
+        await open_page(pilot, "5", "events.jsonl is not a regular file")
+        await open_page(pilot, "7", "It cannot be read")
+
+
+async def test_hostile_text_stays_text_on_every_page(open_app: Open, tmp_path: Path) -> None:
+    evil = "[/red]\x1b[31m[link=file:///]x\x1b]0;gone\x07 \u202eabc"
+    events: list[ev.Event] = [
+        feed.started(),
+        feed.plan(),
+        ev.IterationStarted(iteration=1, task_id=evil, title=evil, why=evil),
+        ev.ToolStarted(tool_id="e", name="Edit", input={"file_path": evil, "new_string": evil}),
+        ev.ToolFinished(tool_id="e", name="Edit", outcome=ev.ToolOutcome.OK, output=evil),
+        ev.ToolDenied(tool_id="d", name="Bash", rule=evil, part=evil, reason=evil, instead=evil),
+        ev.IterationFinished(
+            iteration=1,
+            task_id=evil,
+            outcome=ev.IterationOutcome.FAILED,
+            reason=evil,
+            files_changed=(evil,),
+        ),
+        feed.stopped()[-1].model_copy(update={"reason": evil, "hint": evil}),
+    ]
+    script = past_project(tmp_path / "evil", events)
+    (script.controls.root / "specs" / "evil.md").write_text(f"# {evil}\n\n- [ ] {evil}\n{evil}\n")
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        for key, views in (("4", 3), ("5", 3), ("6", 1), ("7", 3), ("8", 3)):
+            await pilot.press(key)
+            await until(pilot, lambda k=key: isinstance(app.screen, CLASSES[PAGES[int(k) - 4]]))  # type: ignore[misc]
+            for _ in range(views):
+                await until(
+                    pilot, lambda: all(w.is_finished for w in app.workers if w.node is app.screen)
+                )
+                await pilot.pause()
+                text = screen_text(app)
+                assert "\x1b" not in text
+                assert "\u202e" not in text
+                await pilot.press("v")
+
+
+# Iterations.
+
+
+async def test_past_iterations_are_walked_while_the_loop_runs(open_app: Open, past: Script) -> None:
+    past.first = feed.running()
+    async with open_app(past) as pilot:
+        page = await open_page(pilot, "4", "iteration 4")
+        assert isinstance(page, Iterations)
+        await see(pilot, "iterations 2", "every check passed", "✓   4 demo-02")
+        await pilot.press("j")
+        await see(pilot, "iteration 3 · demo-02 · failed", "the gate refused the claim 3 times")
+        await pilot.press("right_square_bracket")
+        await see(pilot, "iteration 4 · demo-02 · complete")
+        write_journal(
+            past.controls.root,
+            [
+                ev.IterationStarted(iteration=5, task_id="demo-03", title="Keep slugs unique"),
+                ev.IterationFinished(
+                    iteration=5, task_id="demo-03", outcome=ev.IterationOutcome.COMPLETE
+                ),
+            ],
+        )
+        past.news.put_nowait(ev.IterationStarted(iteration=5, task_id="demo-03"))
+        await see(pilot, "iterations 3", "✓   5 demo-03", "iteration 4 · demo-02 · complete")
+
+
+async def test_each_iteration_shows_what_it_changed_and_its_figures(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        await open_page(pilot, "4", "every check passed")
+        await pilot.press("v")
+        await see(pilot, "src/slugs.py  +3 -2", '-    return title.lower().replace(" ", "-")')
+        await see(pilot, "Other files", "tests/test_slugs.py")
+        await pilot.press("v")
+        await see(pilot, "88.2k of 200k (44 %)", "why       priority 2", "s-1", "denied    1 call")
+
+
+async def test_replay_plays_holds_hurries_and_shows_everything_again(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        page = await open_page(pilot, "4", "every check passed")
+        assert isinstance(page, Iterations)
+        whole = page.transcript.timeline.end
+        await pilot.press("space")
+        await until(pilot, lambda: page.player.playing and page.transcript.timeline.end < whole)
+        await pilot.press("plus")
+        assert page.player.speed == 2
+        await pilot.press("space")
+        assert not page.player.playing
+        await see(pilot, "held 2x", "faster (2x)")
+        held = page.player.position
+        await pilot.pause()
+        assert page.player.position == held
+        await pilot.press("minus", "minus")
+        assert page.player.speed == 1
+        await pilot.press("full_stop")
+        await until(pilot, lambda: page.transcript.timeline.end == whole)
+        assert "events in" in screen_text(app)
+        await pilot.press("plus", "plus", "plus", "space")
+        await until(pilot, lambda: page.player.ended)
+        await see(pilot, "at the end 10x", "every check passed")
+
+
+async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Script) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        page = await open_page(pilot, "4", "every check passed")
+        assert isinstance(page, Iterations)
+        await pilot.press("f", "f")
+        await see(pilot, "only trouble", "git stash")
+        assert "I'll read what is there" not in screen_text(app)
+        await pilot.press("f", "f")
+        await pilot.press("n")
+        await until(pilot, lambda: "Nothing is found; / searches." in toasts(app))
+        await pilot.press("slash", *"PYTEST")
+        await see(pilot, "1 of 3")
+        await pilot.press("enter", "n")
+        await see(pilot, "2 of 3")
+        await pilot.press("N", "N")
+        await see(pilot, "3 of 3")
+        assert page.transcript.has_focus
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not page.search_line.display)
+        assert app.screen is page
+
+
+async def test_narrow_goes_from_the_list_to_the_contents_and_back(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        page = await open_page(pilot, "4", "iterations 2")
+        assert "activity" not in screen_text(app)
+        await pilot.press("enter")
+        await see(pilot, "activity", "iteration 4 · demo-02 · complete")
+        await pilot.press("escape")
+        await see(pilot, "iterations 2")
+        assert app.screen is page
+
+
+# History.
+
+
+async def test_history_has_plots_sessions_and_metrics(open_app: Open, past: Script) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        await open_page(pilot, "5", "1 run · 2 iterations · $0.63")
+        await see(pilot, "cost per iteration", "context at the end", "open tasks", "▄")
+        await see(pilot, "5 tasks left, about 11m06s and $3.15", "pace of the last task")
+        await pilot.press("v")
+        await see(pilot, "began (UTC)", "58.2s", "2026-03-02 09:00")
+        await pilot.press("v")
+        await see(pilot, "Task completion rate", "100%", "target > 90 %")
+        await pilot.press("enter")
+        await until(pilot, lambda: any("Choose a session first" in t for t in toasts(app)))
+        await pilot.press("v", "v", "j", "enter")
+        await see(pilot, "iteration 3 · demo-02 · failed")
+
+
+@pytest.mark.parametrize(("key", "form"), [("c", "csv"), ("j", "json"), ("m", "md")])
+async def test_history_is_exported(open_app: Open, past: Script, key: str, form: str) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        page = await open_page(pilot, "5", "2 iterations")
+        await until(pilot, lambda: not page.not_now("export"))
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press(key)
+        await until(pilot, lambda: any("Written:" in t for t in toasts(app)))
+        (path,) = (past.controls.root / ".ralph" / "exports").iterdir()
+        text = path.read_text()
+        if form == "csv":
+            rows = list(csv.DictReader(text.splitlines()))
+            assert [(row["number"], row["outcome"], row["cost_usd"]) for row in rows] == [
+                ("3", "failed", "0.39"),
+                ("4", "complete", "0.24"),
+            ]
+        elif form == "json":
+            document = json.loads(text)
+            assert [it["number"] for it in document["iterations"]] == [3, 4]
+            assert len(document["metrics"]) == 7
+            assert document["forecast"]["open_tasks"] == 5
+        else:
+            assert "| 4 | demo-02 | complete | $0.24 |" in text
+        assert path.suffix == f".{form}"
+
+
+# Memory.
+
+
+async def test_memory_shows_what_the_model_was_given_and_is_searched(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        page = await open_page(pilot, "6", "Ralph Building Mode")
+        assert isinstance(page, Memory)
+        assert "Task ID: demo-02" in screen_text(app)
+        await pilot.press("e")
+        await until(pilot, lambda: any("sent already" in t for t in toasts(app)))
+        await pilot.press("j")
+        await see(pilot, "You are Ralph.")
+        await pilot.press("j", "j", "j")
+        await see(pilot, "titles may hold any Unicode")
+        await pilot.press("G", "k")
+        await see(pilot, "○ An empty title is an error", "✓ Commas go", "slugify('a, b')")
+        assert "**" not in screen_text(app)
+        await pilot.press("slash", *"commas", "enter")
+        await see(pilot, "1 of 1", "→")
+        (past.controls.root / "specs" / "slugs.md").write_text("# Written meanwhile\n")
+        page._read()
+        await see(pilot, "Written meanwhile", "nothing found")
+
+
+async def test_an_editor_needs_a_terminal(open_app: Open, past: Script) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        await open_page(pilot, "6", "Ralph Building Mode")
+        await pilot.press("j", "j", "e")
+        await until(pilot, lambda: any("cannot be opened here" in t for t in toasts(ralph(pilot))))
+
+
+# Why.
+
+
+async def test_why_this_task_and_why_not_yet(open_app: Open, past: Script) -> None:
+    past.first = feed.running()
+    async with open_app(past) as pilot:
+        await open_page(pilot, "7", "Why this task")
+        await see(
+            pilot,
+            "demo-02  Turn titles into slugs",
+            "priority 2, lowest priority number of 2 ready",
+            "Why blocked (1)",
+            "needs an account that only a person can make",
+            "demo-03  waits for demo-02, which is in progress",
+            "demo-05  waits for demo-03 (after demo-02, which is in progress)",
+        )
+
+
+async def test_why_stopped_and_what_the_guard_refused(open_app: Open, past: Script) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        await open_page(pilot, "7", "Why stopped")
+        await see(
+            pilot, "The circuit breaker opened: 3 iterations in a row failed.", "press t on demo-02"
+        )
+        await pilot.press("v")
+        await see(
+            pilot, "2 denials", "git.write", "git stash", "Leave version control to the person"
+        )
+
+
+async def test_why_waiting(open_app: Open, past: Script) -> None:
+    past.first = waiting.limited()
+    async with open_app(past) as pilot:
+        await open_page(pilot, "7", "Why waiting")
+        await see(pilot, "resets at 09:43:29 UTC, in 42:05", "w tries now; x gives up")
+
+
+async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(
+    open_app: Open, past: Script
+) -> None:
+    project = Project(past.controls.root)
+    opened = next(e for e in feed.stopped() if isinstance(e, ev.BreakerChanged)).breaker
+    project.transact(lambda docs: docs.model_copy(update={"breaker": opened}))
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        await open_page(pilot, "7", "Why stopped")
+        await pilot.press("v", "v")
+        await see(pilot, "✗ open", "mypy failed", "How it came to this", "(3 iterations in a")
+        await pilot.press("R")
+        await until(pilot, lambda: isinstance(app.screen, BreakerReason))
+        await pilot.press(*"fixed", "ctrl+s")
+        await see(pilot, "✓ closed", "Last reset: fixed")
+        breaker = project.load().breaker
+        assert (breaker.state, breaker.reset_reason) == (BreakerState.CLOSED, "fixed")
+        await pilot.press("R")
+        await until(pilot, lambda: any("counts nothing" in t for t in toasts(app)))
+
+
+async def test_a_breaker_that_waits_for_a_decision_is_not_reset_behind_its_back(
+    open_app: Open, past: Script
+) -> None:
+    past.first = waiting.approving(ApprovalKind.RECOVERY, "failures 3/3")
+    moment = Moment()
+    async with open_app(past, clock=moment) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
+        moment.passes(1)
+        app._tick()
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await open_page(pilot, "7", "your approval of the recovery")
+        await pilot.press("R")
+        await until(pilot, lambda: any("waits for your decision" in t for t in toasts(app)))
+
+
+# Settings.
+
+
+async def test_a_setting_is_changed_in_the_file_and_a_wrong_value_is_said(
+    open_app: Open, past: Script
+) -> None:
+    root = past.controls.root
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        page = await open_page(pilot, "8", "iterations of this run")
+        await see(pilot, "from default")
+        await pilot.press("v", "slash", *"human_in")
+        await see(pilot, "1 of 1")
+        await pilot.press("escape", "v", "v")
+        await see(pilot, "dollars in total")
+        await pilot.press("g", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Value))
+        await pilot.press("backspace", "backspace", "backspace", *"many", "enter")
+        await until(pilot, lambda: any("must be a whole number" in t for t in toasts(app)))
+        await until(pilot, lambda: app.screen is page)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Value))
+        await pilot.press("backspace", "backspace", "backspace", *"7", "enter")
+        await see(pilot, "from .ralph/config.yaml:")
+        assert load_settings(root, environ={}).phases.building.max_iterations == 7
+
+
+async def test_limits_of_a_run_are_changed_while_it_goes_on(open_app: Open, past: Script) -> None:
+    past.first = feed.running()
+    root = past.controls.root
+    lock = LoopLock(Project(root).layout)
+    lock.acquire("run")
+    try:
+        async with open_app(past) as pilot:
+            app = ralph(pilot)
+            await open_page(pilot, "8", "1 begun")
+            await see(pilot, "$0.19 spent", "counts from the next session on")
+            await pilot.press("j", "j", "enter")
+            await until(pilot, lambda: isinstance(app.screen, Value))
+            await pilot.press("backspace", "backspace", *"12.5", "enter")
+            await see(pilot, "changed here; configured: 50")
+            assert Project(root).load().state.adjusted == Adjusted(per_session=12.5)
+            await pilot.press("j", "enter")
+            await until(pilot, lambda: isinstance(app.screen, Value))
+            await pilot.press("x", "enter")
+            await until(pilot, lambda: any("is not an amount in dollars" in t for t in toasts(app)))
+    finally:
+        lock.release()
+
+
+async def test_a_theme_is_tried_on_and_kept_only_with_enter(open_app: Open, past: Script) -> None:
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        before = app.theme
+        await open_page(pilot, "8", "iterations of this run")
+        await pilot.press("v", "v")
+        await see(pilot, "in use")
+        await pilot.press("j")
+        await until(pilot, lambda: app.theme != before)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard) and app.theme == before)
+        await open_page(pilot, "8", "iterations of this run")
+        await pilot.press("v", "v", "j", "enter")
+        await until(pilot, lambda: any("Written:" in t for t in toasts(app)))
+        kept = app.theme
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert app.theme == kept != before
+        assert load_settings(past.controls.root, environ={}).screen.theme == kept
+
+
+def test_the_fixture_tells_two_iterations() -> None:
+    kinds = [e.type for e in two_iterations()]
+    assert kinds.count("iteration_started") == kinds.count("iteration_finished") == 2
