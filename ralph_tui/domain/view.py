@@ -76,6 +76,7 @@ class LoopView(Model):
     limits: CostLimits = Field(default_factory=CostLimits)
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     gate_task_id: str | None = None
+    """The task of the last claim that was checked, which an earlier iteration may have made."""
     receipts: tuple[Receipt, ...] = ()
     gate_passed: bool | None = None
     injections: tuple[PendingInjection, ...] = ()
@@ -97,6 +98,11 @@ class LoopView(Model):
     last_seq: int = 0
     elsewhere: ev.LoopFound | None = None
     """The other process that runs the loop, while we follow it."""
+
+    @property
+    def gate_is_past(self) -> bool:
+        """The last claim was about another task than the one being worked."""
+        return self.gate_task_id is not None and self.gate_task_id != self.task_id
 
     @property
     def current_task(self) -> Task | None:
@@ -176,9 +182,6 @@ def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
         "attempt": e.attempt,
         "budget": view.budget.using(0),
         "costs": view.costs.next_iteration(),
-        "gate_task_id": None,
-        "receipts": (),
-        "gate_passed": None,
         "detail": "",
     }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import ApprovalRequested
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.state import REASONED, ApprovalKind
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import Attention, Wait, approval_key, waits
@@ -103,12 +103,12 @@ class Deciding:
             verdict = await self._app.push_screen_wait(make(approval, parts))
             if verdict is None:
                 return
-            reason = ""
-            if verdict == "reject":
+            reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
+            if needs_one:
                 dialog = Reason(self._reason)
                 reason = await self._app.push_screen_wait(dialog) or ""
                 self._reason = dialog.draft
-            if verdict == "approve" or reason:
+            if reason or not needs_one:
                 await self._send(approval, approved=verdict == "approve", reason=reason)
                 return
 
@@ -143,5 +143,5 @@ def _call(view: LoopView) -> str:
     """What waits, in the words of a desktop notification."""
     if view.questions:
         return f"{view.project} asks: {view.questions[0].question.question}"
-    kind = view.approval.kind if view.approval else "loop"
-    return f"{view.project}: the {kind} waits for your approval"
+    kind = f"{view.approval.kind}: " if view.approval else ""
+    return f"{view.project}, {kind}waits for your approval"

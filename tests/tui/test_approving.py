@@ -93,7 +93,7 @@ async def test_later_is_later_and_a_reopens(open_app: Open) -> None:
         moment.passes(1)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert "the plan waits for your approval: 5 tasks to do" in screen_text(app)
+        assert "plan: waits for your approval (5 tasks to do)" in screen_text(app)
         await pilot.press("a")
         await asks(pilot, moment)
         assert script.controls.asked == []
@@ -231,6 +231,9 @@ async def test_recovery_shows_the_breakers_evidence(open_app: Open) -> None:
         text = screen_text(await asks(pilot, moment))
         assert "recovery: waits for your approval" in text
         assert "mypy failed" in text
+        assert "n rejects, esc later" in text
+        await pilot.press("n")
+        await until(pilot, lambda: script.controls.asked == ["reject:  by screen"])
 
 
 async def test_a_long_text_scrolls_line_by_line(open_app: Open, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from textual.selection import SELECT_ALL
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import COMMANDS, key_table
 from tests.tui import feed
@@ -134,6 +135,29 @@ async def test_panels_do_not_move_when_receipts_come(open_app: Open) -> None:
         await until(pilot, lambda: len(app.dashboard.gate.receipts) == 3)
         await pilot.pause()
         assert app.dashboard.gate.region == before
+
+
+async def test_the_last_gate_stays_in_sight_when_another_task_is_worked(open_app: Open) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await until(pilot, lambda: "demo-02 not yet" in screen_text(app))
+        script.news.put_nowait(ev.IterationStarted(iteration=4, task_id="demo-03"))
+        await until(pilot, lambda: "last: demo-02 not yet" in screen_text(app))
+        assert "no claim has been checked" not in screen_text(app)
+        assert len(app.dashboard.gate.receipts) == 3
+
+
+async def test_a_board_without_tasks_says_what_it_waits_for(open_app: Open) -> None:
+    script = script_of([feed.started().model_copy(update={"phase": Phase.DISCOVERY})])
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        assert "No plan yet; discovery comes first." in screen_text(app)
+        script.news.put_nowait(ev.PhaseChanged(phase=Phase.PLANNING))
+        await until(pilot, lambda: "planning makes it now" in screen_text(app))
+        script.news.put_nowait(ev.PlanLoaded(tasks=many(3)))
+        await until(pilot, lambda: "t-00002" in screen_text(app))
+        assert "No plan yet" not in screen_text(app)
 
 
 async def test_nothing_moves_by_timer_while_nothing_happens(open_app: Open) -> None:

@@ -5,6 +5,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.spans import Line, Span, Tone, row
 
@@ -71,6 +73,18 @@ def board_rows(tasks: Mapping[str, Task]) -> list[BoardRow]:
             if extra := _extra(group, task, done):
                 rows.append(BoardRow(group, task, extra))
     return rows
+
+
+_BEFORE_A_PLAN = {
+    Phase.DISCOVERY: "No plan yet; discovery comes first.",
+    Phase.PLANNING: "No plan yet; planning makes it now.",
+}
+
+
+def why_empty(view: LoopView) -> str:
+    """What a board without tasks waits for."""
+    resting = view.run_state is RunState.IDLE or view.run_state in ENDED
+    return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
 
 
 def _extra(group: Group, task: Task, done: frozenset[str]) -> str:

@@ -129,8 +129,8 @@ def _waiting(view: LoopView) -> list[Span]:
         more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
         text = f"{who_asks(asked)}: {asked.question.question}{more}"
     elif view.approval is not None:
-        summary = f": {view.approval.summary}" if view.approval.summary else ""
-        text = f"the {view.approval.kind} waits for your approval{summary}"
+        summary = f" ({view.approval.summary})" if view.approval.summary else ""
+        text = f"{view.approval.kind}: waits for your approval{summary}"
     else:
         return []
     return [Span("a answers   ", Tone.ACCENT), Span(text, Tone.WARN)]

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.plan import Task
+from ralph_tui.domain.state import REASONED
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
@@ -31,7 +32,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         Binding("n", "decide('reject')", show=False),
         Binding("c", "copy", show=False),
     ]
-    KEYS = "y approves, n rejects with a reason, esc later"
+    KEYS = "y approves, n rejects{}, esc later"
 
     text = getters.query_one(Blocks)
 
@@ -46,7 +47,8 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         with Vertical(classes="dialog -large -approval") as frame:
             kind = self._approval.kind.value
             self.head(frame, f"{kind}: waits for your approval", kind)
-            frame.border_subtitle = Content(self.KEYS)
+            with_reason = " with a reason" if self._approval.kind in REASONED else ""
+            frame.border_subtitle = Content(self.KEYS.format(with_reason))
             if self._approval.summary:
                 yield Static(Content(inert(self._approval.summary)), classes="summary")
             yield Blocks(id="approved")

@@ -23,6 +23,7 @@ from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.banner import banner_of, limit_banner
+from ralph_tui.tui.render.board import why_empty
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
 from ralph_tui.tui.timeline.fold import Timeline
@@ -112,13 +113,14 @@ class Dashboard(Screen[None]):
         with self.app.batch_update():
             self.header.view = view
             self.strip.view = view
+            self.board.why_empty = why_empty(view)
             if self.board.tasks is not view.tasks:
                 self.board.tasks = view.tasks
             self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
             self.cost.limits, self.cost.costs = view.limits, view.costs
             self.breaker.breaker = view.breaker
             self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
-            self.gate.receipts = view.receipts
+            self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
         self.refresh_keys()
 
     def absorb(self, batch: Sequence[Event]) -> None:

@@ -8,7 +8,7 @@ from textual.reactive import var
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.verification import criterion_text
 from ralph_tui.tui.render.board import BoardRow, board_line, board_rows
-from ralph_tui.tui.render.spans import Line
+from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.widgets.rows import Key, Row
 from ralph_tui.tui.widgets.searched import Searched
 
@@ -17,6 +17,8 @@ class Board(Searched):
     """Tasks by group; the selected task stays selected and in its place when others move."""
 
     tasks: var[Mapping[str, Task]] = var({}, init=False, always_update=True)
+    why_empty: var[str] = var("", init=False)
+    """What is said where there is no task."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -29,10 +31,12 @@ class Board(Searched):
 
     def row_count(self) -> int:
         """Headings, tasks and their second lines."""
-        return len(self._items)
+        return len(self._items) or len(self._said())
 
     def row_at(self, y: int) -> Row:
         """Headings cannot be selected."""
+        if not self._items:
+            return (None, y)
         item = self._items[y]
         return (item.task.id if item.task else None, 1 if item.extra else 0)
 
@@ -41,8 +45,19 @@ class Board(Searched):
         return self._where.get(key) if isinstance(key, str) else None
 
     def row_line(self, y: int, width: int) -> Line:
-        """A heading, a task, or what it waits for."""
+        """A heading, a task, or what it waits for; what all wait for when there is no task."""
+        if not self._items:
+            return [Span(self._said()[y], Tone.MUTED)]
         return board_line(self._items[y], width, self.app.glyphs)
+
+    def _said(self) -> list[str]:
+        return wrap(self.why_empty, self.row_width) if self.why_empty else []
+
+    def watch_why_empty(self) -> None:
+        """Seen only where there is no task."""
+        if not self._items:
+            self.resize_rows()
+            self.forget_rows()
 
     def watch_tasks(self, tasks: Mapping[str, Task]) -> None:
         """Regroup; keep the cursor's row at the same height on the screen."""

@@ -23,6 +23,8 @@ class GatePanel(Panel):
     receipts: reactive[tuple[Receipt, ...]] = reactive((), layout=True)
     passed: reactive[bool | None] = reactive(None)
     task_id: reactive[str | None] = reactive(None)
+    past: reactive[bool] = reactive(default=False)
+    """The claim was about another task than the one being worked."""
 
     def watch_passed(self) -> None:
         """The verdict is in the border."""
@@ -32,9 +34,13 @@ class GatePanel(Panel):
         """So is the claim's task."""
         self.caption()
 
+    def watch_past(self) -> None:
+        """And whether it is over."""
+        self.caption()
+
     def caption(self) -> None:
         """Accepted, refused, checking, or nothing yet."""
-        self.show_look(gate_look(self.task_id, passed=self.passed))
+        self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
 
     def lines(self, width: int) -> Sequence[Line]:
         """One line per receipt."""
@@ -54,11 +60,12 @@ class GatePanel(Panel):
         return row(left, right, width)
 
 
-def gate_look(task_id: str | None, *, passed: bool | None) -> Look:
-    """The gate's state."""
+def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:
+    """The gate's state, or how the last claim ended when another task is worked or none."""
+    last = "last: " if past else ""
     if passed is None:
         checking = Look("verifying", f"checking {task_id}", Tone.INFO)
         return checking if task_id else Look("idle", "no claim yet", Tone.MUTED)
     if passed:
-        return Look("ok", f"{task_id or 'claim'} accepted", Tone.OK)
-    return Look("failed", f"{task_id or 'claim'} not yet", Tone.BAD)
+        return Look("ok", f"{last}{task_id or 'claim'} accepted", Tone.OK)
+    return Look("failed", f"{last}{task_id or 'claim'} not yet", Tone.BAD)

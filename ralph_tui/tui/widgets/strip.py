@@ -36,7 +36,7 @@ class StatusStrip(Toned):
         view = self.view
         spent = f"{money(view.costs.iteration)}/{limit(view.limits.per_iteration)}"
         failures = f"{view.breaker.failure_count}/{view.breaker.max_consecutive_failures}"
-        gate = gate_look(view.gate_task_id, passed=view.gate_passed)
+        gate = gate_look(view.gate_task_id, passed=view.gate_passed, past=view.gate_is_past)
         return [
             self._field("context", f"{view.budget.percent:.0f} %", ZONE[view.budget.zone]),
             self._field("cost", spent, cost_look(view.costs, view.limits), word=False),
