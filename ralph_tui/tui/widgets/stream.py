@@ -142,10 +142,21 @@ class Stream(Searched):
         """Show only some entries."""
         self.sieve = sieve
         self._rows, self._laid_out = [], 0
-        self.border_title = "activity" if sieve is Sieve.ALL else f"activity: {sieve}"
+        self._strips.clear()
         self._lay_out()
-        if not self.following and self.cursor is not None and self.row_of(self.cursor) is None:
-            self.move_cursor(self._rows[-1][0] if self._rows else None)
+        self.show_sieve()
+        if not self.following and isinstance(self.cursor, int):
+            self.move_cursor(self._nearest(self.cursor))
+
+    def _nearest(self, number: int) -> int | None:
+        """The entry in sight at or after this one, or the last."""
+        y = min(bisect_left(self._rows, (number, 0)), len(self._rows) - 1)
+        return self._rows[y][0] if self._rows else None
+
+    def show_sieve(self) -> None:
+        """The pane's title says that something is left out."""
+        shown = "activity" if self.sieve is Sieve.ALL else f"activity: {self.sieve}"
+        self.border_title = shown
 
     def keys_holding(self, words: str) -> list[int]:
         """Entries in sight whose text, input or output has the words."""

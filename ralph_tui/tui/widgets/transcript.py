@@ -6,8 +6,6 @@ from textual.content import Content
 
 from ralph_tui.domain.events import Event
 from ralph_tui.tui.timeline.fold import Timeline
-from ralph_tui.tui.timeline.lines import height
-from ralph_tui.tui.timeline.sifting import Sieve, holds, passes
 from ralph_tui.tui.widgets.stream import Stream
 
 
@@ -18,7 +16,6 @@ class Transcript(Stream):
         super().__init__(self._fresh(roots), id=id)
         self._roots = roots
         self.following = False
-        self.sieve = Sieve.ALL
         self._searching = False
         self.caption = ""
         """What the lower border says instead of the stream's own words."""
@@ -51,28 +48,8 @@ class Transcript(Stream):
         self.absorb(events)
         self.draw()
 
-    def sift(self, sieve: Sieve) -> None:
-        """Show only some entries."""
-        self.sieve = sieve
-        self._rows, self._laid_out = [], 0
-        self._strips.clear()
-        self._lay_out()
-        if self.cursor is not None and self.row_of(self.cursor) is None:
-            self.move_cursor(self._rows[0][0] if self._rows else None)
-
-    def _append_new(self, width: int) -> None:
-        for number in range(self._laid_out, self.timeline.end):
-            entry = self.timeline.entry(number)
-            if entry is not None and passes(entry, self.sieve):
-                self._rows.extend((number, i) for i in range(height(entry, width)))
-        self._laid_out = self.timeline.end
-
-    def _redraw_changed(self) -> None:
-        """A call that has ended may pass where it did not before."""
-        if self.timeline.changed and self.sieve is Sieve.TROUBLE:
-            self._rows, self._laid_out = [], self.timeline.first
-            self._append_new(self.row_width)
-        super()._redraw_changed()
+    def show_sieve(self) -> None:
+        """The title is the iteration's; the line above says what is left out."""
 
     def _show_follow(self) -> None:
         self.border_subtitle = Content(getattr(self, "caption", ""))
@@ -87,11 +64,7 @@ class Transcript(Stream):
     def find(self, words: str) -> list[int]:
         """Numbers of the entries in sight that hold the words."""
         self._searching = bool(words)
-        if not words:
-            return []
-        numbers = dict.fromkeys(number for number, _ in self._rows)
-        entries = ((number, self.timeline.entry(number)) for number in numbers)
-        return [number for number, entry in entries if entry is not None and holds(entry, words)]
+        return self.keys_holding(words) if words else []
 
     def go_to(self, place: int) -> None:
         """Put the cursor on an entry that was found."""
