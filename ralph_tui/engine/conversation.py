@@ -26,6 +26,7 @@ class Cut(StrEnum):
     COST = "a cost limit was reached"
     CONTEXT = "the context was full"
     TIME = "the iteration took too long"
+    LEAVE = "the model asks for approval"
 
 
 class Desk(Overseer, Protocol):
@@ -42,6 +43,10 @@ class Desk(Overseer, Protocol):
     @property
     def taken_away(self) -> bool:
         """Whether the person took the work away."""
+        ...
+
+    async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
+        """Whether this call was the model's way to say that it is done, and it is."""
         ...
 
 
@@ -103,12 +108,17 @@ class Conversation:
                 case TurnEnded():
                     ended = item
                 case _:
-                    if isinstance(item, ev.SessionStarted):
-                        self.session_id = item.session_id
                     self._shop.emit(item)
+                    await self._mind(item)
         self._talking = False
         self.session_id = self.session_id or ended.session_id
         return ended
+
+    async def _mind(self, item: ev.Event) -> None:
+        if isinstance(item, ev.SessionStarted):
+            self.session_id = item.session_id
+        elif isinstance(item, ev.ToolFinished) and await self._desk.asks_to_leave(item):
+            self.interrupt(Cut.LEAVE)
 
     async def _keep(self, prompt: str) -> None:
         """The first words of a session are kept, for a person to read exactly what the model was given."""

@@ -118,6 +118,11 @@ class BuildDesk:
         """Nobody is asked while building, but the hour's requests may be used up."""
         return self._pace.holding
 
+    async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
+        """A task is left by a claim that holds, or by blocking it."""
+        del finished
+        return False
+
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Building asks nobody: what is unclear blocks the task."""
         del questions

@@ -24,6 +24,9 @@ Missing = Callable[[], Awaitable[str | None]]
 
 MAX_REMINDERS = 3
 
+LEAVE_TOOL = "ExitPlanMode"
+"""How a model asks for approval of its plan."""
+
 
 class PhaseDesk:
     """Answers the agent in a phase that has no task."""
@@ -68,14 +71,7 @@ class PhaseDesk:
         return asked or self._pace.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
-        """The guard's verdict; leaving plan mode is asking for what the loop asks anyway."""
-        if call.name == "ExitPlanMode":
-            return Verdict(
-                decision="deny",
-                rule="plan-approval",
-                reason="The person reviews the plan when this session ends",
-                instead="Hand the plan in with ralph_submit_plan, then stop.",
-            )
+        """The guard's verdict, and one build or test sub-agent at a time."""
         return self._one_at_a_time.review(call) or await self._shop.review(call)
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
@@ -103,6 +99,19 @@ class PhaseDesk:
         await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
+
+    async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
+        """Whether a call asked for the approval that follows this phase, and nothing is missing.
+
+        The CLI answers it by itself, as a mistake, before any hook is asked (SDK-FACTS section 11.6).
+        """
+        if finished.name != LEAVE_TOOL or finished.parent_id is not None:
+            return False
+        lacking = await self._missing()
+        self.wrap_up = (
+            f"The person is not asked for approval yet. {lacking}" if lacking else self.wrap_up
+        )
+        return lacking is None
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Put questions to the person, where the phase has any."""

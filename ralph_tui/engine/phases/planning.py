@@ -66,7 +66,8 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     async def missing() -> str | None:
         if feedback and not handed_in:
             return "Hand in the changed plan with ralph_submit_plan."
-        return await _missing_plan(stage)
+        problems = " ".join(problem.message for problem in stage.docs.plan.problems())
+        return problems or await _missing_plan(stage)
 
     async def submit(given: rt.ToolInput) -> ToolAnswer:
         nonlocal handed_in
