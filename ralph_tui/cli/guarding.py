@@ -55,7 +55,7 @@ def check(
 
     policy = _policy(project_root, phase)
     if stdin:
-        for found in check_lines(sys.stdin, policy):
+        for found in check_lines(sys.stdin.buffer, policy):
             sys.stdout.write(json.dumps(found, ensure_ascii=True) + "\n")
             sys.stdout.flush()
         return

@@ -6,18 +6,24 @@ from collections.abc import Iterable, Iterator
 from ralph_tui.domain.tools import Verdict
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.rules import judge_command
-from ralph_tui.guard.verdicts import denial
+from ralph_tui.guard.verdicts import EMPTY, denial
 
 Answer = dict[str, str | None]
+_SHOWN = 1000
+"""Bytes of a bad line that are looked at for the answer, which shows fewer."""
 
 
-def check_lines(lines: Iterable[str], policy: Policy) -> Iterator[Answer]:
-    """One answer for each JSON line with a `command`, in order; a bad line is a denial too."""
+def check_lines(lines: Iterable[bytes], policy: Policy) -> Iterator[Answer]:
+    """One answer for each JSON line with a `command`, in order; a bad line is a denial too.
+
+    Lines are bytes: how a text would be decoded depends on the machine, and JSON is UTF-8.
+    """
     for number, line in enumerate(lines, start=1):
         command = _command(line)
         if command is None:
             reason = f'Line {number} is not a JSON object with a text "command"'
-            yield _answer(denial("bad-input", line.strip(), reason, "Correct the line."), None)
+            shown = line[:_SHOWN].decode("utf-8", errors="replace").strip()
+            yield _answer(denial("bad-input", shown, reason, "Correct the line."), None)
         else:
             yield check(command, policy)
 
@@ -28,13 +34,13 @@ def check(command: str, policy: Policy) -> Answer:
         reason = f"The {policy.phase} phase runs no commands"
         verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")
     else:
-        verdict = judge_command(command, policy)
+        verdict = judge_command(command, policy) if command.strip() else EMPTY
     return _answer(verdict, command)
 
 
-def _command(line: str) -> str | None:
+def _command(line: bytes) -> str | None:
     try:
-        value = json.loads(line)
+        value = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     command = value.get("command") if isinstance(value, dict) else None

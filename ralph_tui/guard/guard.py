@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
 from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
 from ralph_tui.guard.policy import SKILL_TOOL, Policy
-from ralph_tui.guard.verdicts import denial, unreadable
+from ralph_tui.guard.verdicts import EMPTY, denial
 from ralph_tui.guard.worker import CommandJudge
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
@@ -50,7 +50,7 @@ class Guard:
         if call.name in COMMAND_TOOLS:
             command = call.input.get("command")
             if not isinstance(command, str) or not command.strip():
-                return unreadable(str(command), "The command is empty or not a text")
+                return EMPTY
             return await self._commands.judge(command)
         if call.name in WRITE_TOOLS:
             return _review_write(call, self.policy)

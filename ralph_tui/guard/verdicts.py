@@ -39,3 +39,9 @@ def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:
 def unreadable(part: str, reason: str = "The command cannot be read with certainty") -> Verdict:
     """The denial for what cannot be understood: fail closed."""
     return denial("unreadable-command", part, reason, SPLIT)
+
+
+EMPTY = denial(
+    "unreadable-command", "", "The command is empty or not a text", "Say which command to run."
+)
+"""Nothing to run is a mistake of the caller, and no reason to start a shell."""

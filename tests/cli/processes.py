@@ -40,7 +40,7 @@ def inside(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProc
     out, err = io.StringIO(), io.StringIO()
     status: object = 0
     before = sys.stdin
-    sys.stdin = io.StringIO(stdin)
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()))
     try:
         with (
             contextlib.chdir(cwd),

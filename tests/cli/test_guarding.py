@@ -1,6 +1,9 @@
 """`ralph guard check`: verdicts without a run."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -42,6 +45,22 @@ def test_a_stream_of_commands_gets_a_stream_of_verdicts(tmp_path: Path) -> None:
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert [f["verdict"] for f in found] == ["deny", "deny", "allow"]
     assert done.returncode == 0
+
+
+def test_bytes_that_are_no_text_in_any_locale_get_their_answer(tmp_path: Path) -> None:
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run(
+        [sys.executable, "-m", "ralph_tui", "guard", "check", "--stdin"],
+        input=b'{"command": "ls"}\n{"command": "\xff"}\n\n{"command": "git push"}',
+        cwd=tmp_path,
+        env=strict,
+        capture_output=True,
+        check=False,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [f["verdict"] for f in found] == ["allow", "deny", "deny", "deny"]
+    assert [f["rule"] for f in found[1:]] == ["bad-input", "bad-input", "git-read-only"]
+    assert (done.stderr, done.returncode) == (b"", 0)
 
 
 def test_every_phase_can_be_named() -> None:

@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from ralph_tui.domain.state import Phase
 from ralph_tui.guard.check import check_lines
 from ralph_tui.guard.policy import Policy
@@ -9,7 +11,7 @@ POLICY = Policy(root=Path("/work/proj"))
 
 
 def test_one_answer_per_line_in_order() -> None:
-    lines = [json.dumps({"command": c}) for c in ("ls", "pytest", "git push")]
+    lines = [json.dumps({"command": c}).encode() for c in ("ls", "pytest", "git push")]
     answers = list(check_lines(lines, POLICY))
     assert [(a["verdict"], a["command"]) for a in answers] == [
         ("allow", "ls"),
@@ -22,14 +24,36 @@ def test_one_answer_per_line_in_order() -> None:
 
 
 def test_bad_lines_are_denials_with_their_number() -> None:
-    bad = ["", "x", "[]", '{"command": 1}', '{"cmd": "ls"}', "[" * 100_000]
+    bad = [b"", b"  ", b"x", b"[]", b'{"command": 1}', b'{"cmd": "ls"}', b"[" * 100_000]
+    bad += [
+        b'{"command": "echo \xff"}',
+        b"\x00",
+        b'{"n": ' + b"9" * 5_000 + b"}",
+        b'{"command": NaN}',
+    ]
+    bad += ['{"command": "ls"}'.encode("utf-16"), b"y" * 10_000_000]
     answers = list(check_lines(bad, POLICY))
     assert [a["verdict"] for a in answers] == ["deny"] * len(bad)
     assert [f"Line {i}" in str(a["reason"]) for i, a in enumerate(answers, 1)] == [True] * len(bad)
     assert {a["rule"] for a in answers} == {"bad-input"}
+    assert max(len(json.dumps(a)) for a in answers) < 2_000, "an answer is bounded"
+
+
+@pytest.mark.parametrize("command", ["", " \n", "\ud800", "\0", "a b;" * 2_500_000])
+def test_a_command_that_is_none_is_denied(command: str) -> None:
+    (answer,) = check_lines([json.dumps({"command": command}).encode()], POLICY)
+    assert (answer["verdict"], answer["rule"]) == ("deny", "unreadable-command")
+    assert len(json.dumps(answer)) < 2_000
+
+
+def test_windows_line_ends_and_a_byte_order_mark_do_no_harm() -> None:
+    answers = list(
+        check_lines([b'\xef\xbb\xbf{"command": "ls"}\r\n', b'{"command": "ls"}'], POLICY)
+    )
+    assert [a["verdict"] for a in answers] == ["allow", "allow"]
 
 
 def test_a_phase_without_commands() -> None:
     policy = Policy(root=Path("/work/proj"), phase=Phase.PLANNING)
-    (answer,) = check_lines(['{"command": "ls"}'], policy)
+    (answer,) = check_lines([b'{"command": "ls"}'], policy)
     assert (answer["verdict"], answer["rule"]) == ("deny", "tool-not-in-phase")
