@@ -3,11 +3,11 @@
 import base64
 import os
 
-from mcp.server.mcpserver import Image, MCPServer
+from mcp.server.fastmcp import FastMCP, Image
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-server = MCPServer("eyes")
+server = FastMCP("eyes")
 
 
 @server.tool()
