@@ -74,7 +74,8 @@ def launch_demo(
     from ralph_tui.demo.project import create_demo_project, demo_environment
     from ralph_tui.demo.server import ModelServer
     from ralph_tui.engine.mission import Mission
-    from ralph_tui.engine.run import Wiring, make_launch
+    from ralph_tui.engine.run import make_launch
+    from ralph_tui.engine.wiring import Wiring
     from ralph_tui.store.project import Project
 
     uv_version()

@@ -1,7 +1,7 @@
 """Everything a face needs to run or watch the loop of one project."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -70,5 +70,5 @@ class Launch:
     label: str = ""
     run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
     go_on: Callable[[Remaining], int] | None = None
-    screen: ScreenSettings = ScreenSettings()
+    screen: ScreenSettings = field(default_factory=ScreenSettings)
     deputy: Deputy | None = None

@@ -9,9 +9,9 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.questions import AskedQuestion, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Phase
 from ralph_tui.domain.view import LoopView, RunState, reduce
+from ralph_tui.engine.beginning import lasting
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.run import lasting
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until

@@ -19,7 +19,8 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.run import Wiring, run_mission
+from ralph_tui.engine.run import run_mission
+from ralph_tui.engine.wiring import Wiring
 from ralph_tui.store.journal import JournalWriter
 from tests.harness.projects import make_project, task
 

@@ -14,7 +14,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.run import Wiring, run_mission
+from ralph_tui.engine.run import run_mission
+from ralph_tui.engine.wiring import Wiring
 from tests.harness.model import ServerProcess, cli_environment
 from tests.harness.waiting import until
 

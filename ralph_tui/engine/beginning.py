@@ -1,0 +1,88 @@
+"""How a run begins on disk, and what is told of it."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.state import REASONED, Approval, Halt, Phase
+from ralph_tui.store.project import Documents, Project
+
+
+async def begin(
+    project: Project, settings: Settings, run_id: str, phase: Phase
+) -> tuple[Documents, tuple[str, ...]]:
+    """A fresh session on disk: figures at zero, requests of an earlier run gone, no stale tasks."""
+    stale: list[str] = []
+
+    def change(docs: Documents) -> Documents:
+        plan, found = docs.plan.reset_stale()
+        stale[:] = found
+        now = datetime.now(UTC)
+        state = docs.state.model_copy(
+            update={
+                "project_root": str(project.root),
+                "current_phase": phase,
+                "session_id": run_id[:12],
+                "started_at": docs.state.started_at or now,
+                "session_cost_usd": 0.0,
+                "session_tokens_used": 0,
+                "tasks_completed_this_session": 0,
+                "adjusted": None,
+                "paused": False,
+                "pause": Halt.NONE,
+                "stop": Halt.NONE,
+                "retry_now": False,
+                "approval": lasting(docs.state.approval),
+            }
+        )
+        breaker = fresh_breaker(docs.breaker, settings)
+        return docs.model_copy(update={"plan": plan, "state": state, "breaker": breaker})
+
+    return await asyncio.to_thread(project.transact, change), tuple(stale)
+
+
+def lasting(approval: Approval | None) -> Approval | None:
+    """A decision that outlives the run that asked for it; a limit and a breaker are the run's own."""
+    return approval if approval is not None and approval.kind in REASONED else None
+
+
+def fresh_breaker(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
+    """The breaker at the start of a run: starting again is the person's reset; limits are today's."""
+    limits = settings.circuit_breaker
+    return breaker.reset("a new run was started").model_copy(
+        update={
+            "max_consecutive_failures": limits.max_consecutive_failures,
+            "max_stagnation_iterations": limits.max_stagnation_iterations,
+            "max_same_error": limits.max_same_error,
+            "max_denied": limits.max_denied,
+            "max_collapses": limits.max_collapses,
+            "max_tests_only": limits.max_tests_only,
+            "max_refused_claims": limits.max_refused_claims,
+            "max_cost_usd": settings.safety.cost_limits.total,
+        }
+    )
+
+
+def started(project: Project, settings: Settings, docs: Documents, run_id: str) -> ev.LoopStarted:
+    """What a face must know of a run from its first moment."""
+    budget = ContextBudget(budget_percent=settings.context.budget_percent)
+    capacity = settings.context.capacity_tokens
+    return ev.LoopStarted(
+        run_id=run_id,
+        project=settings.project.name or project.root.resolve().name,
+        phase=docs.state.current_phase,
+        pid=os.getpid(),
+        max_iterations=settings.phases.building.max_iterations,
+        iteration=docs.state.iteration_count,
+        context_capacity=200_000 if capacity == "auto" else capacity,
+        smart_zone=(budget.smart_zone_min_percent, budget.budget_percent),
+        limits=settings.safety.cost_limits,
+        costs=CostMeter(total=docs.state.total_cost_usd),
+        breaker=docs.breaker,
+        model=settings.models.primary,
+    )

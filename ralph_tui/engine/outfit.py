@@ -1,0 +1,83 @@
+"""What an agent session of a phase is given, and what the guard holds it to."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.extras import (
+    extras_of,
+    prepared_servers,
+    skill_directories,
+    skill_names,
+)
+from ralph_tui.engine.ports import SessionSpec
+from ralph_tui.engine.prompting import system_prompt
+from ralph_tui.engine.ralph_tools import tool_specs
+from ralph_tui.engine.subagents import SUB_AGENTS
+from ralph_tui.engine.workshop import SpecFor
+from ralph_tui.guard.policy import Policy, phase_tools
+from ralph_tui.guard.sandbox import Sandbox
+from ralph_tui.store.project import Project
+
+CLAUDE_MD_LIMIT = 40_000
+"""Characters of CLAUDE.md in the system prompt; it travels by argv, which is bounded."""
+
+
+def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
+    """What the guard holds an agent of a phase to."""
+    extras = extras_of(settings, phase)
+    return Policy(
+        root=project.root,
+        phase=phase,
+        blocked_commands=settings.safety.blocked_commands,
+        git_allowed=settings.git.allowed_operations,
+        mcp_servers=tuple(extras.mcp_servers),
+        skills=skill_names(extras, project.root),
+        home=Path.home(),
+    )
+
+
+def spec_maker(
+    project: Project,
+    settings_now: Callable[[], Settings],
+    environment: Mapping[str, str],
+    phase: Phase,
+    *,
+    sandbox: Sandbox | None,
+) -> SpecFor:
+    """Specs that are equal from one iteration to the next, so that standby sessions fit.
+
+    Models and limits are asked for each time: a person may change them while the loop runs.
+    """
+    settings = settings_now()
+    claude_md = ""
+    if settings.agent.include_claude_md:
+        claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    extras = extras_of(settings, phase)
+    thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
+    spec = SessionSpec(
+        phase=phase,
+        cwd=project.root,
+        system_prompt=system_prompt(phase, claude_md, settings.git.allowed_operations),
+        tools=phase_tools(phase, skills=bool(extras.skills)),
+        ralph_tools=tool_specs(phase),
+        sub_agents=SUB_AGENTS[phase],
+        mcp_servers=prepared_servers(extras),
+        skills=skill_directories(extras, project.root),
+        max_turns=settings.agent.max_turns,
+        setting_sources=settings.agent.setting_sources,
+        environment=dict(environment),
+        sandbox=sandbox if "Bash" in phase_tools(phase, skills=False) else None,
+        max_api_retries=settings.agent.max_api_retries,
+        api_timeout_seconds=int(settings.agent.api_timeout_seconds),
+        idle_timeout_seconds=int(settings.agent.idle_timeout_seconds),
+    )
+
+    def spec_for(remaining_usd: float) -> SessionSpec:
+        now = settings_now()
+        budget = min(now.safety.cost_limits.per_iteration or remaining_usd, remaining_usd)
+        model = now.models.planning if thinks else now.models.primary
+        return spec.model_copy(update={"max_budget_usd": budget, "model": model})
+
+    return spec_for

@@ -1,0 +1,187 @@
+"""A run under the project's lock: the parts put together, and everything put away again."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.allowances import Allowances
+from ralph_tui.engine.beginning import begin, started
+from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.confinement import Confinement, tidy
+from ralph_tui.engine.custody import Custody
+from ralph_tui.engine.ending import End, failed
+from ralph_tui.engine.extras import extra_environment, extras_of
+from ralph_tui.engine.journaling import Emitter
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.lifecycle import Lifecycle
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.outfit import guard_policy, spec_maker
+from ralph_tui.engine.phases.session import Stage
+from ralph_tui.engine.ports import Agent
+from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
+from ralph_tui.engine.strays import settle_strays
+from ralph_tui.engine.verify import Gate, gate_environment
+from ralph_tui.engine.wiring import Wiring, nobody
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.guard.environment import agent_environment, cli_overlay
+from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.sandbox import gate_prefix
+from ralph_tui.store.project import Project
+
+
+class Running:
+    """One run under the project's lock: its parts, its phases, its outcome."""
+
+    def __init__(
+        self,
+        project: Project,
+        wiring: Wiring,
+        mission: Mission,
+        emitter: Emitter,
+        run_id: str,
+        held: Confinement,
+    ) -> None:
+        """Run `mission` in `project`, telling `emitter`."""
+        self._held = held
+        self._project = project
+        self._wiring = wiring
+        self._settings = wiring.settings
+        self._mission = mission
+        self._emitter = emitter
+        self._run_id = run_id
+        self._marks = {RUN_MARK: run_id}
+        self._ledger = Ledger(project, emitter.emit)
+        percent = wiring.settings.limits.stop_at_allowance_percent
+        self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
+        self._custody = Custody(project.root, self._allowances.emit)
+        self._agent: Agent | None = None
+        self._checkpoint: Checkpoint | None = None
+
+    async def run(self, phase: Phase) -> LoopFinished:
+        """Run from `phase`; problems after the start end in the event, not in an exception."""
+        since = time.monotonic()
+        docs, stale = await begin(self._project, self._settings, self._run_id, phase)
+        self._emitter.emit(started(self._project, self._settings, docs, self._run_id))
+        await self._ledger.open()
+        if stale:
+            text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
+            self._emitter.emit(ev.Notice(level="warning", text=text))
+        if self._held.warning:
+            self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
+        await self._custody.begin()
+        async with self._parts():
+            await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
+            lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
+            try:
+                end = await lifecycle.run(phase)
+            except RalphError as error:
+                end = failed(error)
+        return self._finished(await self._after_all(end), time.monotonic() - since)
+
+    async def _after_all(self, end: End) -> End:
+        """The end, unless the last session did to the repository what ends a loop."""
+        try:
+            changed = await self._custody.check()
+        except RalphError as error:
+            changed = failed(error)
+        return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
+
+    def _has_specs(self) -> bool:
+        return any(spec.criteria for spec in self._project.read_specs())
+
+    def _finished(self, end: End, seconds: float) -> LoopFinished:
+        docs = self._ledger.docs
+        return LoopFinished(
+            status=end.status,
+            reason=end.reason,
+            hint=end.hint,
+            exit_code=int(end.exit_code),
+            iterations=self._checkpoint.done if self._checkpoint else 0,
+            tasks_complete=docs.plan.counts()[TaskStatus.COMPLETE],
+            tasks_total=len(docs.plan.tasks),
+            cost_usd=docs.state.session_cost_usd,
+            seconds=seconds,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _parts(self) -> AsyncIterator[None]:
+        """The agent, the watcher and the watchdog; all of them ended however the run ends."""
+        watchdog = Watchdog(self._run_id)
+        watchdog.start()
+        follower = asyncio.create_task(self._ledger.follow(), name="ralph-follow")
+        beside = self._wiring.beside or nobody
+        companion = asyncio.create_task(beside(self._emitter.emit), name="ralph-beside")
+        self._agent = agent = await asyncio.to_thread(self._wiring.make_agent)
+        try:
+            yield
+        finally:
+            follower.cancel()
+            companion.cancel()
+            await asyncio.wait([follower, companion])
+            await asyncio.shield(self._put_away(agent, watchdog))
+            if not companion.cancelled():
+                companion.result()  # a bug in it must not end in silence
+
+    async def _put_away(self, agent: Agent, watchdog: Watchdog) -> None:
+        await agent.close()
+        await asyncio.to_thread(end_marked, RUN_MARK, self._run_id)
+        await asyncio.to_thread(tidy, self._project.root, self._held)
+        await watchdog.stop()
+
+    @contextlib.asynccontextmanager
+    async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
+        """A phase with its own guard, tools and prompt."""
+        if self._agent is None:
+            msg = "the parts were not made"
+            raise RuntimeError(msg)
+        policy = guard_policy(self._project, self._settings, phase)
+        inherited = self._wiring.everything
+        guard = Guard(policy)
+        warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
+        building = self._settings.phases.building
+        gate = Gate(
+            self._project.root,
+            backpressure=building.backpressure,
+            timeout=building.gate_timeout_seconds,
+            environment=gate_environment(agent_environment(policy, inherited), self._marks),
+            review=guard.review,
+            emit=self._custody.emit,
+            prefix=gate_prefix(self._held.sandbox),
+        )
+        shop = Workshop(
+            ledger=self._ledger,
+            configured=self._settings,
+            agent=self._agent,
+            gate=gate,
+            review=guard.review,
+            emit=self._custody.emit,
+            clock=lambda: datetime.now(UTC),
+            unwritten=self._emitter.written,
+        )
+        if self._checkpoint is None:
+            self._checkpoint = Checkpoint(
+                shop,
+                self._mission,
+                custody=self._custody,
+                allowances=self._allowances,
+            )
+        overlay = cli_overlay(policy, inherited)
+        extras = extra_environment(extras_of(self._settings, phase), inherited)
+        environment = {**self._wiring.environment, **overlay, **self._marks, **extras}
+        sandbox = self._held.sandbox
+        spec_for = spec_maker(
+            self._project, lambda: shop.settings, environment, phase, sandbox=sandbox
+        )
+        try:
+            yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
+        finally:
+            warming.cancel()
+            await asyncio.wait([warming])
+            await asyncio.shield(guard.close())
