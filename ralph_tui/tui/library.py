@@ -3,12 +3,14 @@
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ralph_tui.domain.chronicle import CHRONICLED, Chronicle, Chronicler
-from ralph_tui.domain.events import Event
+from ralph_tui.domain.chronicle import CHRONICLED, Chronicle, Chronicler, Iteration
+from ralph_tui.domain.events import Event, GateFinished
 from ralph_tui.domain.metrics import Metric, measure
+from ralph_tui.domain.verification import Receipt
 from ralph_tui.store.journal import read_events
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.scan import Progress, Scan, Worth
@@ -25,6 +27,16 @@ MEASURED = frozenset(
     }
 )
 """What the success metrics look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPast:
+    """What the journal knows of one task."""
+
+    attempts: tuple[Iteration, ...] = ()
+    """Oldest first."""
+    receipts: tuple[Receipt, ...] = ()
+    """Of the last claim that was checked."""
 
 
 class Library:
@@ -74,6 +86,24 @@ class Library:
             if end and offset > end:
                 return
             yield event
+
+    def task_past(self, task_id: str, progress: Progress | None = None) -> TaskPast:
+        """The attempts at a task, and the receipts of its last claim.
+
+        Raises:
+            StoreError: The journal cannot be read.
+        """
+        iterations = self.refresh(progress).iterations
+        attempts = tuple(it for it in iterations if it.task_id == task_id)
+        for attempt in reversed(attempts):
+            gates = [
+                event
+                for event in self._between(attempt.start, attempt.end)
+                if isinstance(event, GateFinished) and event.task_id == task_id
+            ]
+            if gates:
+                return TaskPast(attempts, gates[-1].receipts)
+        return TaskPast(attempts)
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
         """The seven success metrics of the whole journal."""

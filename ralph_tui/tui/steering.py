@@ -192,7 +192,7 @@ class Steering:
         if chosen is None:
             self._app.say("Nothing is selected yet.")
         elif isinstance(chosen, Task):
-            self._app.push_screen(TaskDetail(chosen, self._app.view))
+            self._app.push_screen(TaskDetail(chosen, self._app.view, self.pages.library))
         elif isinstance(chosen, CircuitBreaker):
             self._app.push_screen(BreakerDetail(chosen))
         else:

@@ -155,7 +155,7 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
     for item in board_rows(view.tasks):
         board_line(item, width, glyphs)
     for task in view.tasks.values():
-        task_parts(task, view, glyphs)
+        task_parts(task, view, None, glyphs)
     facts = Facts(view, "demo", "/home/dev/slug-demo", watch.elapsed(feed.NOW), None)
     for line in header_lines(facts, max(20, width), glyphs):
         assert width_of(line) <= max(20, width)

@@ -244,7 +244,7 @@ async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
         await pilot.press("1", "enter")
         await until(pilot, lambda: isinstance(app.screen, TaskDetail))
         text = screen_text(app)
-        for part in ("types check  failed in 2.2s", "Waits for", "Needed by", "chosen: priority 2"):
+        for part in ("types check  failed in 2.2s", "Waits for", "Needed by", "Why it was chosen"):
             assert part in text
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))

@@ -24,6 +24,7 @@ class Tone(StrEnum):
     MUTED = "muted"
     FAINT = "faint"
     TITLE = "title"
+    HEADING = "heading"
     ACCENT = "accent"
     OK = "ok"
     WARN = "warn"

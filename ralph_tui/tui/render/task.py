@@ -1,32 +1,50 @@
 """A task in detail, as titled blocks of lines. Pure functions."""
 
+from collections.abc import Sequence
+
+from ralph_tui.domain.chronicle import Iteration
+from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.plan import MAX_RETRIES, Task
-from ralph_tui.domain.text import head
+from ralph_tui.domain.text import head, inert
 from ralph_tui.domain.verification import Receipt, criterion_text, runnable_command
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.library import TaskPast
 from ralph_tui.tui.render.board import complete_ids, group_of
 from ralph_tui.tui.render.figures import money, seconds, tokens
+from ralph_tui.tui.render.iterations import look_of
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone
-from ralph_tui.tui.timeline.lines import receipt_look
+from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
 
 _MAX_DESCRIPTION = 20_000
+_TAIL_LINES = 6
 
 
-def task_parts(task: Task, view: LoopView, glyphs: Glyphs) -> list[Part]:
-    """Every block that has something to say."""
+def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Part]:
+    """Every block that has something to say; `past` is what the journal knows, once it was read."""
+    attempts = past.attempts if past is not None else ()
+    receipts = _receipts(task, view, past)
     parts = [
         Part("State", _state(task, view)),
         Part("Description", [[Span(t)] for t in _text(task.description)]),
-        Part("Done when", _criteria(task, view, glyphs)),
+        Part("Done when", _criteria(task, receipts, glyphs)),
+        Part("Also checked", _also_checked(task, receipts, glyphs)),
         Part("Waits for", _tasks(task.dependencies, view, glyphs)),
         Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
+        Part("Why it was chosen", _why(task, view, attempts)),
         Part("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
-        Part("Tries so far", _tries(task, view)),
+        Part("Tries so far", _tries(task, view, past, glyphs)),
         Part("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
     ]
     return [part for part in parts if part.lines]
+
+
+def _receipts(task: Task, view: LoopView, past: TaskPast | None) -> dict[str, Receipt]:
+    """Of its last claim, by command: what the loop just said, or else what the journal has."""
+    now = view.gate_task_id == task.id
+    found = view.receipts if now else past.receipts if past is not None else ()
+    return {receipt.command: receipt for receipt in found}
 
 
 def _text(text: str) -> list[str]:
@@ -45,13 +63,30 @@ def _state(task: Task, view: LoopView) -> list[Line]:
     lines: list[Line] = [
         [Span(group.value, Tone.TITLE), Span(f"   {', '.join(facts)}", Tone.MUTED)]
     ]
-    if view.task_id == task.id and view.why:
-        lines.append([Span("chosen: ", Tone.MUTED), Span(view.why)])
     return lines
 
 
-def _criteria(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
-    receipts = {r.command: r for r in view.receipts} if view.gate_task_id == task.id else {}
+def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
+    if view.task_id == task.id and view.why:
+        return [[Span(view.why)]]
+    last = next((it for it in reversed(attempts) if it.why), None)
+    if last is None:
+        return []
+    return [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
+
+
+def _also_checked(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[Line]:
+    """What the gate runs for every task."""
+    own = {runnable_command(criterion) for criterion in task.verification_criteria}
+    return [
+        line
+        for command, receipt in receipts.items()
+        if command not in own
+        for line in _checked(command, receipt, glyphs)
+    ]
+
+
+def _criteria(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[Line]:
     lines: list[Line] = []
     for criterion in task.verification_criteria:
         command = runnable_command(criterion)
@@ -61,17 +96,34 @@ def _criteria(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
                 [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.FAINT)]
             )
             continue
-        lines.append(_checked(text, receipts.get(command), glyphs))
+        lines += _checked(text, receipts.get(command), glyphs)
     return lines
 
 
-def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> Line:
+def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
+    """A check and its receipt; of one that failed the end of what it printed, too."""
     if receipt is None:
-        return [Span(f"{glyphs.idle} ", Tone.MUTED), Span(text), Span("  not run yet", Tone.FAINT)]
+        untried = [
+            Span(f"{glyphs.idle} ", Tone.MUTED),
+            Span(text),
+            Span("  not run yet", Tone.FAINT),
+        ]
+        return [untried]
     name, tone = receipt_look(receipt)
     word = receipt.status.value.replace("_", " ")
-    took = f"  {word} in {seconds(receipt.seconds)}"
-    return [Span(f"{getattr(glyphs, name)} ", tone), Span(text), Span(took, tone)]
+    note = f": {said}" if (said := receipt_note(receipt)) else ""
+    took = f" in {seconds(receipt.seconds)}" if receipt.seconds else ""
+    lines: list[Line] = [
+        [
+            Span(f"{getattr(glyphs, name)} ", tone),
+            Span(text),
+            Span(f"  {word}{took}{note}", tone),
+        ]
+    ]
+    if not receipt.ok:
+        tail = inert(receipt.tail).strip().splitlines()[-_TAIL_LINES:]
+        lines += [[Span("  "), Span(printed, Tone.MUTED)] for printed in tail]
+    return lines
 
 
 def _dependents(task: Task, view: LoopView) -> tuple[str, ...]:
@@ -98,14 +150,45 @@ def _tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list[Line]:
     return lines
 
 
-def _tries(task: Task, view: LoopView) -> list[Line]:
-    return [
+def _tries(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Line]:
+    """Every attempt with what it cost; while the journal is being read, those of this screen."""
+    if past is None:
+        known = [_of_event(e) for e in view.iterations if e.task_id == task.id]
+    else:
+        known = list(past.attempts)
+    lines = [line for it in known for line in _try(it, glyphs)]
+    if len(known) > 1:
+        spent, used = sum(it.cost_usd for it in known), sum(it.tokens for it in known)
+        text = f"together {money(spent)}, {tokens(used)} tokens"
+        lines.append([Span(text, Tone.TITLE)])
+    return lines
+
+
+def _of_event(e: IterationFinished) -> Iteration:
+    return Iteration(
+        number=e.iteration,
+        run_id="",
+        task_id=e.task_id,
+        outcome=e.outcome,
+        reason=e.reason,
+        cost_usd=e.cost_usd,
+        tokens=e.tokens,
+        seconds=e.seconds,
+        end=1,
+    )
+
+
+def _try(it: Iteration, glyphs: Glyphs) -> list[Line]:
+    look = look_of(it)
+    spent = f"  {money(it.cost_usd)}  {tokens(it.tokens)} tokens  {seconds(it.seconds)}"
+    lines: list[Line] = [
         [
-            Span(f"iteration {e.iteration}  ", Tone.MUTED),
-            Span(e.outcome.value.replace("_", " ")),
-            Span(f"  {e.reason}" if e.reason else ""),
-            Span(f"  {money(e.cost_usd)}  {seconds(e.seconds)}", Tone.MUTED),
+            Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
+            Span(f"iteration {it.number}  ", Tone.MUTED),
+            Span(look.word, look.tone),
+            Span(spent if it.end else "", Tone.MUTED),
         ]
-        for e in view.iterations
-        if e.task_id == task.id
     ]
+    if it.reason:
+        lines.append([Span("  "), Span(it.reason)])
+    return lines

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from textual.widget import Widget
-from textual.widgets import Static
 
 from ralph_tui.tui.render.parts import Part, parts_text
 from ralph_tui.tui.screens.reader import Reader
-from ralph_tui.tui.widgets.lines import Lines
+from ralph_tui.tui.widgets.parts_text import PartsText
 
 
 class PartsReader(Reader):
@@ -18,10 +17,13 @@ class PartsReader(Reader):
         raise NotImplementedError
 
     def parts(self) -> Iterable[Widget]:
-        """One widget per block."""
-        for block in self.blocks():
-            yield Static(block.title, classes="section-title", markup=False)
-            yield Lines(block.lines, classes="section")
+        """One text of all blocks."""
+        yield PartsText(self.blocks())
+
+    def show_again(self) -> None:
+        """The blocks may have changed; what is in sight stays where it is."""
+        if self.is_attached and (shown := self.query(PartsText)):
+            shown.first().show_parts(self.blocks())
 
     def copy_text(self) -> str:
         """Every block."""

@@ -1,8 +1,12 @@
-"""Everything known of one task."""
+"""Everything known of one task, and what comes to be known while it is read."""
 
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task
+from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.library import Library, TaskPast
 from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.render.spans import Span, Tone
 from ralph_tui.tui.render.task import task_parts
 from ralph_tui.tui.screens.parts import PartsReader
 
@@ -10,17 +14,51 @@ from ralph_tui.tui.screens.parts import PartsReader
 class TaskDetail(PartsReader):
     """Description, criteria with their receipts, dependencies both ways, why, tries, notes."""
 
-    def __init__(self, task: Task, view: LoopView) -> None:
-        """Show a task as the view has it now."""
+    def __init__(self, task: Task, view: LoopView, library: Library) -> None:
+        """Show a task as the view has it; the past is read from the journal."""
         super().__init__()
-        self._task_id = task.id
         self._shown = task
         self._view = view
+        self._library = library
+        self._past: TaskPast | None = None
+        self._trouble = ""
 
     def reader_title(self) -> str:
         """The task's id."""
-        return f"task {self._task_id}"
+        return f"task {self._shown.id}"
 
     def blocks(self) -> list[Part]:
         """One per aspect."""
-        return task_parts(self._shown, self._view, self.app.glyphs)
+        parts = task_parts(self._shown, self._view, self._past, self.app.glyphs)
+        if self._trouble:
+            parts.append(Part("Tries so far", [[Span(self._trouble, Tone.BAD)]]))
+        return parts
+
+    def on_mount(self) -> None:
+        """Follow the loop, and look back."""
+        super().on_mount()
+        self.watch(self.app, "view", self._follow, init=False)
+        self._look_back()
+
+    def _follow(self, view: LoopView) -> None:
+        """A task that was dropped stays as it was last."""
+        ended = view.iterations != self._view.iterations
+        self._view, self._shown = view, view.tasks.get(self._shown.id, self._shown)
+        if ended:
+            self._look_back()
+        self.show_again()
+
+    def _look_back(self) -> None:
+        self.run_worker(self._read, thread=True, group="past", exclusive=True, exit_on_error=False)
+
+    def _read(self) -> None:
+        try:
+            past = self._library.task_past(self._shown.id)
+        except RalphError as error:
+            self.call_later(self._read_done, None, one_line(str(error)))
+        else:
+            self.call_later(self._read_done, past, "")
+
+    def _read_done(self, past: TaskPast | None, trouble: str) -> None:
+        self._past, self._trouble = past, trouble
+        self.show_again()

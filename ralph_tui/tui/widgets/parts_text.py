@@ -1,0 +1,42 @@
+"""Titled blocks as one text that can change in place."""
+
+from collections.abc import Iterable, Sequence
+
+from textual.content import Content
+
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.render.spans import Line, Span, Tone, fold
+from ralph_tui.tui.widgets.toned import Toned
+
+_INDENT = Span("  ")
+
+
+class PartsText(Toned):
+    """Every block under its title; long lines wrap under themselves."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Show these blocks."""
+        super().__init__(classes="parts")
+        self._parts = parts
+
+    def show_parts(self, parts: Sequence[Part]) -> None:
+        """Show others instead; nothing happens when they are the same."""
+        if parts != self._parts:
+            self._parts = parts
+            self.refresh(layout=True)
+
+    def on_resize(self) -> None:
+        """The width decides where lines wrap."""
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """The blocks at the present width."""
+        return self.content(self._lines(self.content_size.width or 60))
+
+    def _lines(self, width: int) -> Iterable[Line]:
+        for at, part in enumerate(self._parts):
+            if at:
+                yield []
+            yield [Span(part.title, Tone.HEADING)]
+            for line in part.lines:
+                yield from ([_INDENT, *piece] for piece in fold(line, width - len(_INDENT.text)))
