@@ -8,15 +8,14 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.ending import End, complete, failure_told, stopped
+from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration, IterationResult
-from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import AgentSession
 from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_template
-from ralph_tui.engine.record import recorded
+from ralph_tui.engine.record import recorded, told
 from ralph_tui.engine.remembering import memory_for
-from ralph_tui.engine.workshop import SpecFor, Workshop, session_budget
+from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
 
 ONLY_TASK = "the only task is complete"
@@ -73,12 +72,7 @@ class BuildLoop:
         """One iteration and its record; a reason to stop when another cannot help."""
         number, injections = await self._begin(task)
         guidance = tuple(injection.guidance for injection in injections)
-        meter = Meter(
-            self._checkpoint.costs(),
-            self._shop.settings.safety.cost_limits,
-            session_budget(self._shop),
-            follow_model=self._shop.settings.context.capacity_tokens == "auto",
-        )
+        meter = session_meter(self._shop, self._checkpoint.costs())
         prompt = await self._prompt(task, number, guidance)
         spec = self._spec_for(meter.costs.remaining(meter.limits))
         iteration = Iteration(self._shop, task, number=number, spec=spec, meter=meter)
@@ -175,22 +169,8 @@ class BuildLoop:
             project.archive_session(session_record(number, task.id, result))
 
         await asyncio.to_thread(write)
-        if result.failure is not None:
-            self._shop.emit(failure_told(result.failure))
-        self._shop.emit(
-            ev.IterationFinished(
-                iteration=number,
-                task_id=task.id,
-                outcome=result.outcome,
-                reason=result.reason,
-                cost_usd=result.cost_usd,
-                tokens=result.tokens,
-                context_tokens=result.context_tokens,
-                seconds=result.seconds,
-                handoff=result.handed_off,
-                files_changed=result.files,
-            )
-        )
+        for event in told(number, task.id, result):
+            self._shop.emit(event)
 
     async def _put_back(self) -> None:
         """However the loop ended, no task is left in progress."""

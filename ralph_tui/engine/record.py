@@ -1,9 +1,11 @@
-"""What an iteration leaves behind in the documents; pure functions."""
+"""What an iteration leaves behind in the documents and in the journal; pure functions."""
 
 from ralph_tui.domain.breaker import IterationVerdict
-from ralph_tui.domain.events import FailureClass, IterationOutcome
+from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
 from ralph_tui.domain.model import Count
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.ending import failure_told
 from ralph_tui.engine.iteration import IterationResult
 from ralph_tui.engine.ralph_tools import after_failed_attempt
 from ralph_tui.store.project import Documents
@@ -18,35 +20,73 @@ def hit_limit(result: IterationResult) -> bool:
     return failure is not None and failure.kind is FailureClass.USAGE_LIMIT
 
 
+def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
+    """The events that tell how an iteration ended, of a task or of a phase without tasks."""
+    finished = IterationFinished(
+        iteration=number,
+        task_id=task_id,
+        outcome=result.outcome,
+        reason=result.reason,
+        cost_usd=result.cost_usd,
+        tokens=result.tokens,
+        context_tokens=result.context_tokens,
+        seconds=result.seconds,
+        handoff=result.handed_off,
+        files_changed=result.files,
+    )
+    return (finished,) if result.failure is None else (failure_told(result.failure), finished)
+
+
+def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
+    """The documents after a session of a phase without tasks; pure."""
+    complete = result.outcome is IterationOutcome.COMPLETE
+    verdict = IterationVerdict(
+        is_failure=not complete,
+        tasks_completed=int(complete),
+        cost_usd=result.cost_usd,
+        evidence=f"{phase.value}: {result.reason}",
+        error="" if complete else result.reason,
+    )
+    return _counted(docs, result, verdict)
+
+
 def recorded(docs: Documents, task_id: str, result: IterationResult) -> Documents:
     """The documents after an iteration; pure."""
     complete = result.outcome is IterationOutcome.COMPLETE
+    verdict = IterationVerdict(
+        is_failure=result.outcome in _FAILURES,
+        tasks_completed=int(complete),
+        cost_usd=result.cost_usd,
+        evidence=f"{task_id}: {result.reason}",
+        error=result.reason if result.outcome in _FAILURES else "",
+        denied=result.denied,
+        output_tokens=result.output_tokens,
+        tests_only=result.tests_only,
+        refused_claim=result.refused_claim and not complete,
+    )
+    counted = _counted(docs, result, verdict)
+    done = counted.state.tasks_completed_this_session + complete
+    return counted.model_copy(
+        update={
+            "state": counted.state.model_copy(update={"tasks_completed_this_session": done}),
+            "budget": docs.budget.using(result.context_tokens),
+            "plan": _plan_after(docs.plan, task_id, result),
+        }
+    )
+
+
+def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict) -> Documents:
+    """Tokens always count; the breaker counts what says something about the work."""
     state = docs.state.model_copy(
         update={
             "total_tokens_used": docs.state.total_tokens_used + result.tokens,
             "session_tokens_used": docs.state.session_tokens_used + result.tokens,
-            "tasks_completed_this_session": docs.state.tasks_completed_this_session + complete,
         }
     )
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not hit_limit(result):
-        verdict = IterationVerdict(
-            is_failure=result.outcome in _FAILURES,
-            tasks_completed=int(complete),
-            cost_usd=result.cost_usd,
-            evidence=f"{task_id}: {result.reason}",
-            error=result.reason if result.outcome in _FAILURES else "",
-            denied=result.denied,
-            output_tokens=result.output_tokens,
-            tests_only=result.tests_only,
-            refused_claim=result.refused_claim and not complete,
-        )
         breaker = breaker.record_iteration(verdict)
-    budget = docs.budget.using(result.context_tokens)
-    plan = _plan_after(docs.plan, task_id, result)
-    return docs.model_copy(
-        update={"state": state, "breaker": breaker, "budget": budget, "plan": plan}
-    )
+    return docs.model_copy(update={"state": state, "breaker": breaker})
 
 
 def _plan_after(

@@ -6,9 +6,11 @@ from datetime import datetime
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.engine.adjusting import adjusted_settings
 from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.verify import Gate, Review
 
@@ -46,12 +48,14 @@ class Workshop:
         return adjusted_settings(self.configured, self.ledger.docs.state.adjusted)
 
 
-def session_budget(shop: Workshop) -> ContextBudget:
-    """The budget of a fresh session, from the settings."""
+def session_meter(shop: Workshop, spent: CostMeter) -> Meter:
+    """The meter of a fresh session, on top of what was `spent` before it."""
     context = shop.settings.context
     capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
-    return ContextBudget(
+    budget = ContextBudget(
         total_capacity=capacity,
         budget_percent=context.budget_percent,
         handoff_threshold_percent=context.handoff_threshold_percent,
     )
+    follows = context.capacity_tokens == "auto"
+    return Meter(spent, shop.settings.safety.cost_limits, budget, follow_model=follows)

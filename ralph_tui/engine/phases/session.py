@@ -5,20 +5,18 @@ import time
 from dataclasses import dataclass
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import IterationVerdict
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
-from ralph_tui.engine.ending import End, failure_told
+from ralph_tui.engine.ending import End
 from ralph_tui.engine.handoff import session_record
 from ralph_tui.engine.iteration import IterationResult
-from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases.desk import Missing, PhaseDesk
 from ralph_tui.engine.ports import TurnEnded
-from ralph_tui.engine.record import hit_limit
-from ralph_tui.engine.workshop import SpecFor, Workshop, session_budget
+from ralph_tui.engine.record import phase_recorded, told
+from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
 
 
@@ -53,10 +51,8 @@ async def run_session(
             prompt_chars=len(prompt),
         )
     )
-    follow = shop.settings.context.capacity_tokens == "auto"
-    limits = shop.settings.safety.cost_limits
-    meter = Meter(checkpoint.costs(), limits, session_budget(shop), follow_model=follow)
-    spec = stage.spec_for(meter.costs.remaining(limits))
+    meter = session_meter(shop, checkpoint.costs())
+    spec = stage.spec_for(meter.costs.remaining(meter.limits))
     started = time.monotonic()
     seconds = shop.settings.phases.building.iteration_timeout_seconds
     async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
@@ -101,38 +97,8 @@ def _result(ended: TurnEnded, cut: Cut, lacking: str | None) -> IterationResult:
 
 
 async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
-    complete = result.outcome is IterationOutcome.COMPLETE
-    counted = result.outcome is not IterationOutcome.INTERRUPTED and not hit_limit(result)
-    verdict = IterationVerdict(
-        is_failure=not complete,
-        tasks_completed=int(complete),
-        cost_usd=result.cost_usd,
-        evidence=f"{phase.value}: {result.reason}",
-    )
-
-    def change(docs: Documents) -> Documents:
-        figures = {
-            "total_tokens_used": docs.state.total_tokens_used + result.tokens,
-            "session_tokens_used": docs.state.session_tokens_used + result.tokens,
-        }
-        breaker = docs.breaker.record_iteration(verdict) if counted else docs.breaker
-        state = docs.state.model_copy(update=figures)
-        return docs.model_copy(update={"state": state, "breaker": breaker})
-
-    await shop.ledger.transact(change)
+    await shop.ledger.transact(lambda docs: phase_recorded(docs, phase, result))
     record = session_record(number, phase.value, result).model_copy(update={"phase": phase})
     await asyncio.to_thread(shop.ledger.project.archive_session, record)
-    if result.failure is not None:
-        shop.emit(failure_told(result.failure))
-    shop.emit(
-        ev.IterationFinished(
-            iteration=number,
-            task_id=phase.value,
-            outcome=result.outcome,
-            reason=result.reason,
-            cost_usd=result.cost_usd,
-            tokens=result.tokens,
-            context_tokens=result.context_tokens,
-            seconds=result.seconds,
-        )
-    )
+    for event in told(number, phase.value, result):
+        shop.emit(event)
