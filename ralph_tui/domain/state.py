@@ -1,6 +1,8 @@
 """The master state, `.ralph/state.json`, and the records kept beside it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field
@@ -55,6 +57,18 @@ REASONED = frozenset({ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDA
 """Decisions whose rejection the model works on next, so that it needs a reason."""
 
 
+DECIDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "screen": "the person, on the screen",
+        "terminal": "the person, at the terminal",
+        "command": "the person, with a command",
+        "demo": "the demo's own person",
+        "--yes": "--yes, unseen",
+    }
+)
+"""`decided_by` in words."""
+
+
 class Approval(Record):
     """A decision only a person can make; `approved` is None while they are waited for."""
 
@@ -65,6 +79,11 @@ class Approval(Record):
     reason: str = ""
     """Why it was rejected: feedback for the model."""
     decided_by: str = ""
+
+    @property
+    def whom(self) -> str:
+        """Who decided, in words; the demo's person is not one."""
+        return DECIDERS.get(self.decided_by, "the person")
 
 
 class Adjusted(Record):

@@ -7,7 +7,7 @@ from pydantic import Field
 from ralph_tui.domain.model import Count, Record, Timestamp
 from ralph_tui.domain.plan import ImplementationPlan, Task
 from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.verification import Receipt
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
 
 REPORT_SCHEMA_VERSION = 1
 
@@ -56,6 +56,18 @@ class ValidationReport(Record):
     def passed(self) -> bool:
         """Every check and every criterion passed, and there is no gap."""
         return all(receipt.ok for receipt in self.checks) and not self.failures()
+
+    @property
+    def proof(self) -> str:
+        """What a report that passed rests on, in words."""
+        ran = sum(receipt.status is ReceiptStatus.PASSED for receipt in self.checks)
+        judged = sum(len(result.criteria) for result in self.specs)
+        parts = (
+            f"{ran} check{'' if ran == 1 else 's'}" if ran else "",
+            f"{judged} acceptance criteri{'on' if judged == 1 else 'a'}" if judged else "",
+        )
+        held = " and ".join(filter(None, parts))
+        return f"{held} passed" if held else "there was nothing to check"
 
     @property
     def sights(self) -> str:

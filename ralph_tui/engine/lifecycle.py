@@ -28,12 +28,6 @@ _WHY = {
 }
 
 
-_WHY_BACK = {
-    (Phase.VALIDATION, Phase.BUILDING): "validation found something to do",
-    (Phase.BUILDING, Phase.PLANNING): "the plan made no progress",
-}
-
-
 def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
     """Where a run begins.
 
@@ -88,6 +82,7 @@ class Lifecycle:
         self._has_specs = has_specs
         self._planned_anew = False
         self._feedback = ""
+        self._why_back = ""
 
     async def run(self, phase: Phase) -> End:
         """Run from `phase` to the end.
@@ -103,7 +98,8 @@ class Lifecycle:
                         await _remember(stage)
                     return outcome
                 await _remember(stage)
-                await _move(stage, outcome)
+                why, self._why_back = self._why_back or _WHY[outcome], ""
+                await _move(stage, outcome, why)
             phase = outcome
 
     async def _run_phase(self, stage: Stage) -> End | Phase:
@@ -114,7 +110,8 @@ class Lifecycle:
             verdict = await validation.run(stage)
             if isinstance(verdict, End):
                 return verdict
-            return Phase.BUILDING if self._mission.only is None else _found_something()
+            self._why_back = verdict.value
+            return Phase.BUILDING if self._mission.only is None else _back_alone(verdict)
         if stage.phase is Phase.DISCOVERY:
             end = await discovery.run(stage)
         else:
@@ -133,6 +130,7 @@ class Lifecycle:
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
             breaker = stage.docs.breaker.reset("the plan is made anew")
             await stage.checkpoint.set_breaker(breaker, end.reason)
+            self._why_back = "the plan made no progress"
             return Phase.PLANNING
         goes_on = end.status is LoopStatus.COMPLETE and self._mission.only is None
         if goes_on and await asyncio.to_thread(self._has_specs):
@@ -147,9 +145,11 @@ class Lifecycle:
         return await asyncio.to_thread(self._has_specs)
 
 
-def _found_something() -> End:
+def _back_alone(verdict: validation.Back) -> End:
     """Validation alone ends where the whole way would go back to building."""
-    reason = "validation found something to do; each failure is a task now"
+    if verdict is validation.Back.REJECTED:
+        return stopped(f"{verdict}; the reason is a task now", "`ralph build` works it.")
+    reason = f"{verdict}; each failure is a task now"
     return stopped(reason, "See .ralph/validation_report.json, then `ralph build`.")
 
 
@@ -158,7 +158,7 @@ def _then(phase: Phase) -> str:
     return f"Go on with {following[phase]}."
 
 
-async def _move(stage: Stage, phase: Phase) -> None:
+async def _move(stage: Stage, phase: Phase, reason: str) -> None:
     """Enter the next phase on disk, then tell it; a crash between the two repeats nothing."""
 
     def change(docs: Documents) -> Documents:
@@ -167,7 +167,6 @@ async def _move(stage: Stage, phase: Phase) -> None:
         )
 
     await stage.shop.ledger.transact(change)
-    reason = _WHY_BACK.get((stage.phase, phase)) or _WHY[phase]
     stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))
 
 

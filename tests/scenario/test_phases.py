@@ -147,7 +147,10 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     async with serving(scripts) as server:
         run = await play(project, server, mission=mission)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
-    assert run.end.exit_code == 0
+    assert (run.end.reason, run.end.exit_code) == (
+        "1 check and 1 acceptance criterion passed",
+        0,
+    )
     assert not run.of(ev.QuestionAsked)
     assert any("Nobody is there to answer" in text for text in told)
 
@@ -327,6 +330,36 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     assert [e.phase for e in run.of(ev.PhaseChanged)] == [Phase.BUILDING, Phase.VALIDATION]
     assert task_of(project, "fix-r1-01").status is TaskStatus.COMPLETE
     assert run.end.exit_code == 0
+
+
+async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
+    tmp_path: Path,
+) -> None:
+    project = make_project(
+        tmp_path,
+        [task("a", status="complete")],
+        files={
+            "specs/greeter.md": SPEC,
+            ".ralph/state.json": json.dumps({"request": REQUEST, "current_phase": "validation"}),
+        },
+    )
+    controls = Controls(project)
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ApprovalRequested)
+        controls.decide(approved=False, reason="It is not polite", by="screen")
+        await until(lambda: len(run.of(ev.ApprovalRequested)) == 2, what="the second request")
+        controls.decide(approved=True, by="demo")
+
+    scripts = scenario(validates(), finishes("rejected-r1"))
+    async with serving(scripts) as server:
+        run = await play(project, server, mission=Mission(interactive=True), meanwhile=person)
+    assert [e.reason for e in run.of(ev.PhaseChanged)] == [
+        "the result was rejected",
+        "every task is complete",
+    ]
+    assert "It is not polite" in task_of(project, "rejected-r1").description
+    assert run.end.reason == "validated, and approved by the demo's own person"
 
 
 async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Validation: Python's checks, the model's findings on every criterion, the person's approval."""
 
 import asyncio
-from enum import Enum
+from enum import StrEnum
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task
@@ -25,13 +25,14 @@ from ralph_tui.store.project import Documents
 CHECKS = Task(id="validation", description="The project's own checks")
 
 
-class Turn(Enum):
-    """Where validation leads when it is not the end."""
+class Back(StrEnum):
+    """Why validation leads back to building."""
 
-    BACK_TO_BUILDING = "back to building"
+    FOUND = "validation found something to do"
+    REJECTED = "the result was rejected"
 
 
-async def run(stage: Stage) -> End | Turn:
+async def run(stage: Stage) -> End | Back:
     """Validate once: the end, or back to building with a task for each failure."""
     number = stage.docs.state.validation_round + 1
     report = await _report(stage, number)
@@ -50,12 +51,12 @@ async def run(stage: Stage) -> End | Turn:
         return await _repair(stage, report, number)
     if not stage.shop.settings.phases.validation.require_human_approval:
         await _new_rounds(stage)
-        return complete("every check and every criterion passed")
+        return complete(report.proof)
     return await _approve(stage, report, number)
 
 
-async def _approve(stage: Stage, report: ValidationReport, number: int) -> End | Turn:
-    summary = report.summary or "every check and every criterion passed"
+async def _approve(stage: Stage, report: ValidationReport, number: int) -> End | Back:
+    summary = report.summary or report.proof
     if report.sights:
         summary += f" ({report.sights}: see .ralph/validation_report.json)"
     decided = await decide(stage.shop, stage.mission, ApprovalKind.VALIDATION, summary)
@@ -63,7 +64,7 @@ async def _approve(stage: Stage, report: ValidationReport, number: int) -> End |
         return decided
     if decided.approved:
         await _new_rounds(stage)
-        return complete("validated, and approved by the person")
+        return complete(f"validated, and approved by {decided.whom}")
     reason = decided.reason or "The person rejected the result without saying why."
     task = Task(
         id=f"rejected-r{number}",
@@ -72,10 +73,10 @@ async def _approve(stage: Stage, report: ValidationReport, number: int) -> End |
         verification_criteria=(reason,),
     )
     await _back(stage, (task,), number)
-    return Turn.BACK_TO_BUILDING
+    return Back.REJECTED
 
 
-async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | Turn:
+async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | Back:
     most = stage.shop.settings.phases.validation.max_rounds
     await _back(stage, repair_tasks(report, stage.docs.plan), number)
     if number >= most:
@@ -83,7 +84,7 @@ async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | 
         failures = "; ".join(one_line(f, 120) for f in report.failures()[:3])
         reason = f"validation failed {number} time{'s' if number > 1 else ''}: {failures}"
         return stopped(reason, "See .ralph/validation_report.json; each failure is a task now.")
-    return Turn.BACK_TO_BUILDING
+    return Back.FOUND
 
 
 async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
