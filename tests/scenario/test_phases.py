@@ -275,6 +275,34 @@ async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -
     assert list((project / ".ralph/session_history").glob("plan-*.json"))
 
 
+async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_done(
+    tmp_path: Path,
+) -> None:
+    done = {**task("old", status="complete", completion_notes="Done by hand"), "mine": [1, 2]}
+    project = make_project(tmp_path, [done], files={"specs/greeter.md": SPEC})
+    file = project / ".ralph/implementation_plan.json"
+    anew = plans(task_id="b").replace(
+        '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b instead"]'
+    )
+    async with serving(scenario(anew, plans())) as server:
+        await play(project, server, mission=Mission(only=Phase.PLANNING, assume_yes=True))
+        planned = file.read_bytes()
+        mission = Mission(request="Call it b instead", only=Phase.PLANNING, assume_yes=True)
+        run = await play(project, server, mission=mission)
+        first, second = (
+            r.body for r in server.requests
+        )  # one each: the accepted plan ends the turn
+    assert [e.outcome for e in run.of(ev.IterationFinished)] == [IterationOutcome.COMPLETE]
+    assert second["tools"] == first["tools"], "what is cached of the first is read from there"
+    more = len(json.dumps(second["messages"])) - len(json.dumps(first["messages"]))
+    assert 0 < more < 300, "the feedback, its heading, and a line for each task"
+    (archived,) = (project / ".ralph/session_history").glob("plan-*.json")
+    assert archived.read_bytes() == planned
+    before, after = json.loads(planned)["tasks"], json.loads(file.read_bytes())["tasks"]
+    assert json.dumps(after[0]) == json.dumps(before[0])
+    assert (after[0]["mine"], [t["id"] for t in after]) == ([1, 2], ["old", "b"])
+
+
 async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     mission = Mission(only=Phase.PLANNING, interactive=False)
