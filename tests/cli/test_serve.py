@@ -93,6 +93,7 @@ async def test_other_addresses_are_refused_in_words(
 
 @pytest.mark.real_cli
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium")
+@pytest.mark.long
 async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     lock = LoopLock(Project(project).layout)

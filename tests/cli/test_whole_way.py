@@ -46,6 +46,7 @@ async def test_an_approval_over_status_4(tmp_path: Path) -> None:
     assert (done.status, last["exit_code"], last["status"]) == (0, 0, "complete")
 
 
+@pytest.mark.long
 async def test_a_question_without_a_terminal_is_answered_from_another(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     scripts = scenario(discovers(asks=True))

@@ -88,6 +88,7 @@ async def test_what_only_a_person_can_put_right_ends_the_loop(
     assert len(run.of(ev.IterationStarted)) == 1
 
 
+@pytest.mark.long
 async def test_the_same_plan_and_model_lead_to_the_same_state(tmp_path: Path) -> None:
     seen = []
     for name in ("one", "two"):

@@ -89,6 +89,7 @@ async def test_validation_looks_with_extra_tools_and_the_report_keeps_what_it_sa
     assert b"sesame-7-41" not in everything
 
 
+@pytest.mark.long
 async def test_another_phase_has_none_of_it(tmp_path: Path) -> None:
     extras = {"mcp_servers": {"eyes": EYES | {"env": {}}}}
     project = make_project(tmp_path, [task("a")], config={"phases": {"validation": extras}})

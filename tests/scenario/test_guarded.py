@@ -117,6 +117,7 @@ TELLS = scenario(
 )
 
 
+@pytest.mark.long
 async def test_what_a_script_tells_of_secrets_is_kept_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,7 +165,7 @@ SLY = (
 )
 
 
-@pytest.mark.parametrize("others", [0, 1])
+@pytest.mark.parametrize("others", [0, pytest.param(1, marks=pytest.mark.long)])
 async def test_a_commit_that_got_through_stops_the_loop_and_can_be_put_back(
     tmp_path: Path, others: int
 ) -> None:

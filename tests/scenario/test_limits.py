@@ -31,7 +31,7 @@ ASK: Mapping[str, object] = {
 SOMEBODY = Mission(only=Phase.BUILDING, interactive=True)
 
 
-@pytest.mark.parametrize("yes", [True, False])
+@pytest.mark.parametrize("yes", [True, pytest.param(False, marks=pytest.mark.long)])
 async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) -> None:
     project = make_project(tmp_path, [task("a")])
 
@@ -49,6 +49,7 @@ async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) ->
     assert task_of(project, "a").retry_count == 0
 
 
+@pytest.mark.long
 async def test_nobody_is_there_to_be_asked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(limited())) as server:
@@ -86,6 +87,7 @@ def _no_stop(docs: Documents) -> Documents:
     return docs.model_copy(update={"state": docs.state.model_copy(update={"stop": Halt.NONE})})
 
 
+@pytest.mark.long
 async def test_the_hours_requests_are_remembered_by_the_next_run(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     rate = RequestRate().counting(50, datetime.now(UTC))

@@ -44,6 +44,7 @@ async def test_a_plan_is_finished(tmp_path: Path) -> None:
     assert run.end.cost_usd > 0
 
 
+@pytest.mark.long
 async def test_the_journal_tells_the_whole_run(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(finishes("a"))) as server:
@@ -91,6 +92,7 @@ async def test_a_model_that_forgets_to_claim_is_reminded(tmp_path: Path) -> None
     assert len(run.of(ev.IterationStarted)) == 1
 
 
+@pytest.mark.long
 async def test_three_attempts_without_a_claim_block_the_task(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])])
     async with serving(scenario(stops_without_claim("a"))) as server:
@@ -105,6 +107,7 @@ async def test_three_attempts_without_a_claim_block_the_task(tmp_path: Path) -> 
     assert run.end.reason == "no task can be worked: 1 task blocked (a), 1 waiting on them (b)"
 
 
+@pytest.mark.long
 async def test_three_failures_in_a_row_open_the_breaker(tmp_path: Path) -> None:
     tasks = [task("a"), task("b"), task("c"), task("d")]
     project = make_project(tmp_path, tasks)

@@ -155,6 +155,7 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     assert any("Nobody is there to answer" in text for text in told)
 
 
+@pytest.mark.long
 async def test_answers_from_a_file(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     answers = GivenAnswers(answers={"Language": "english"})
@@ -189,6 +190,7 @@ async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None
     assert len(run.of(ev.ToolDenied)) == 1
 
 
+@pytest.mark.long
 async def test_a_task_too_big_is_sent_back(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     mission = Mission(only=Phase.PLANNING, assume_yes=True)
@@ -234,6 +236,7 @@ async def test_leaving_plan_mode_opens_the_approval_of_a_plan_that_is_there(
     assert (run.end.reason, run.end.exit_code) == ("planning is done", 0)
 
 
+@pytest.mark.long
 async def test_a_plan_without_dependencies_where_the_person_wants_none(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("old", status="complete")], files={"specs/g.md": SPEC})
     mission = Mission(only=Phase.PLANNING, assume_yes=True)
@@ -303,6 +306,7 @@ async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_d
     assert (after[0]["mine"], [t["id"] for t in after]) == ([1, 2], ["old", "b"])
 
 
+@pytest.mark.long
 async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     mission = Mission(only=Phase.PLANNING, interactive=False)
@@ -360,6 +364,7 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
     tmp_path: Path,
 ) -> None:
@@ -390,6 +395,7 @@ async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
     assert run.end.reason == "validated, and approved by the demo's own person"
 
 
+@pytest.mark.long
 async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,
@@ -414,7 +420,14 @@ async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path:
     assert (project / ".ralph/memory/phases/validation.md").exists()
 
 
-@pytest.mark.parametrize("phase", [Phase.DISCOVERY, Phase.PLANNING, Phase.VALIDATION])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        Phase.VALIDATION,
+        pytest.param(Phase.DISCOVERY, marks=pytest.mark.long),
+        pytest.param(Phase.PLANNING, marks=pytest.mark.long),
+    ],
+)
 async def test_a_phase_that_never_meets_its_criteria_is_not_left(
     tmp_path: Path, phase: Phase
 ) -> None:
@@ -438,6 +451,7 @@ async def test_a_phase_that_never_meets_its_criteria_is_not_left(
     assert run.end.reason.startswith("the circuit breaker is open: failures 2/2")
 
 
+@pytest.mark.long
 async def test_a_person_who_is_not_to_be_asked_is_not_asked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True, interactive=True)
@@ -448,6 +462,7 @@ async def test_a_person_who_is_not_to_be_asked_is_not_asked(tmp_path: Path) -> N
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_validation_alone_ends_with_the_tasks_it_found(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}

@@ -38,6 +38,7 @@ async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_task_that_fails_too_often_is_blocked_and_the_next_is_tried(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a", priority=1), task("b"), task("c", dependencies=["a"])]
@@ -114,6 +115,7 @@ async def test_the_person_retries_now_and_guidance_is_not_lost(tmp_path: Path) -
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_wait_can_be_stopped_and_is_bounded(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     controls = Controls(project)

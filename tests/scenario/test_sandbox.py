@@ -99,6 +99,7 @@ async def test_what_no_text_shows_is_held_and_work_goes_on(tmp_path: Path, isola
 
 
 @needs_sandbox
+@pytest.mark.long
 async def test_a_sandbox_that_is_off_holds_nothing(tmp_path: Path) -> None:
     """So that the test above is about the sandbox and not about something else."""
     project = make_project(tmp_path, [task("a")], files={"write.py": WRITE})
@@ -120,7 +121,7 @@ async def test_a_sandbox_that_is_off_holds_nothing(tmp_path: Path) -> None:
 
 
 @needs_sandbox
-@pytest.mark.parametrize("mode", ["auto", "off"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("off", marks=pytest.mark.long)])
 async def test_a_test_of_the_agent_cannot_write_to_git_in_the_gate(
     tmp_path: Path, mode: str
 ) -> None:

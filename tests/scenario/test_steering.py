@@ -48,6 +48,7 @@ async def test_pause_now_and_resume_from_another_process(tmp_path: Path) -> None
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_pause_waits_for_the_iteration(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")], [WAITS_FOR_GO])
 
@@ -189,6 +190,7 @@ async def test_guidance_for_now_steers_the_running_turn(tmp_path: Path) -> None:
     assert not (project / ".ralph/injections.json").read_text().strip()
 
 
+@pytest.mark.long
 async def test_a_steered_turn_hears_the_words(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     words = "Say it in French."

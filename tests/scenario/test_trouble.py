@@ -66,6 +66,7 @@ async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
     assert len(run.of(ev.IterationStarted)) == 1
 
 
+@pytest.mark.long
 async def test_an_api_that_stays_overloaded_costs_the_task_no_retry(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(failing("a", "status, status: 529"))) as server:
@@ -128,6 +129,7 @@ async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None
     assert task_of(project, "a").retry_count == 1
 
 
+@pytest.mark.long
 async def test_a_session_that_costs_too_much_ends_the_loop(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(works_forever("a", context=100_000, output=4_000))) as server:
