@@ -38,8 +38,8 @@ from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
 from ralph_tui.tui.host import Clock, Host, utc_now
 from ralph_tui.tui.notifying import notification
 from ralph_tui.tui.render.header import project_name, title_of
-from ralph_tui.tui.screens.approval import PlanApproval
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
+from ralph_tui.tui.screens.planning import Planned
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.stderr import quiet_stderr
@@ -242,14 +242,14 @@ class RalphApp(Host):
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""
         task = self.dashboard.selected_task() if self.dashboard.is_mounted else None
-        if isinstance(self.screen, PlanApproval):
+        if isinstance(self.screen, Planned):
             task = self.screen.selected
         takes = self.launch.run_request is not None
         return Situation(self.view, self.bridge.live, task, takes)
 
     def selection(self) -> Selected:
         """What Enter means."""
-        plan = self.screen if isinstance(self.screen, PlanApproval) else None
+        plan = self.screen if isinstance(self.screen, Planned) else None
         return plan.selected if plan else self.dashboard.selection()
 
     def action_invoke(self, name: str) -> None:

@@ -194,7 +194,12 @@ COMMANDS: tuple[Command, ...] = (
         "Task", disabled=_cannot_retry,
     ),
     Command(
-        "edit", ("e",), "Edit task", "Change the selected task's description and criteria.",
+        "edit", ("e",), "Edit task", "Change the selected task: text, criteria, what it waits for, priority.",
+        "Task", disabled=_cannot_change,
+    ),
+    Command(
+        "split", ("S",), "Split task",
+        "Put several tasks in the place of the selected one, worked one after the other.",
         "Task", disabled=_cannot_change,
     ),
     Command(
@@ -212,6 +217,10 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
         "Look", "detail", 3,
+    ),
+    Command(
+        "plan", ("v",), "View the plan",
+        "The plan as a graph of what waits for what, or as a list; change it there.", "Look",
     ),
     Command(
         "search", ("slash",), "Search",

@@ -15,7 +15,8 @@ from ralph_tui.tui.reading import read_report, read_specs
 from ralph_tui.tui.render.approval import report_parts, spec_parts
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import Part
-from ralph_tui.tui.screens.approval import ApprovalDialog, PlanApproval
+from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.question import QuestionDialog
 from ralph_tui.tui.screens.writing import Reason
 

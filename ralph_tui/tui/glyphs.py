@@ -47,6 +47,8 @@ class Glyphs:
     dot: str = "●"
     no_dot: str = "○"
     spinner: tuple[str, ...] = ("◐", "◓", "◑", "◒")
+    joints: tuple[str, ...] = tuple(" ╵╷│╴┘┐┤╶└┌├─┴┬┼")
+    """Lines by the ways out of a cell: 1 up, 2 down, 4 left, 8 right, added up."""
     unicode: bool = True
 
 
@@ -90,6 +92,7 @@ ASCII = Glyphs(
     dot="*",
     no_dot=".",
     spinner=("|", "/", "-", "\\"),
+    joints=tuple(" |||-'.+-`.+-+++"),
     unicode=False,
 )
 

@@ -1,13 +1,16 @@
-"""Changes of the plan by the person: edit, drop, sooner, later."""
+"""Changes of the plan by the person: edit, split, drop, sooner, later."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.render.approval import in_order
+from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
-from ralph_tui.tui.screens.edit_task import EditTask
+from ralph_tui.tui.screens.edit_task import Edit, EditTask
+from ralph_tui.tui.screens.writing import Split
 
 if TYPE_CHECKING:
     from ralph_tui.tui.app import RalphApp
@@ -25,22 +28,39 @@ class Replanning:
         self._controls = app.launch.controls
 
     async def edit(self) -> None:
-        """Description and criteria."""
+        """Every field; what was typed is there again when it was refused."""
         task = self._app.situation().task
         if task is None:
             return
-        change = await self._app.push_screen_wait(EditTask(task))
-        if change is None:
-            return
-        saved = await self._attempt(
-            lambda: self._controls.edit_task(
-                task.id,
-                description=change.description,
-                verification_criteria=change.criteria,
-            )
+        dialog = EditTask(task)
+        while change := await self._app.push_screen_wait(dialog):
+            if await self._attempt(partial(self._change, task.id, change)) is not None:
+                self._app.say(f"{task.id} is changed.")
+                return
+            dialog = EditTask(task, dialog.typed)
+
+    def _change(self, task_id: str, change: Edit) -> Task:
+        return self._controls.edit_task(
+            task_id,
+            description=change.description,
+            priority=change.priority,
+            verification_criteria=change.criteria,
+            dependencies=change.dependencies,
         )
-        if saved is not None:
-            self._app.say(f"{task.id} is changed.")
+
+    async def split(self) -> None:
+        """In parts, one per line; a draft survives a refusal."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        draft = f"{one_line(task.title)}\n"
+        while text := await self._app.push_screen_wait(dialog := Split(task.id, draft)):
+            parts = [line.strip() for line in text.splitlines() if line.strip()]
+            made = await self._attempt(partial(self._controls.split_task, task.id, parts))
+            if made is not None:
+                self._app.say(f"{task.id} is split into {plural(len(parts), 'task')}.")
+                return
+            draft = dialog.draft
 
     async def drop(self) -> None:
         """Take it out, after asking."""

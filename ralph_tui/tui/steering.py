@@ -24,6 +24,7 @@ from ralph_tui.tui.replanning import Replanning
 from ralph_tui.tui.screens.breaker_detail import BreakerDetail
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.help import Help
+from ralph_tui.tui.screens.planning import PlanReview
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.screens.writing import Inject, Urge
@@ -172,6 +173,10 @@ class Steering:
         """Description and criteria."""
         await self._replanning.edit()
 
+    async def split(self) -> None:
+        """In parts."""
+        await self._replanning.split()
+
     async def drop(self) -> None:
         """Out of the plan."""
         await self._replanning.drop()
@@ -197,6 +202,10 @@ class Steering:
             self._app.push_screen(BreakerDetail(chosen))
         else:
             self._app.push_screen(ToolDetail(detail_of(chosen, self._app.glyphs)))
+
+    async def plan(self) -> None:
+        """The plan as graph or list."""
+        self._app.push_screen(PlanReview())
 
     async def search(self) -> None:
         """Words in the tasks or the activity."""

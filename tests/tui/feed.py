@@ -523,6 +523,11 @@ class FakeControls(Controls):
         self._note(f"edit {task_id}: {changes}")
         return Task(id=task_id)
 
+    def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
+        """Note the parts."""
+        self._note(f"split {task_id}: {list(parts)}")
+        return tuple(Task(id=f"{task_id}-{n}") for n, _ in enumerate(parts, 1))
+
     def drop_task(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"drop {task_id}")

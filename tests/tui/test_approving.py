@@ -18,10 +18,11 @@ from ralph_tui.domain.view import RunState
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.approval import in_order
 from ralph_tui.tui.replanning import moved
-from ralph_tui.tui.screens.approval import ApprovalDialog, PlanApproval
+from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.edit_task import EditTask
+from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.writing import Reason, Request
 from tests.tui import feed

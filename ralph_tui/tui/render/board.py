@@ -30,6 +30,11 @@ _LOOK = {
 }
 
 
+def look_of_group(group: Group) -> tuple[str, Tone]:
+    """The glyph's name and the tone of a group."""
+    return _LOOK[group]
+
+
 class BoardRow(NamedTuple):
     """A row: a group's heading (no task), a task, or what a task waits for."""
 

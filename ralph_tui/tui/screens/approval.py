@@ -11,12 +11,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ralph_tui.domain.events import ApprovalRequested
-from ralph_tui.domain.plan import Task
 from ralph_tui.domain.state import REASONED
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
-from ralph_tui.tui.render.approval import plan_parts
 from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -51,7 +49,11 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
             frame.border_subtitle = Content(self.KEYS.format(with_reason))
             if self._approval.summary:
                 yield Static(Content(inert(self._approval.summary)), classes="summary")
-            yield Blocks(id="approved")
+            yield self.material()
+
+    def material(self) -> Blocks:
+        """What it is about; a list of its own where there is more to do than to read."""
+        return Blocks(id="approved")
 
     def on_mount(self) -> None:
         """Show it, and close when somebody else decides."""
@@ -76,38 +78,9 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
 
     def action_copy(self) -> None:
         """Copy all of it."""
-        self.app.copy_to_clipboard(parts_text(self._parts))
+        self.app.copy_to_clipboard(self.copied())
         self.app.say("Copied.")
 
-
-class PlanApproval(ApprovalDialog):
-    """The plan, which can be changed before it is approved."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "change('detail')", show=False),
-        Binding("e", "change('edit')", show=False),
-        Binding("d", "change('drop')", show=False),
-        Binding("plus", "change('sooner')", show=False),
-        Binding("minus", "change('later')", show=False),
-    ]
-    KEYS = "y approves, n rejects, e edits, d drops, + - move, esc later"
-
-    def on_mount(self) -> None:
-        """The plan as it is now."""
-        self.show_parts(plan_parts(self.app.view.tasks, self.app.glyphs))
-
-    def follow(self, view: LoopView) -> None:
-        """Changes of the plan are seen at once, whoever makes them."""
-        super().follow(view)
-        if self.is_attached:
-            self.show_parts(plan_parts(view.tasks, self.app.glyphs))
-
-    @property
-    def selected(self) -> Task | None:
-        """The task under the cursor."""
-        key = self.text.cursor
-        return self.app.view.tasks.get(key) if isinstance(key, str) else None
-
-    def action_change(self, name: str) -> None:
-        """Commands about a task mean the one under the cursor."""
-        self.app.action_invoke(name)
+    def copied(self) -> str:
+        """What `c` puts on the clipboard."""
+        return parts_text(self._parts)

@@ -1,0 +1,142 @@
+"""The plan as a graph: one line per task in the order of work, with lanes from a task to what needs it.
+
+    ○  1 Package
+    ├─○  2 Titles
+    ○ │  3 Numbers
+    ○─┘  4 Command
+
+Pure functions.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from ralph_tui.domain.plan import Task
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
+from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
+
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
+"""Ways out of a cell, as `Glyphs.joints` counts them."""
+
+
+MOST = 500
+"""Tasks that are drawn; nobody reads a graph of more."""
+
+
+def graph_blocks(tasks: Mapping[str, Task], width: int, glyphs: Glyphs) -> list[Block]:
+    """Every task with its lanes; what it waits for is said in words, too, where there is room."""
+    done = complete_ids(tasks.values())
+    order = work_order(tasks.values())
+    drawn = lanes(order[:MOST], max(4, width // 8), glyphs)
+    blocks: list[Block] = []
+    for task, before, after in drawn:
+        name, tone = look_of_group(group_of(task, done))
+        left = [
+            Span(before, Tone.FAINT),
+            Span(getattr(glyphs, name), tone),
+            Span(f"{after[1:]} ", Tone.FAINT),  # the sign stands in its own lane's cell
+        ]
+        room = width - width_of(left)
+        said = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]
+        line = row([*left, *said], _after(task, tasks, room), width, glyphs.ellipsis)
+        blocks.append(Block(task.id, [line]))
+    if len(order) > MOST:
+        text = f"{len(order) - MOST:,} more tasks; the list has them all"
+        blocks.append(Block(None, [[Span(text, Tone.MUTED)]]))
+    return blocks or [Block(None, [[Span("The plan is empty", Tone.MUTED)]])]
+
+
+def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
+    missing = [dep for dep in task.dependencies if dep not in tasks]
+    if missing:
+        return [Span(f"  {', '.join(missing)} is not in the plan", Tone.BAD)]
+    if not task.dependencies or room < 50:
+        return []
+    return [Span(f"  after {', '.join(task.dependencies)}", Tone.FAINT)]
+
+
+def work_order(tasks: Iterable[Task]) -> list[Task]:
+    """The order in which the loop would take them.
+
+    What waits in a circle, or for a task that is not there, comes when
+    nothing else is left.
+    """
+    every = list(tasks)
+    place = {task.id: (task.priority, at) for at, task in enumerate(every)}
+    waits = {task.id: set(task.dependencies) for task in every}
+    needing = _needing(every)
+    free = [place[task.id] for task in every if not waits[task.id]]
+    heapify(free)
+    stuck = sorted((place[task.id] for task in every), reverse=True)
+    order: list[Task] = []
+    seen: set[str] = set()
+    while stuck:
+        task = every[(heappop(free) if free else stuck.pop())[1]]
+        if task.id in seen:
+            continue
+        seen.add(task.id)
+        order.append(task)
+        for other in needing.get(task.id, ()):
+            waits[other].discard(task.id)
+            if not waits[other]:
+                heappush(free, place[other])
+    return order
+
+
+def _needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
+    """By id, who waits for it."""
+    needing: dict[str, list[str]] = {}
+    for task in tasks:
+        for dep in dict.fromkeys(task.dependencies):
+            needing.setdefault(dep, []).append(task.id)
+    return needing
+
+
+def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Task, str, str]]:
+    """Each task with what is drawn left and right of its sign, `most` lanes at the most."""
+    owners: list[str] = []
+    """The task each lane comes from; empty where a lane is free."""
+    open_ends = {task_id: len(others) for task_id, others in _needing(order).items()}
+    for task in order:
+        needed = set(task.dependencies)
+        joined = [at for at, owner in enumerate(owners) if owner and owner in needed]
+        for dep in needed:
+            open_ends[dep] -= 1
+        ending = [at for at in joined if not open_ends[owners[at]]]
+        free = owners.index("") if "" in owners else len(owners)
+        node = ending[0] if ending else free
+        cells = _cells(owners, node, joined, ending)
+        yield task, _drawn(cells[:node], glyphs), _drawn(cells[node:], glyphs)
+        for at in ending:
+            owners[at] = ""
+        if node == len(owners) and node < most:
+            owners.append("")
+        if node < len(owners):
+            owners[node] = task.id if open_ends.get(task.id) else ""
+        while owners and not owners[-1]:
+            owners.pop()
+
+
+def _cells(
+    owners: Sequence[str], node: int, joined: Collection[int], ending: Collection[int]
+) -> list[tuple[int, int]]:
+    """For each lane the ways out of its cell and of the gap right of it."""
+    low, high = min((node, *joined)), max((node, *joined))
+    cells = []
+    for at in range(max(len(owners), node + 1)):
+        ways = 0
+        if at in joined:
+            ways = _UP | (0 if at in ending else _DOWN)
+            ways |= (_LEFT if at > low else 0) | (_RIGHT if at < high else 0)
+        elif at < len(owners) and owners[at]:
+            ways = _UP | _DOWN  # a line that crosses it goes below
+        elif low < at < high:
+            ways = _LEFT | _RIGHT
+        cells.append((ways, _LEFT | _RIGHT if low <= at < high else 0))
+    return cells
+
+
+def _drawn(cells: Sequence[tuple[int, int]], glyphs: Glyphs) -> str:
+    return "".join(glyphs.joints[ways] + glyphs.joints[gap] for ways, gap in cells)

@@ -1,0 +1,145 @@
+"""The plan to look through and to change: before it is approved, and at any time after."""
+
+from collections.abc import Iterable
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.dom import DOMNode
+
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.commands import BY_NAME, key_label
+from ralph_tui.tui.host import Host
+from ralph_tui.tui.rebinding import bind
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialog import Dialog
+from ralph_tui.tui.widgets.plan_text import PlanText
+
+CHANGES = ("detail", "edit", "split", "drop", "sooner", "later")
+"""Commands about a task, which mean the one under the cursor."""
+
+
+class Planned(DOMNode):
+    """What both screens have: the plan, and the keys that change it."""
+
+    app = getters.app(Host)
+    plan = getters.query_one(PlanText)
+
+    @property
+    def selected(self) -> Task | None:
+        """The task under the cursor."""
+        return self.plan.selected
+
+    def bind_changes(self, own: Iterable[str]) -> None:
+        """The person's keys for the changes, where the dialog has no use for them itself."""
+        taken = set(own)
+        keys = {name: self.app.keys_of(BY_NAME[name]) for name in CHANGES}
+        bind(
+            self,
+            [
+                Binding(key, f"change('{name}')", show=False)
+                for name, given in keys.items()
+                for key in given
+                if key not in taken
+            ],
+        )
+
+    def change_keys(self) -> str:
+        """The keys that matter, in words."""
+        first = {name: key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES}
+        return (
+            f"v {'list' if self.plan.is_graph else 'graph'}, {first['edit']} edit, "
+            f"{first['split']} split, {first['drop']} drop, {first['sooner']} {first['later']} move"
+        )
+
+    def action_change(self, name: str) -> None:
+        """Pass it on."""
+        self.app.action_invoke(name)
+
+
+class PlanApproval(ApprovalDialog, Planned):
+    """The plan, which can be changed before it is approved."""
+
+    BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
+
+    def material(self) -> PlanText:
+        """The plan."""
+        return PlanText(id="approved")
+
+    def on_mount(self) -> None:
+        """Its own keys go before those of the commands."""
+        self.bind_changes(("y", "n", "c", "v", "escape"))
+
+    def show_parts(self, parts: list[Part]) -> None:
+        """The plan as it is now."""
+        del parts  # the view has it
+        self._show()
+
+    def _show(self) -> None:
+        self.plan.show_plan(self.app.view.tasks)
+        keys = f"y approve, n reject, {self.change_keys()}, esc later"
+        self.query_one(".dialog").border_subtitle = Content(keys)
+
+    def follow(self, view: LoopView) -> None:
+        """Changes of the plan are seen at once, whoever makes them."""
+        super().follow(view)
+        if self.is_attached:
+            self._show()
+
+    def action_turn(self) -> None:
+        """List or graph."""
+        self.plan.turn()
+        self._show()
+
+    def copied(self) -> str:
+        """The plan as it is shown."""
+        return self.plan.text()
+
+
+class PlanReview(Dialog[None], Planned):
+    """The plan at any time."""
+
+    BINDINGS = [  # noqa: RUF012 - as Textual declares it
+        Binding("v", "turn", show=False),
+        Binding("y", "copy", show=False),
+        Binding("q", "cancel", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """The plan in a frame."""
+        with Vertical(classes="dialog -large -approval") as frame:
+            frame.border_title = Content("plan")
+            yield PlanText(id="approved")
+
+    def on_mount(self) -> None:
+        """Begin with the graph, and follow."""
+        self.bind_changes(("y", "v", "q", "escape"))
+        self.plan.is_graph = True
+        self.plan.focus()
+        self.watch(self.app, "view", self._show, init=True)
+
+    def _show(self, view: LoopView) -> None:
+        if not self.is_attached:
+            return
+        if view.tasks is not self.plan.tasks or not self.plan.row_count():
+            self.plan.show_plan(view.tasks)
+        keys = f"{self.change_keys()}, y copy, esc close"
+        self.query_one(".dialog").border_subtitle = Content(keys)
+
+    def action_turn(self) -> None:
+        """List or graph."""
+        self.plan.turn()
+        self._show(self.app.view)
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.app.action_invoke("detail")
+
+    def action_copy(self) -> None:
+        """Copy it as it is shown."""
+        self.app.copy_to_clipboard(self.plan.text())
+        self.app.say("Copied.")

@@ -1,0 +1,168 @@
+"""The plan at any time: drawn, changed, split."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.tui.glyphs import ASCII, UNICODE
+from ralph_tui.tui.render.graph import graph_blocks, work_order
+from ralph_tui.tui.render.spans import plain, width_of
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.edit_task import EditTask
+from ralph_tui.tui.screens.planning import PlanReview
+from ralph_tui.tui.screens.task_detail import TaskDetail
+from ralph_tui.tui.screens.writing import Split
+from tests.tui import feed
+from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from tests.tui.test_keys import ralph
+
+Open = Callable[..., Opened]
+
+
+def task(name: str, *needs: str) -> Task:
+    return Task(id=name, description=f"Do {name}", dependencies=needs)
+
+
+def drawn(*tasks: Task, width: int = 40) -> list[str]:
+    blocks = graph_blocks({t.id: t for t in tasks}, width, UNICODE)
+    return [plain(line).rstrip() for block in blocks for line in block.lines]
+
+
+def test_the_graph_joins_every_task_with_what_it_waits_for() -> None:
+    assert drawn(task("1"), task("2", "1"), task("3", "1"), task("4", "2", "3")) == [
+        "○  1  Do 1",
+        "├─◌  2  Do 2",
+        "◌ │  3  Do 3",
+        "◌─┘  4  Do 4",
+    ]
+    crossing = (task("1"), task("2"), task("3"), task("4", "1", "3"), task("5", "2", "1"))
+    assert drawn(*crossing) == [
+        "○  1  Do 1",
+        "│ ○  2  Do 2",
+        "│ │ ○  3  Do 3",
+        "├─│─◌  4  Do 4",
+        "◌─┘  5  Do 5",
+    ]
+
+
+def test_circles_and_unknown_tasks_are_drawn_and_named() -> None:
+    text = "\n".join(drawn(task("a", "b"), task("b", "a"), task("c", "ghost"), width=60))
+    assert "ghost is not in the plan" in text
+    assert text.count("Do ") == 3
+
+
+PLANS = st.lists(
+    st.tuples(st.integers(0, 9), st.lists(st.integers(0, 14), max_size=4)), max_size=15
+).map(
+    lambda made: [
+        Task(id=f"t{n}", priority=p, dependencies=tuple(f"t{d}" for d in deps))
+        for n, (p, deps) in enumerate(made)
+    ]
+)
+
+
+@given(PLANS, st.integers(20, 100), st.sampled_from([UNICODE, ASCII]))
+def test_any_plan_is_drawn_once_in_the_order_of_work(
+    tasks: list[Task], width: int, glyphs: object
+) -> None:
+    order = work_order(tasks)
+    assert sorted(t.id for t in order) == sorted(t.id for t in tasks)
+    plan = ImplementationPlan(tasks=tuple(tasks))
+    for expected in order:  # the loop itself, as long as it finds something to do
+        chosen = plan.get_next_task()
+        if chosen is None:
+            break
+        assert chosen.id == expected.id
+        plan = plan.with_task(chosen.id, status=TaskStatus.COMPLETE)
+    signs = ASCII if glyphs is ASCII else UNICODE
+    for block in graph_blocks({t.id: t for t in tasks}, width, signs):
+        assert all(width_of(line) <= width for line in block.lines)
+
+
+async def test_v_draws_the_plan_and_tasks_are_changed_there(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, PlanReview))
+        await until(pilot, lambda: "─◌" in screen_text(app) or "├" in screen_text(app))
+        assert isinstance(app.screen, PlanReview)
+        app.screen.plan.move_cursor("demo-04")
+        await pilot.press("minus")
+        await until(pilot, lambda: script.controls.asked[-1:] == ["edit demo-04: {'priority': 6}"])
+        await pilot.press("v")
+        await until(pilot, lambda: "priority 4" in screen_text(app))
+        assert app.screen.plan.cursor == "demo-04"
+        script.news.put_nowait(ev.PlanLoaded(tasks=feed.TASKS[3:], source="disk"))
+        await until(pilot, lambda: "demo-02  Turn" not in screen_text(app))
+        assert app.screen.plan.cursor == "demo-04"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+async def test_a_task_is_split_and_a_refusal_keeps_the_parts(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        app.dashboard.board.move_cursor("demo-04")
+        await pilot.press("S")
+        await until(pilot, lambda: isinstance(app.screen, Split))
+        script.controls.error = RalphError("Task demo-04 is being worked.", "Pause first.")
+        await pilot.press(*"and write", "ctrl+s")
+        await until(pilot, lambda: "Task demo-04 is being worked. Pause first." in toasts(app))
+        script.controls.error = None
+        await until(
+            pilot, lambda: isinstance(app.screen, Split) and "and write" in app.screen.draft
+        )
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(script.controls.asked) == 1)
+        title = feed.TASKS[3].title
+        assert script.controls.asked == [f"split demo-04: {[title, 'and write']}"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "asked"),
+    [
+        (("tab", "tab", *", demo-04"), "{'after': ('demo-01', 'demo-04')}"),
+        (("tab", "tab", "tab", "backspace", "7"), "{'priority': 7}"),
+    ],
+)
+async def test_dependencies_and_priority_are_edited(
+    open_app: Open, keys: tuple[str, ...], asked: str
+) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        app.dashboard.board.move_cursor("demo-02")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        await pilot.press(*keys, "ctrl+s")
+        await until(pilot, lambda: script.controls.asked == [f"edit demo-02: {asked}"])
+
+
+async def test_a_refused_edit_opens_again_with_what_was_typed(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        app.dashboard.board.move_cursor("demo-02")
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        await pilot.press("tab", "tab", "tab", "backspace", "x", "ctrl+s")
+        await until(pilot, lambda: any("whole number" in t for t in toasts(app)))
+        await pilot.press("backspace", "2", "shift+tab", *", ghost")
+        script.controls.error = RalphError("Task demo-02 depends on ghost.", "Nothing was changed.")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: any("depends on ghost" in t for t in toasts(app)))
+        script.controls.error = None
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        await until(pilot, lambda: "demo-01, ghost" in screen_text(app))
