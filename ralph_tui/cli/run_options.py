@@ -60,7 +60,7 @@ class RunOptions:
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", help="Stop when this run has cost so much."),
+        typer.Option("--max-cost", metavar="USD", help="Stop when this run has cost so much; 0: no limit."),
     ] = None
     project_root: ProjectRoot = None
 

@@ -10,9 +10,9 @@ from pydantic.fields import FieldInfo
 from ralph_tui.config.settings import Settings
 
 COST_DESCRIPTIONS = {
-    "safety.cost_limits.per_iteration": "US dollars one iteration may cost.",
-    "safety.cost_limits.per_session": "US dollars one run of the loop may cost.",
-    "safety.cost_limits.total": "US dollars the project may cost, all runs together.",
+    "safety.cost_limits.per_iteration": "US dollars one iteration may cost; 0: no limit.",
+    "safety.cost_limits.per_session": "US dollars one run of the loop may cost; 0: no limit.",
+    "safety.cost_limits.total": "US dollars the project may cost, all runs together; 0: no limit.",
 }
 """The limits are the domain's model, which knows nothing of documentation."""
 

@@ -43,7 +43,7 @@ class IterationVerdict(Model):
     error: str = ""
     """What went wrong, in words that are the same when it is the same."""
     denied: str = ""
-    """The command that was denied most recently; empty when none was."""
+    """The command that was denied last; empty when none was. The same one again is what counts."""
     output_tokens: Count | None = None
     """None when there is no usual to compare with: only building is the same work again and again."""
     tests_only: bool = False
@@ -165,8 +165,16 @@ class CircuitBreaker(Record):
         for name, count in counts.items():
             if count:
                 before = self.evidence.get(name, ()) if count > 1 else ()
-                kept[name] = (*before, verdict.evidence)[-KEPT_EVIDENCE:]
+                kept[name] = (*before, self._seen(name, verdict))[-KEPT_EVIDENCE:]
         return kept
+
+    def _seen(self, name: str, verdict: IterationVerdict) -> str:
+        """What counted for one signal; it begins with the task, as the verdict's evidence does."""
+        details = {
+            "denials": f"denied: {verdict.denied}",
+            "output collapse": f"{verdict.output_tokens} output tokens, usual {self.usual_output:.0f}",
+        }
+        return f"{verdict.evidence} ({details[name]})" if name in details else verdict.evidence
 
     def tripped(self) -> Signal | None:
         """The first signal that reached its threshold, or None."""

@@ -1,5 +1,6 @@
 """Money: the three limits and the meter that is held against them."""
 
+import math
 from enum import StrEnum
 
 from ralph_tui.domain.model import Model, Money
@@ -14,7 +15,7 @@ class CostLevel(StrEnum):
 
 
 class CostLimits(Model):
-    """Limits in US dollars; reaching one stops the work of its scope."""
+    """Limits in US dollars; reaching one stops the work of its scope, and 0 is no limit."""
 
     per_iteration: Money = 2.0
     per_session: Money = 50.0
@@ -64,8 +65,10 @@ class CostMeter(Model):
     def exceeded(self, limits: CostLimits) -> CostLevel | None:
         """The widest limit that is used up, or None."""
         widest_first = (CostLevel.TOTAL, CostLevel.SESSION, CostLevel.ITERATION)
-        return next((lv for lv in widest_first if self.of(lv) >= limits.of(lv)), None)
+        return next((lv for lv in widest_first if 0 < limits.of(lv) <= self.of(lv)), None)
 
     def remaining(self, limits: CostLimits) -> float:
-        """What the next response may cost before the narrowest limit is used up."""
-        return max(0.0, min(limits.of(level) - self.of(level) for level in CostLevel))
+        """What the next response may cost before the narrowest limit is used up; infinite without one."""
+        limited = [level for level in CostLevel if limits.of(level) > 0]
+        left = min((limits.of(level) - self.of(level) for level in limited), default=math.inf)
+        return max(0.0, left)

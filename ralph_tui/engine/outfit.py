@@ -1,5 +1,6 @@
 """What an agent session of a phase is given, and what the guard holds it to."""
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -77,7 +78,8 @@ def spec_maker(
     def spec_for(remaining_usd: float) -> SessionSpec:
         now = settings_now()
         budget = min(now.safety.cost_limits.per_iteration or remaining_usd, remaining_usd)
+        most = budget if math.isfinite(budget) else None
         model = now.models.planning if thinks else now.models.primary
-        return spec.model_copy(update={"max_budget_usd": budget, "model": model})
+        return spec.model_copy(update={"max_budget_usd": most, "model": model})
 
     return spec_for

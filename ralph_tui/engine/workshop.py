@@ -15,7 +15,7 @@ from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
 from ralph_tui.engine.verify import Gate, Review
 
 SpecFor = Callable[[float], SessionSpec]
-"""Makes the session's spec for what may still be spent, in US dollars."""
+"""Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,9 @@ class Leaving:
         left = Remaining(
             whole=self._bridge.whole,
             iterations=max(1, bound - spent) if bound else None,
-            usd=max(0.01, view.limits.per_session - finished.cost_usd),
+            usd=max(0.01, per_run - finished.cost_usd)
+            if (per_run := view.limits.per_session)
+            else None,
         )
         self._app.say("Handing over to a process in the background.")
         pid = await self._attempt(lambda: go_on(left))

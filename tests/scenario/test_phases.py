@@ -281,7 +281,7 @@ async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -
 async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_done(
     tmp_path: Path,
 ) -> None:
-    done = {**task("old", status="complete", completion_notes="Done by hand"), "mine": [1, 2]}
+    done = task("old", status="complete", completion_notes="Done by hand", mine=[1, 2])
     project = make_project(tmp_path, [done], files={"specs/greeter.md": SPEC})
     file = project / ".ralph/implementation_plan.json"
     anew = plans(task_id="b").replace(

@@ -1,5 +1,6 @@
 """What the loop does when the model, the network, the CLI or the money gives out."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -127,6 +128,19 @@ async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None
     assert "cost" in finished.reason
     assert finished.cost_usd < 1.0
     assert task_of(project, "a").retry_count == 1
+
+
+async def test_without_any_cost_limit_the_cli_is_given_none(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    levels = ("per_iteration", "per_session", "total")
+    off = {f"safety.cost_limits.{level}": 0 for level in levels}
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server, overrides=off)
+        told = "".join(json.dumps(r.body["messages"]) for r in server.requests)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.COMPLETE, 0)
+    assert run.end.cost_usd > 0
+    assert "USD budget" not in told
+    assert not run.of(ev.LimitReached)
 
 
 @pytest.mark.long

@@ -34,7 +34,9 @@ def money(value: float) -> str:
 
 
 def limit(value: float) -> str:
-    """A limit in dollars, without cents when it has none."""
+    """A limit in dollars, without cents when it has none; 0 is no limit."""
+    if not value:
+        return "none"
     return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
 
 

@@ -52,7 +52,7 @@ class CostPanel(Panel):
 
 
 def _share(spent: float, most: float) -> float:
-    return spent / most if most else float(spent > 0)
+    return spent / most if most else 0.0  # 0 is no limit
 
 
 def cost_look(costs: CostMeter, limits: CostLimits) -> Look:
