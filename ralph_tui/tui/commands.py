@@ -185,7 +185,8 @@ COMMANDS: tuple[Command, ...] = (
         "Loop", disabled=_no_loop,
     ),
     Command(
-        "skip", ("s",), "Skip task", "Block the selected task, or the one being worked; asks first.",
+        "skip", ("s",), "Skip or hold task",
+        "Block the selected task, or the one being worked; asks first. t takes it up again.",
         "Task", "skip", 4, _cannot_skip,
     ),
     Command(
@@ -351,7 +352,8 @@ class CommandsProvider(Provider):
         if page := page_of(self.screen):
             for command in page.page_commands:
                 run = partial(page.action_invoke, command.name)
-                entries.append(_entry(command, page.not_now(command.name), run))
+                shown = replace(command, keys=self._host.keys_of(command))
+                entries.append(_entry(shown, page.not_now(command.name), run))
         for command in COMMANDS:
             if command.name != "palette":
                 run = partial(self._host.action_invoke, command.name)

@@ -11,7 +11,7 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.commands import Command
 from ralph_tui.tui.glyphs import Glyphs, choose
-from ralph_tui.tui.keymap import Keymap, keymap_of
+from ralph_tui.tui.keymap import Keymap, keymap_of, name_of
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.situation import Situation
 
@@ -44,7 +44,7 @@ class Host(App[int]):
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
         """The keys a command has here; the first is the one that is shown."""
-        return self.keymap.get(command.name, command.keys)
+        return self.keymap.get(name_of(command), command.keys)
 
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""

@@ -1,12 +1,22 @@
 """Keys that a person gave to commands in the settings, held against the commands there are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.tui.commands import BY_NAME, COMMANDS
+from ralph_tui.tui.commands import COMMANDS, Command
+from ralph_tui.tui.page_commands import PAGE_COMMANDS
 
 Keymap = Mapping[str, tuple[str, ...]]
+
+
+def name_of(command: Command) -> str:
+    """How the settings call it: a page's own commands after the page, such as history.export."""
+    page = command.area.lower()
+    return f"{page}.{command.name}" if page in PAGE_COMMANDS else command.name
+
+
+NAMES = tuple(name_of(c) for c in (*COMMANDS, *(c for own in PAGE_COMMANDS.values() for c in own)))
 
 
 def keymap_of(given: Mapping[str, str]) -> Keymap:
@@ -16,22 +26,29 @@ def keymap_of(given: Mapping[str, str]) -> Keymap:
         ConfigError: There is no such command, it has no key, or two commands share one.
     """
     keymap = {name: _keys(name, text) for name, text in given.items()}
-    owners: dict[str, str] = {}
-    for command in COMMANDS:
-        for key in keymap.get(command.name, command.keys):
-            other = owners.setdefault(key, command.name)
-            if other != command.name:
-                raise ConfigError(
-                    f"screen.keys: {key} would mean both {other} and {command.name}.",
-                    f"Give {other} or {command.name} another key.",
-                )
+    for together in (COMMANDS, *PAGE_COMMANDS.values()):
+        _refuse_shared(together, keymap)
     return keymap
 
 
+def _refuse_shared(commands: Iterable[Command], keymap: Keymap) -> None:
+    """A page's key may be one of the app's, which is the page's then while it is open."""
+    owners: dict[str, str] = {}
+    for command in commands:
+        name = name_of(command)
+        for key in keymap.get(name, command.keys):
+            other = owners.setdefault(key, name)
+            if other != name:
+                raise ConfigError(
+                    f"screen.keys: {key} would mean both {other} and {name}.",
+                    f"Give {other} or {name} another key.",
+                )
+
+
 def _keys(name: str, text: str) -> tuple[str, ...]:
-    if name not in BY_NAME:
-        near = get_close_matches(name, BY_NAME, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"The commands are {', '.join(BY_NAME)}."
+    if name not in NAMES:
+        near = get_close_matches(name, NAMES, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"The commands are {', '.join(NAMES)}."
         raise ConfigError(f"screen.keys: there is no command {name!r}.", hint)
     keys = tuple(key.strip() for key in text.split(",") if key.strip())
     if not keys:

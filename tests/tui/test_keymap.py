@@ -1,6 +1,7 @@
 """Keys and theme from the settings."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +9,12 @@ from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.keymap import keymap_of
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.history import History
+from ralph_tui.tui.screens.why import Why
 from tests.tui import feed
 from tests.tui.conftest import SIZE, drained, screen_text, script_of, until
+from tests.tui.past import past_project
 
 
 async def test_remapped_keys_work_are_shown_and_free_the_old_ones() -> None:
@@ -29,6 +34,28 @@ async def test_remapped_keys_work_are_shown_and_free_the_old_ones() -> None:
         await until(pilot, lambda: "space F5" in screen_text(app))
 
 
+async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path) -> None:
+    script = past_project(tmp_path / "slug-demo")
+    keys = {"history.export": "E,f6", "history.copy": "p", "pause": "v", "why": "W", "plan": "V"}
+    launch = replace(script.launch, screen=ScreenSettings(keys=keys))
+    app = RalphApp(launch, autostart=False, clock=feed.clock)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await drained(pilot)
+        await pilot.press("5")
+        await until(pilot, lambda: isinstance(app.screen, History))
+        await until(pilot, lambda: "E export" in screen_text(app).splitlines()[-1])
+        await pilot.press("p")  # the page's, although it is also what nothing else means now
+        await until(pilot, lambda: "Copied." in screen_text(app))
+        await pilot.press("f6")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape", "f1")
+        await until(pilot, lambda: "E F6" in screen_text(app))
+        await pilot.press("escape", "v")  # the page's own view, not the pause it is elsewhere
+        await until(pilot, lambda: "sessions" in screen_text(app))
+        await pilot.press("W")
+        await until(pilot, lambda: isinstance(app.screen, Why))
+
+
 async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None:
     screen = ScreenSettings(theme="ralph-drak")
     app = RalphApp(replace(script_of().launch, screen=screen), autostart=False, clock=feed.clock)
@@ -44,6 +71,8 @@ async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None
         ({"pasue": "space"}, "there is no command 'pasue'. Did you mean pause?"),
         ({"pause": " , "}, "pause has no key"),
         ({"pause": "s"}, "s would mean both pause and skip"),
+        ({"history.export": "v"}, "v would mean both history.look and history.export"),
+        ({"history.exprot": "v"}, "there is no command 'history.exprot'. Did you mean"),
     ],
 )
 def test_wrong_keys_are_explained(given: dict[str, str], said: str) -> None:

@@ -35,9 +35,11 @@ class Help(Reader):
         """The keys of the page that is open come first."""
         pages = filter(None, map(page_of, reversed(self.app.screen_stack)))
         page = next(pages, None)
-        own = [_row(c, page.not_now(c.name)) for c in page.page_commands] if page else []
+        keys_of = self.app.keys_of
+        commands = page.page_commands if page else ()
+        own = [_row(replace(c, keys=keys_of(c)), page.not_now(c.name)) for c in commands if page]
         here = [(f"On this page: {page.NAME}", own)] if page else []
-        return [*here, *_areas(self.app.situation(), self.app.keys_of)]
+        return [*here, *_areas(self.app.situation(), keys_of)]
 
     def _signs(self) -> list[Line]:
         g = self.app.glyphs

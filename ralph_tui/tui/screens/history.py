@@ -8,10 +8,8 @@ History
 
 import io
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
 from textual import getters
-from textual.binding import BindingType
 from textual.containers import Grid, VerticalScroll
 from textual.widget import Widget
 
@@ -28,7 +26,7 @@ from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.iterations import Iterations
-from ralph_tui.tui.screens.page import Page, page_bindings
+from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.widgets.chart import Chart
 from ralph_tui.tui.widgets.lines import Lines
 from ralph_tui.tui.widgets.text_view import TextView
@@ -41,7 +39,6 @@ class History(Page):
     """Three views of the same chronicle."""
 
     NAME = "history"
-    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
     AUTO_FOCUS = "#charts"
 
     figures = getters.query_one("#figures", Lines)

@@ -8,10 +8,9 @@ Iterations
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import getters
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -25,7 +24,6 @@ from ralph_tui.tui.render.iterations import look_of, summary_parts
 from ralph_tui.tui.render.parts import Block, Part, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, flat
 from ralph_tui.tui.replay import Player
-from ralph_tui.tui.screens.page import page_bindings
 from ralph_tui.tui.screens.replaying import Replaying
 from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.timeline.detail import detail_of
@@ -54,7 +52,6 @@ class Iterations(Replaying):
     """The list at the left; what is chosen there at the right."""
 
     NAME = "iterations"
-    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
     AUTO_FOCUS = "#iterations"
 
     choices = getters.query_one("#iterations", IterationList)

@@ -1,10 +1,8 @@
 """What the model is given: prompt, memory, learnings, AGENTS.md, specs, the report."""
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from textual import getters
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
@@ -20,7 +18,6 @@ from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.markdown import markdown_lines
 from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, flat
-from ralph_tui.tui.screens.page import page_bindings
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.text_view import TextView
@@ -32,7 +29,6 @@ class Memory(Searching):
     """The list at the left, the text at the right."""
 
     NAME = "memory"
-    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
     AUTO_FOCUS = "#papers"
 
     choices = getters.query_one("#papers", Blocks)

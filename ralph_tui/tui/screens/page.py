@@ -26,6 +26,7 @@ from ralph_tui.store.scan import Progress
 from ralph_tui.tui.commands import BY_NAME, Command
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
+from ralph_tui.tui.rebinding import bind
 from ralph_tui.tui.styles import STYLES
 from ralph_tui.tui.widgets.page_bar import PageBar
 from ralph_tui.tui.widgets.page_head import PageHead
@@ -44,21 +45,18 @@ PANES = ("tasks", "activity", "status")
 """Commands that leave the page first."""
 
 
-def page_bindings(name: str) -> list[BindingType]:
+def page_bindings(name: str, keys_of: Callable[[Command], tuple[str, ...]]) -> list[BindingType]:
     """The page's own keys, then those of the app that its own leave free."""
     own = PAGE_COMMANDS[name]
-    taken = {key for command in own for key in command.keys}
+    taken = {key for command in own for key in keys_of(command)}
     others = (BY_NAME[other] for other in (*ALWAYS, *PANES) if other in BY_NAME)
     return [
-        *(_binding(command, command.keys) for command in own),
+        *(_binding(command, keys_of(command)) for command in own),
         *(
             _binding(c, keys)
             for c in others
-            if (keys := tuple(k for k in c.keys if k not in taken))
+            if (keys := tuple(k for k in keys_of(c) if k not in taken))
         ),
-        Binding("escape", "close", "Back", show=False),
-        Binding("tab", "app.focus_next", show=False),
-        Binding("shift+tab", "app.focus_previous", show=False),
     ]
 
 
@@ -75,6 +73,11 @@ class Page(ModalScreen[None]):
     """
 
     NAME = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Back", show=False),
+        Binding("tab", "app.focus_next", show=False),
+        Binding("shift+tab", "app.focus_previous", show=False),
+    ]
     CSS_PATH: ClassVar[list[str | PurePath]] = [STYLES / "pages.tcss"]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
         (0, "-narrow"),
@@ -99,7 +102,8 @@ class Page(ModalScreen[None]):
         yield PageBar()
 
     def on_mount(self) -> None:
-        """Follow the loop's state."""
+        """Take the person's keys, and follow the loop's state."""
+        bind(self, page_bindings(self.NAME, self.app.keys_of))
         self.head.active = self.NAME
         self.bar.commands = PAGE_COMMANDS[self.NAME]
         self.watch(self.app, "view", self._show_view, init=True)

@@ -1,10 +1,9 @@
 """The settings with their sources, the limits of the run that goes on, the themes."""
 
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import getters
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -19,7 +18,6 @@ from ralph_tui.tui.limits import LIVE, Live, parsed
 from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.settings import live_blocks, setting_blocks, theme_blocks
 from ralph_tui.tui.render.spans import Span, Tone
-from ralph_tui.tui.screens.page import page_bindings
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -41,7 +39,6 @@ class Settings(Searching):
     """Three lists of values; Enter changes the one under the cursor."""
 
     NAME = "settings"
-    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
     AUTO_FOCUS = "#text"
 
     tabs = getters.query_one(ViewTabs)

@@ -1,10 +1,9 @@
 """One page that answers why: this task, blocked, waiting, stopped; the guard's log; the breaker."""
 
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import getters
-from textual.binding import BindingType
 from textual.widget import Widget
 
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
@@ -18,7 +17,6 @@ from ralph_tui.tui.library import Library
 from ralph_tui.tui.render.parts import Part, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone
 from ralph_tui.tui.render.why import breaker_view_parts, guard_parts, now_parts
-from ralph_tui.tui.screens.page import page_bindings
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.screens.writing import Reason
 from ralph_tui.tui.widgets.text_view import TextView
@@ -46,7 +44,6 @@ class Why(Searching):
     """Reasons are drawn anew whenever the loop says something."""
 
     NAME = "why"
-    BINDINGS: ClassVar[list[BindingType]] = page_bindings(NAME)
     AUTO_FOCUS = "#text"
 
     tabs = getters.query_one(ViewTabs)

@@ -39,7 +39,9 @@ class PageBar(LinkLine):
                 continue
             usable = not self._page.not_now(command.name)
             line = (
-                Span(key_label(command.keys[0]), Tone.ACCENT if usable else Tone.FAINT),
+                Span(
+                    key_label(self.app.keys_of(command)[0]), Tone.ACCENT if usable else Tone.FAINT
+                ),
                 Span(f" {label}", Tone.TEXT if usable else Tone.FAINT),
             )
             room -= width_of(line) + len(self.GAP)

@@ -3,9 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable
 from datetime import datetime
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from ralph_tui.domain.events import Event
@@ -20,8 +18,6 @@ from ralph_tui.tui.widgets.searched import Searched
 
 class Stream(Searched):
     """Entries as rows; follows the end until the person scrolls away, and never pulls them back."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "follow", "Follow", show=False)]
 
     def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
