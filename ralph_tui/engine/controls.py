@@ -38,7 +38,12 @@ class Controls:
         return self._project.transact(change).state.pause
 
     def resume(self) -> None:
-        """Go on, or withdraw a pause that was asked for."""
+        """Go on, or withdraw a pause that was asked for.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("resume")
         self._project.transact(lambda docs: _with_state(docs, pause=Halt.NONE, paused=False))
 
     def stop(self, *, now: bool = False) -> Halt:

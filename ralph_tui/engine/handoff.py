@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.domain.memory import SessionFacts, render_memory
 from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.state import Phase, SessionRecord
 from ralph_tui.domain.text import one_line
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.workshop import Workshop
@@ -57,16 +57,21 @@ def iteration_memory(number: int, task_id: str, title: str, result: "IterationRe
     )
 
 
-def session_record(number: int, task_id: str, result: "IterationResult") -> SessionRecord:
-    """The archive's line for the session that an iteration used."""
-    reasons = {"complete": "task_complete", "handed_off": "context_budget"}
+def session_record(
+    number: int, task_id: str, result: "IterationResult", phase: Phase = Phase.BUILDING
+) -> SessionRecord:
+    """The archive's line for the session that an iteration used; only building completes tasks."""
+    building = phase is Phase.BUILDING
+    done = "task_complete" if building else "phase_complete"
+    reasons = {"complete": done, "handed_off": "context_budget"}
     outcome = result.outcome.value
     return SessionRecord(
         session_id=result.session_id or f"iteration-{number}",
         iteration=number,
         tokens_used=result.tokens,
         cost_usd=result.cost_usd,
-        tasks_completed=1 if outcome == "complete" else 0,
+        tasks_completed=int(building and outcome == "complete"),
+        phase=phase,
         handoff_reason=reasons.get(outcome, outcome),
         duration_ms=round(result.seconds * 1000),
         task_id=task_id,

@@ -197,7 +197,10 @@ def require_workable(plan: ImplementationPlan) -> None:
         )
     if not plan.tasks:
         message = "The plan has no tasks."
-        raise PlanError(message, "Write them into .ralph/implementation_plan.json.")
+        raise PlanError(
+            message,
+            '`ralph "what you want"` makes one, or write it into .ralph/implementation_plan.json.',
+        )
 
 
 def _nothing_ready(plan: ImplementationPlan) -> End:

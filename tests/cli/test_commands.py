@@ -331,7 +331,7 @@ def test_guidance_for_now(project: Path) -> None:
     assert (queued.guidance, queued.now) == ("look up", True)
 
 
-@pytest.mark.parametrize("verb", ["pause", "stop"])
+@pytest.mark.parametrize("verb", ["pause", "resume", "stop"])
 def test_there_must_be_a_loop_to_halt(project: Path, verb: str) -> None:
     done = inside(verb, cwd=project)
     assert done.returncode == 3

@@ -13,6 +13,7 @@ from ralph_tui.domain.questions import Answer, GivenAnswers, parse_answer
 from ralph_tui.domain.state import ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
+from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
 from tests.harness.scenarios import finishes, scenario
@@ -134,6 +135,13 @@ async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_p
     assert saved["specs"][0]["criteria"][0]["evidence"] == "ls a.txt"
     for phase in ("discovery", "planning", "building"):
         assert (project / f".ralph/memory/phases/{phase}.md").exists()
+    history = Project(project).read_sessions()
+    assert [(s.phase.value, s.tasks_completed, s.handoff_reason) for s in history] == [
+        ("discovery", 0, "phase_complete"),
+        ("planning", 0, "phase_complete"),
+        ("building", 1, "task_complete"),
+        ("validation", 0, "phase_complete"),
+    ]
     answered = run.of(ev.QuestionAnswered)[0].question
     assert answered.answer == Answer(labels=("French",), by="command")
 

@@ -98,7 +98,7 @@ def _result(ended: TurnEnded, cut: Cut, lacking: str | None) -> IterationResult:
 
 async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
     await shop.ledger.transact(lambda docs: phase_recorded(docs, phase, result))
-    record = session_record(number, phase.value, result).model_copy(update={"phase": phase})
+    record = session_record(number, phase.value, result, phase)
     await asyncio.to_thread(shop.ledger.project.archive_session, record)
     for event in told(number, phase.value, result):
         shop.emit(event)
