@@ -22,9 +22,10 @@ def make(layout: Layout) -> None:
         require(layout)
     with explained("make", dot):
         dot.mkdir(mode=PRIVATE, exist_ok=True)
-        for directory in layout.directories:
-            # One by one: `parents=True` would make the parents readable by others.
-            for part in reversed((directory, *directory.relative_to(dot).parents)):
+    for directory in layout.directories:
+        # One by one: `parents=True` would make the parents readable by others.
+        for part in reversed((directory, *directory.relative_to(dot).parents)):
+            with explained("make", dot / part):
                 (dot / part).mkdir(mode=PRIVATE, exist_ok=True)
     if not layout.gitignore.exists():
         write_atomic(layout.gitignore, b"*\n")

@@ -1,63 +1,198 @@
-"""Lines 1, 5, 25, 63: killed at every single call that touches the disk, state is before or after."""
+"""Lines 1-3, 5, 25, 63: a real run is recorded and then killed, or fails, at the calls that touch its state.
 
-import json
+What `kill -9` leaves is what the calls before it did, so a recording cut after any of them is that death;
+that the whole recording leads to the bytes of the real run shows that no call is missing in it. The
+normal run cuts at a sample, and in the middle of writes; CI cuts at every call.
+"""
+
+import filecmp
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.faults.crasher import STEPS, TOLD
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.store import recovery, swap
+from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.project import Project
+from tests.faults.recorder import STATE, Entry, read_log
+from tests.harness.model import serving_in_process
+from tests.harness.processes import ralph_environment
+from tests.harness.projects import make_project, plan_of, task
+from tests.harness.scenarios import finishes, scenario
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(600)]
 
+SAMPLE = 40
+"""Calls the normal run cuts at."""
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """Every death, as `tests.faults.crasher` tells them; the first line is the reference."""
-    directory = tmp_path_factory.mktemp("matrix")
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.crasher", str(directory)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"HOME": str(directory), "XDG_STATE_HOME": str(directory / "state")},
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+FEWEST_CALLS = 200
+"""Of a run of one task; it makes more."""
 
-
-def test_state_is_exactly_before_or_after_at_every_call(history: list[dict[str, Any]]) -> None:
-    states, deaths = history[0]["states"], history[1:]
-    assert len(deaths) > 150
-    assert {death["step"] for death in deaths} == set(range(1, len(STEPS) + 1))
-    for death in deaths:
-        before, after = states[death["step"] - 1], states[death["step"]]
-        # Before anything was written an empty project says the same as none.
-        allowed = [before, after] if before is not None else [None, after]
-        assert death["documents"] in allowed, death
-    assert not deaths[-1]["died"], "the last run is the one without a fault"
-    assert deaths[-1]["documents"] == states[-1]
+UNRECORDED = frozenset({"logs", "cli.log"})
+"""Logs are no state; they are written past `os`."""
 
 
-def test_the_journal_is_a_prefix_and_at_most_one_line_is_set_aside(
-    history: list[dict[str, Any]],
+class World:
+    """A project with its mirror, the model, and a recorded run in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.log = root / "world", root / "calls"
+        self.root.mkdir()
+        self.project = make_project(
+            self.root,
+            [task("a")],
+            files={".ralph/injections.json": '{"guidance": "be careful"}\n'},
+        )
+
+    def run(self, full_from: int = 0) -> "subprocess.CompletedProcess[str]":
+        """The real loop on the real CLI."""
+        self.log.unlink(missing_ok=True)
+        where = self.root.parent / "model"
+        where.mkdir(exist_ok=True)
+        with serving_in_process(scenario(finishes("a")), where) as server:
+            return subprocess.run(
+                [
+                    *(sys.executable, "-m", "tests.faults.recorder"),
+                    *(str(self.log), str(self.root), str(full_from)),
+                    *("build", "--headless", "--project-root", str(self.project)),
+                ],
+                env=ralph_environment(server, where),
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "world" / "state"))
+    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.0)
+    return World(tmp_path)
+
+
+class Replay:
+    """Does recorded calls again, in another directory than that in which they were recorded."""
+
+    def __init__(self, recorded: Path, live: Path) -> None:
+        self._recorded, self._live = str(recorded), str(live)
+        self._descriptors: dict[int, int] = {}
+
+    def do(self, entry: Entry) -> Iterator[None]:
+        """Do it; yields in the middle of a write, where a kill may come too."""
+        name, (first, *rest), result = entry
+        if isinstance(first, int):
+            first = self._descriptors[first]
+        else:
+            first, *rest = (self._there(argument) for argument in (first, *rest))
+        if name == "open":
+            self._descriptors[result] = os.open(first, *rest)
+        elif name == "write":
+            half = len(rest[0]) // 2
+            os.write(first, rest[0][:half])
+            yield
+            os.write(first, rest[0][half:result])
+        elif name == "exchange":
+            if result:
+                assert swap.exchange(Path(first), Path(rest[0]))
+        elif name != "fsync":
+            getattr(os, name)(first, *rest)
+
+    def _there(self, argument: Any) -> Any:
+        """A path as it is in the other directory; numbers are modes and flags."""
+        if isinstance(argument, int):
+            return argument
+        return str(Path(argument).absolute()).replace(self._recorded, self._live, 1)
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """Files that are not the same in two directories."""
+    compared = filecmp.dircmp(one, other, ignore=[*UNRECORDED])
+    found = [*compared.left_only, *compared.right_only, *compared.funny_files]
+    found += filecmp.cmpfiles(one, other, compared.common_files, shallow=False)[1]
+    for name in compared.common_dirs:
+        found += [f"{name}/{path}" for path in differing(one / name, other / name)]
+    return found
+
+
+def look(project: Path, allowed: list[str], whole: list[bytes]) -> None:
+    """What a fresh process makes of a project after a death, and that it works on."""
+    journal = project / ".ralph" / "events.jsonl"
+    fresh = Project(project)
+    assert fresh.load().model_dump_json() in allowed
+    if journal.exists():
+        JournalWriter(journal).close()
+        lines = journal.read_bytes().splitlines()
+        assert lines == whole[: len(lines)]
+        seqs = [event.seq for _, event in read_events(journal)]
+        assert seqs == list(range(1, len(seqs) + 1))
+    fresh.transact(lambda documents: documents)
+    assert [text for text in fresh.damage() if "damaged" in text] == []
+    left = [p.name for p in (project / ".ralph").iterdir()]
+    assert [name for name in left if name.endswith(".tmp") or ".corrupt-" in name] == []
+    assert "commit.json" not in left
+    assert len([name for name in left if ".partial-" in name]) <= 1
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_killed_at_any_call_the_state_is_before_or_after(
+    world: World, tmp_path: Path, *, every: bool
 ) -> None:
-    for death in history[1:]:
-        assert death["told"] == TOLD[: len(death["told"])], death
-        assert death.get("seqs", []) == list(range(1, len(death["told"]) + 1))
-        assert death.get("partial", 0) <= 1
-        # A step that was over before the death lost nothing of what it told.
-        finished = 3 if death["step"] > 7 else 2 if death["step"] > 4 else 0
-        assert len(death["told"]) >= finished, death
-    assert any(death.get("partial") for death in history[1:]), "a line was cut somewhere"
+    live = tmp_path / "live"
+    subprocess.run(["cp", "-a", world.root, live], check=True)
+    states = [Project(world.project).load().model_dump_json()]
+    ran = world.run()
+    assert ran.returncode == 0, ran.stdout[-800:] + ran.stderr[-800:]
+    ended = tmp_path / "ended"
+    world.root.rename(ended)
+    entries = list(read_log(world.log))
+    states += [entry.result for entry in entries if entry.name == STATE]
+    whole = (ended / "project/.ralph/events.jsonl").read_bytes().splitlines()
+    calls = [n for n, entry in enumerate(entries) if entry.name not in (STATE, "close")]
+    chosen = {*calls} if every else {*calls[:: max(1, len(calls) // SAMPLE)]}
+    assert len(calls) > FEWEST_CALLS
+    assert len(states) > 6
+
+    replay, reached = Replay(world.root, live), 0
+
+    def dies(number: int) -> None:
+        if number in chosen:
+            shutil.rmtree(world.root, ignore_errors=True)
+            subprocess.run(["cp", "-a", live, world.root], check=True)
+            try:
+                look(world.project, states[reached : reached + 2], whole)
+            except AssertionError as error:
+                error.add_note(f"killed at call {number}: {entries[number]!r:.200}")
+                raise
+
+    for number, entry in enumerate(entries):
+        if entry.name == STATE:
+            reached += 1
+            continue
+        for _ in replay.do(entry):
+            dies(number)
+        dies(number)
+    for part in ("project/.ralph", "state"):
+        assert differing(ended / part, live / part) == []
 
 
-def test_nothing_is_left_lying_about_and_nothing_was_damaged(
-    history: list[dict[str, Any]],
+@pytest.mark.long  # the room's own tests fail every call of a transaction: store/test_crash
+@pytest.mark.parametrize("call", [1, 10, *range(25, FEWEST_CALLS, 25)])
+def test_a_disk_that_fills_up_stops_the_run_and_the_next_one_goes_on(
+    world: World, call: int
 ) -> None:
-    for death in history[1:]:
-        assert death["left"] == [], death
-        assert not [text for text in death["damage"] if "damaged" in text], death
+    ran = world.run(full_from=call)
+    shown = ran.stdout[-800:] + ran.stderr[-800:]
+    assert ran.returncode not in (0, 1), shown
+    assert "No space left" in shown
+    assert "Traceback" not in ran.stdout + ran.stderr
+    assert Project(world.project).load().plan.tasks[0].id == "a"
+    again = world.run()
+    assert again.returncode == 0, again.stdout[-800:] + again.stderr[-800:]
+    assert [t.status for t in plan_of(world.project).tasks] == [TaskStatus.COMPLETE]

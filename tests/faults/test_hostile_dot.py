@@ -13,7 +13,7 @@ import pytest
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import events_of, make_project, task
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.scenarios import scenario
 
 PLAN = "implementation_plan.json"
 Break = Callable[[Path], object]
@@ -70,6 +70,10 @@ def dot_is_a_file(dot: Path) -> None:
     dot.write_text("")
 
 
+def logs_are_a_file(dot: Path) -> None:
+    (dot / "logs").write_text("in the way")
+
+
 CONFLICT = '{"tasks": [\n<<<<<<< HEAD\n{"id": "a"}\n=======\n{"id": "b"}\n>>>>>>> theirs\n]}\n'
 DEEP = '{"tasks": ' + "[" * 10_000 + "]" * 10_000 + "}"
 ONE = {"id": "a", "description": "x"}
@@ -97,6 +101,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "dot leads out": (dot_leads_out, "symlink that leaves the project"),
     "dot leads nowhere": (dot_leads_nowhere, "symlink to nothing"),
     "dot is a file": (dot_is_a_file, "not a directory"),
+    "logs are a file": (logs_are_a_file, ".ralph/logs: File exists"),
     "config": (config("phases: [\n<<<<<<< HEAD\n"), "config.yaml"),
 }
 LOOKED_AT = frozenset({"conflict", "null tasks", "newer", "fifo", "deep", "dot leads out"})
@@ -133,11 +138,30 @@ async def test_what_is_broken_is_said_and_nothing_is_taken_for_finished(
     assert events_of(project) == [] if project.joinpath(".ralph").is_dir() else True
 
 
-async def test_a_description_of_ten_megabytes_is_bounded_and_worked(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a", description="long " * 2_000_000)])
-    async with serving(scenario(finishes("a"))) as server:
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+CLAIMS = """
+    - name: claims
+      task: "{id}"
+      turns:
+        - ralph: {{mark_task_complete: {{task_id: "{id}", verification_notes: Done.}}}}
+        - say: Done.
+"""
+
+
+@pytest.mark.parametrize("words", [200_000, pytest.param(2_000_000, marks=pytest.mark.long)])
+async def test_a_huge_description_is_bounded_and_an_id_is_no_path(
+    tmp_path: Path, words: int
+) -> None:
+    project = make_project(tmp_path, [task("../../x", description="long " * words)])
+    outside = names(tmp_path) | {"claude-config"}
+    async with serving(scenario(CLAIMS.format(id="../../x"))) as server:
         ran = await run_ralph(["build", "--headless"], project, server)
         asked = max(request.size for request in server.requests)
     assert ran.status == 0, ran.stdout[-500:] + ran.stderr[-500:]
     assert asked < 500_000, "the prompt is bounded"
     assert max(map(len, ran.stdout.splitlines())) < 10_000
+    assert names(tmp_path) <= outside
+    assert [p for p in project.rglob("x*") if ".venv" not in p.parts] == []
