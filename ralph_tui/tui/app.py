@@ -308,6 +308,14 @@ class RalphApp(Host):
             if command.title in ("Theme", "Maximize", "Minimize"):
                 yield command
 
+    def search_themes(self) -> None:
+        """Textual's palette of themes, with the chosen one kept."""
+        from textual.command import CommandPalette
+
+        from ralph_tui.tui.palette_themes import KeptThemes
+
+        self.push_screen(CommandPalette(providers=[KeptThemes], placeholder="Search for themes"))
+
     # Size.
 
     def on_resize(self, event: events.Resize) -> None:

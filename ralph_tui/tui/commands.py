@@ -234,6 +234,10 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task.", "Look"),
+    Command(
+        "export", ("E",), "Export", "Write the tasks or the activity, as filtered, to .ralph/exports.",
+        "Look",
+    ),
     Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look"),
     Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look"),
     Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look"),

@@ -31,14 +31,14 @@ def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left
     return _markdown(chronicle, metrics, left)
 
 
-def write_export(root: Path, form: str, text: str, now: datetime) -> Path:
+def write_export(root: Path, form: str, text: str, now: datetime, *, stem: str = "history") -> Path:
     """Write it beside ralph's other files.
 
     Raises:
         StoreError: The disk is full or broken.
     """
     directory = Layout(root).dot / "exports"
-    return write_text(directory / f"history-{now:%Y%m%dT%H%M%S}.{form}", text)
+    return write_text(directory / f"{stem}-{now:%Y%m%dT%H%M%S}.{form}", text)
 
 
 def _rows(iterations: Sequence[Iteration]) -> list[dict[str, object]]:

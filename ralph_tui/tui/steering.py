@@ -6,6 +6,7 @@ in the stream, and never end the app.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ralph_tui.domain.breaker import CircuitBreaker
@@ -16,8 +17,10 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.deciding import Deciding
+from ralph_tui.tui.exporting import write_export
 from ralph_tui.tui.leaving import Leaving
 from ralph_tui.tui.pages import Pages
+from ralph_tui.tui.render.board import board_text
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.replanning import Replanning
@@ -30,6 +33,7 @@ from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.screens.writing import Inject, Urge
 from ralph_tui.tui.starting import Starting
 from ralph_tui.tui.timeline.detail import detail_of
+from ralph_tui.tui.timeline.lines import entries_text
 
 if TYPE_CHECKING:
     from ralph_tui.tui.app import RalphApp
@@ -235,6 +239,28 @@ class Steering:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)
         self._app.say("Copied.")
+
+    async def export(self) -> None:
+        """The pane in use as a file: the tasks, or the activity as it is filtered."""
+        dashboard, app = self._app.dashboard, self._app
+        if dashboard.board.has_focus:
+            stem, work = "tasks", partial(board_text, dict(app.view.tasks), app.glyphs)
+        else:
+            stem, work = "activity", partial(entries_text, dashboard.stream.shown(), app.glyphs)
+        root, now = app.launch.root, app.clock()
+        path = await self._try(lambda: write_export(root, "txt", work(), now, stem=stem))
+        if path is not None:
+            app.say(f"Written: {path}")
+
+    async def keep_theme(self, name: str) -> None:
+        """For the next time, too."""
+        from ralph_tui.engine.configuring import change_setting
+
+        root = self._app.launch.root
+        kept = await self._try(lambda: change_setting(root, "screen.theme", name))
+        if kept is not None:
+            stronger = f" {kept.stronger} is stronger." if kept.stronger else ""
+            self._app.say(f"The theme {name} is kept for this project.{stronger}")
 
     async def tasks(self) -> None:
         """Focus the board."""

@@ -8,7 +8,7 @@ from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.spans import Line, Span, Tone, row
+from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, plain, row
 
 
 class Group(StrEnum):
@@ -100,6 +100,12 @@ def _extra(group: Group, task: Task, done: frozenset[str]) -> str:
     if group is Group.DONE:
         return ""
     return f"failed {task.retry_count} of 3 tries" if task.retry_count else ""
+
+
+def board_text(tasks: Mapping[str, Task], glyphs: Glyphs) -> str:
+    """The whole board as text."""
+    rows = (plain(board_line(item, EXPORT_WIDTH, glyphs)).rstrip() for item in board_rows(tasks))
+    return "\n".join(rows) + "\n"
 
 
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:

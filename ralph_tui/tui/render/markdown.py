@@ -7,7 +7,7 @@ import re
 
 from ralph_tui.domain.text import inert
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 
 MAX_LINES = 20_000
 
@@ -87,6 +87,13 @@ def _item(item: re.Match[str], glyphs: Glyphs) -> Line:
     else:
         mark = Span(f"{sign if sign[0].isdigit() else glyphs.text} ", Tone.MUTED)
     return [Span(f"{indent}"), mark, *inline(rest)]
+
+
+def hanging(line: Line) -> int:
+    """Cells that the rest of a folded line stands in: below the words of an item, not its mark."""
+    if not line or line[0].text.strip():
+        return 0
+    return width_of(line[: 2 if len(line) > 2 else 1])
 
 
 def inline(text: str) -> list[Span]:

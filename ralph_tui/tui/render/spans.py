@@ -4,6 +4,7 @@ A span's text may come from a model, a tool or a file. `to_segments` and `to_con
 ways from spans to the terminal, and both make the text inert.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
@@ -40,6 +41,9 @@ class Span(NamedTuple):
 
 
 Line = Sequence[Span]
+
+EXPORT_WIDTH = 160
+"""Cells of a line in a file."""
 
 
 def plain(line: Line) -> str:
@@ -135,6 +139,49 @@ def fold(line: Line, width: int) -> list[list[Span]]:
     texts = wrap(last.text, width - used)
     below = [Span(" " * used)] if used else []
     return [[*(below if at else before), Span(text, last.tone)] for at, text in enumerate(texts)]
+
+
+_WORDS = re.compile(r"\s+|\S+")
+
+
+def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
+    """A toned line folded at spaces with every word in its tone; what is folded stands `indent` in."""
+    safe = [Span(flat(text), tone) for text, tone in line]
+    if width_of(safe) <= width:
+        return [safe]
+    indent = indent if indent <= width // 2 and indent < width - 1 else 0
+    lines: list[list[Span]] = [[]]
+    used = 0
+    for word in _words(safe):
+        size = width_of(word)
+        if used + size > width and used > (indent if len(lines) > 1 else 0):
+            lines.append([Span(" " * indent)] if indent else [])
+            used = indent
+            if not plain(word).strip():
+                continue
+        for piece, tone in word:
+            for part in (
+                chop_cells(piece, max(1, width - indent)) if size > width - used else (piece,)
+            ):
+                if used + cell_len(part) > width and used > indent:
+                    lines.append([Span(" " * indent)] if indent else [])
+                    used = indent
+                lines[-1].append(Span(part, tone))
+                used += cell_len(part)
+    return lines
+
+
+def _words(line: Line) -> list[list[Span]]:
+    """Runs of spaces, and words, which may begin in one span and end in another."""
+    words: list[list[Span]] = []
+    for text, tone in line:
+        for found in _WORDS.findall(text):
+            joins = words and not found.isspace() and not words[-1][-1].text.isspace()
+            if joins:
+                words[-1].append(Span(found, tone))
+            else:
+                words.append([Span(found, tone)])
+    return words
 
 
 def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:

@@ -1,12 +1,14 @@
 """Entries as lines: one for everything but the model's text, which wraps."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
-from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import CallState
 from ralph_tui.tui.render.figures import seconds
-from ralph_tui.tui.render.spans import Line, Span, Tone, crop, row, wrap
+from ralph_tui.tui.render.markdown import hanging, markdown_lines
+from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, crop, flow, plain, row
 from ralph_tui.tui.render.tools import renderer_for
 from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 
@@ -37,13 +39,23 @@ def height(entry: Entry, width: int) -> int:
     """Lines an entry takes at this width."""
     if isinstance(entry, HeadingEntry):
         return 2 if entry.number else 1
-    return len(text_lines(entry, width)) if isinstance(entry, TextEntry) else 1
+    return len(text_lines(entry, width, UNICODE)) if isinstance(entry, TextEntry) else 1
+
+
+def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
+    """Entries as the stream shows them, for a file."""
+    rows = (
+        plain(line(entry, index, EXPORT_WIDTH, glyphs)).rstrip()
+        for entry in entries
+        for index in range(height(entry, EXPORT_WIDTH))
+    )
+    return "\n".join(rows) + "\n"
 
 
 def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     """One line of an entry."""
     if isinstance(entry, TextEntry):
-        return text_line(text_lines(entry, width), index, entry.depth, glyphs)
+        return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
     if isinstance(entry, CallEntry):
         return _call(entry, width, glyphs)
     if isinstance(entry, HeadingEntry):
@@ -62,20 +74,28 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
 
 
 @lru_cache(maxsize=512)
-def text_lines(entry: TextEntry, width: int) -> tuple[str, ...]:
-    """The wrapped text of an entry, cut where it would fill screens."""
-    lines = wrap(entry.text, width - INDENT * (entry.depth + 1))
+def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """An entry's Markdown folded to the width, cut where it would fill screens.
+
+    As many lines with every set of glyphs, because each glyph is one cell wide.
+    """
+    room = max(1, width - INDENT * (entry.depth + 1))
+    lines = [
+        piece
+        for line in markdown_lines(entry.text, glyphs)
+        for piece in flow(line, room, hanging(line))
+    ]
     if len(lines) <= MAX_TEXT_LINES:
         return tuple(lines)
     more = len(lines) - MAX_TEXT_LINES + 1
-    return (*lines[: MAX_TEXT_LINES - 1], f"… {more} more lines; Enter shows them")
+    return (*lines[: MAX_TEXT_LINES - 1], [Span(f"… {more} more lines; Enter shows them")])
 
 
-def text_line(lines: tuple[str, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
+def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
     """One line of the model's text, with its bullet on the first."""
     bullet = f"{glyphs.text} " if index == 0 else "  "
-    text = lines[index] if index < len(lines) else ""
-    return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), Span(text)]
+    line = lines[index] if index < len(lines) else []
+    return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), *line]
 
 
 def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:

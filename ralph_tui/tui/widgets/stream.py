@@ -154,6 +154,10 @@ class Stream(Searched):
         shown = "activity" if self.sieve is Sieve.ALL else f"activity: {self.sieve}"
         self.border_title = shown
 
+    def shown(self) -> list[Entry]:
+        """What passes the filter, oldest first."""
+        return [entry for entry in self.timeline.entries if passes(entry, self.sieve)]
+
     def keys_holding(self, words: str) -> list[int]:
         """Entries in sight whose text, input or output has the words."""
         numbers = dict.fromkeys(number for number, _ in self._rows)

@@ -1,0 +1,24 @@
+"""The palette's themes; the one that is chosen is kept in the settings."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.theme import ThemeProvider
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.app import RalphApp
+
+
+class KeptThemes(ThemeProvider):
+    """Textual's list of themes with our way of choosing."""
+
+    @property
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        """A name, and what chooses it."""
+        return [(name, partial(self._choose, name)) for name in sorted(self.app.available_themes)]
+
+    def _choose(self, name: str) -> None:
+        app: RalphApp = self.app  # type: ignore[assignment]  # Textual's provider knows any app
+        app.theme = name
+        app.run_worker(app.steering.keep_theme(name), group="theme", exit_on_error=False)

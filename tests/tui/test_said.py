@@ -1,0 +1,88 @@
+"""What the model said as Markdown in the stream, and what can be taken out of the dashboard."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.store.project import Project
+from ralph_tui.tui.render.spans import Span, Tone, flow, width_of
+from tests.tui import feed
+from tests.tui.conftest import Opened, screen_text, toasts, until
+from tests.tui.feed import Script
+from tests.tui.test_keys import ralph
+
+Open = Callable[..., Opened]
+
+SAID = """# What I found
+
+- `slugify` keeps the **comma** because only spaces are replaced, which the second test of the three
+  does not expect
+1. Fix it
+
+```python
+words = re.findall(r"[a-z]+", text)
+```
+"""
+
+LINES = st.lists(
+    st.builds(Span, st.text("ab 漢\u0301", max_size=12), st.sampled_from([Tone.TEXT, Tone.OK])),
+    max_size=6,
+)
+
+
+@given(LINES, st.integers(2, 30), st.integers(0, 6))
+def test_folding_keeps_every_letter_in_its_tone(line: list[Span], width: int, indent: int) -> None:
+    folded = flow(line, width, indent)
+    assert all(width_of(piece) <= width for piece in folded)
+
+    def letters(lines: list[list[Span]]) -> list[tuple[str, Tone]]:
+        return [(c, s.tone) for piece in lines for s in piece for c in s.text if not c.isspace()]
+
+    assert letters(folded) == letters([line])
+
+
+async def test_finished_text_is_markdown_and_text_being_written_is_plain(open_app: Open) -> None:
+    script = Script(Path("/home/dev/slug-demo"), [feed.started(), ev.AssistantText(text=SAID)])
+    async with open_app(script, size=(80, 24)) as pilot:
+        text = screen_text(ralph(pilot))
+        assert "• What I found" in text
+        assert "slugify keeps the comma because" in text
+        assert 'words = re.findall(r"[a-z]+", text)' in text
+        assert "**" not in text
+        assert "```" not in text
+        script.news.put_nowait(ev.TextDelta(text="Now **bold"))
+        await until(pilot, lambda: "Now **bold" in screen_text(ralph(pilot)))
+
+
+async def test_e_writes_the_pane_in_use(open_app: Open, tmp_path: Path) -> None:
+    Project(tmp_path).create()
+    async with open_app(Script(tmp_path, feed.failed_gate())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("F", "F", "E")
+        exports = tmp_path / ".ralph" / "exports"
+        await until(pilot, lambda: any("activity-" in t for t in toasts(app)))
+        (activity,) = exports.glob("activity-*.txt")
+        assert "rule git.write" in activity.read_text()
+        assert "write   src/slugs.py" not in activity.read_text()
+        await pilot.press("1", "E")
+        await until(pilot, lambda: any("tasks-" in t for t in toasts(app)))
+        (tasks,) = exports.glob("tasks-*.txt")
+        assert "needs an account that only a person can make" in tasks.read_text()
+
+
+async def test_a_theme_chosen_in_the_palette_is_kept(open_app: Open, tmp_path: Path) -> None:
+    Project(tmp_path).create()
+    async with open_app(Script(tmp_path), autostart=False) as pilot:
+        app = ralph(pilot)
+        app.search_themes()
+        await until(pilot, lambda: app.screen is not app.dashboard)
+        await pilot.press(*"ralph-light")
+        await until(pilot, lambda: "ralph-light" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: any("is kept" in t for t in toasts(app)))
+        assert app.theme == "ralph-light"
+        assert load_settings(tmp_path).screen.theme == "ralph-light"
