@@ -60,7 +60,9 @@ class RunOptions:
     ] = None
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", metavar="USD", help="Stop when this run has cost so much; 0: no limit."),
+        typer.Option(
+            "--max-cost", metavar="USD", min=0.0001, help="Stop when this run has cost so much."
+        ),
     ] = None
     project_root: ProjectRoot = None
 
