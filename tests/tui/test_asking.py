@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import TextArea
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
@@ -176,7 +177,8 @@ async def test_it_waits_while_the_person_writes_and_rings_once(
         await until(pilot, lambda: app.view.run_state is RunState.WAITING)
         await pilot.press(*"12 a")
         assert isinstance(app.screen, Inject)
-        assert app.screen.draft == "12 a"
+        editor = app.screen.query_one(TextArea)
+        await until(pilot, lambda: editor.text == "12 a")
         assert rung == [True]
         assert any("Ralph waits for you" in t for t in toasts(app))
         await pilot.press("escape")

@@ -50,6 +50,9 @@ def test_page(
         narrow = name == "iterations" and size[0] < 100
         await until(pilot, lambda: ("iterations 2" if narrow else shown) in screen_text(app))
         await until(pilot, lambda: all(w.is_finished for w in app.workers if w.node is app.screen))
+        page = app.screen
+        assert isinstance(page, Page)
+        await until(pilot, lambda: name != "history" or not page.not_now("export"))
         await drained(pilot)
 
     app = app_of(past_project(tmp_path / "slug-demo"), autostart=False)

@@ -150,6 +150,7 @@ def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
     if width_of(safe) <= width:
         return [safe]
     indent = indent if indent <= width // 2 and indent < width - 1 else 0
+    room = width - indent
     lines: list[list[Span]] = [[]]
     used = 0
     for word in _words(safe):
@@ -160,9 +161,7 @@ def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
             if not plain(word).strip():
                 continue
         for piece, tone in word:
-            for part in (
-                chop_cells(piece, max(1, width - indent)) if size > width - used else (piece,)
-            ):
+            for part in chop_cells(piece, room) if cell_len(piece) > room else (piece,):
                 if used + cell_len(part) > width and used > indent:
                     lines.append([Span(" " * indent)] if indent else [])
                     used = indent

@@ -23,7 +23,7 @@ from ralph_tui.tui.exporting import export_text, write_export
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.render.history import metric_parts, table_blocks, totals
 from ralph_tui.tui.render.parts import Block, parts_blocks
-from ralph_tui.tui.render.spans import Span, Tone
+from ralph_tui.tui.render.spans import Span, Tone, wrap
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.iterations import Iterations
 from ralph_tui.tui.screens.page import Page
@@ -91,7 +91,9 @@ class History(Page):
                 self.text.border_subtitle = f"{what}: {at / size:.0%}"
 
     def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        self.figures.show_lines([[Span(text, tone)], []])
+        """A reason stands behind a long path, so it may take both lines."""
+        said = wrap(text, max(20, self.size.width - 4))[:2]
+        self.figures.show_lines([[Span(line, tone)] for line in said] + [[]] * (2 - len(said)))
 
     def _failed(self, text: str) -> None:
         if self.is_attached:
@@ -112,6 +114,7 @@ class History(Page):
         if self.is_attached:
             self._metrics = metrics
             self._show_text()
+            self.refresh_keys()
 
     # Showing.
 

@@ -81,7 +81,9 @@ class PlanApproval(ApprovalDialog, Planned):
 
     def _show(self) -> None:
         self.plan.show_plan(self.app.view.tasks)
-        keys = f"y approve, n reject, {self.change_keys()}, esc later"
+        changes = " ".join(key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES[1:])
+        turn = "list" if self.plan.is_graph else "graph"
+        keys = f"y approves, n rejects, v {turn}, {changes} change, esc later"
         self.query_one(".dialog").border_subtitle = Content(keys)
 
     def follow(self, view: LoopView) -> None:
