@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -117,4 +118,6 @@ async def _run(launch: Launch, *, as_json: bool, interactive: bool) -> int:
         finished = await launch.run(output.sink)
         output.sink(finished)  # ignored when the engine sent it already
         await output.finish()
+    # A pipe to a process that was killed and is collected only after its event loop has closed prints a traceback.
+    gc.collect()
     return finished.exit_code

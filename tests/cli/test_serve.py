@@ -83,6 +83,7 @@ async def test_only_the_printed_address_opens_it(tmp_path: Path) -> None:
         (["--host", "192.0.2.7", "--let-others-in"], "Cannot listen on 192.0.2.7:8642"),
     ],
 )
+@pytest.mark.long
 async def test_other_addresses_are_refused_in_words(
     tmp_path: Path, words: list[str], said: str
 ) -> None:

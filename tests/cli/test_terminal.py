@@ -118,6 +118,7 @@ def test_nothing_typed_is_a_decline_and_the_end_of_input_asks_no_more(root: Path
 
 
 @pytest.mark.real_cli
+@pytest.mark.long
 def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], [HAS_FILE.format(name="a.txt")])
     script = scenario(discovers(asks=True), plans(), finishes("a"), validates())

@@ -17,6 +17,7 @@ from tests.scenario.test_phases import REQUEST, SPEC, discovers, plans, validate
 pytestmark = pytest.mark.real_cli
 
 
+@pytest.mark.long
 async def test_a_request_and_its_answers_from_files(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     (tmp_path / "answers.yaml").write_text("Language: french\n", encoding="utf-8")
@@ -64,6 +65,7 @@ async def test_a_question_without_a_terminal_is_answered_from_another(tmp_path: 
     assert "Language: French (by command)" in done.stdout
 
 
+@pytest.mark.long
 async def test_a_plan_made_again(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], files={"specs/greeter.md": SPEC})
     anew = plans(task_id="b").replace(

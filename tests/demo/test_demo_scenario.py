@@ -44,6 +44,7 @@ class Played:
 
 
 @pytest.mark.real_cli
+@pytest.mark.long
 async def test_the_demo(tmp_path: Path) -> None:
     """One run, because it takes the longest of all."""
     project = tmp_path / "habits"

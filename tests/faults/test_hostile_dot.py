@@ -152,6 +152,7 @@ CLAIMS = """
 
 
 @pytest.mark.parametrize("words", [200_000, pytest.param(2_000_000, marks=pytest.mark.long)])
+@pytest.mark.long
 async def test_a_huge_description_is_bounded_and_an_id_is_no_path(
     tmp_path: Path, words: int
 ) -> None:

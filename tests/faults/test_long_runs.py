@@ -71,6 +71,7 @@ class TalkingAgent:
         return
 
 
+@pytest.mark.long
 async def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # One task that is never given up, instead of a plan of thousands that every iteration writes anew.
     monkeypatch.setattr("ralph_tui.engine.ralph_tools.MAX_RETRIES", ITERATIONS + 1)

@@ -41,6 +41,7 @@ async def test_a_fault_that_passes_costs_nothing_but_time(tmp_path: Path, fault:
     assert len(run.of(ev.GateFinished)) == 1, "nothing was done twice"
 
 
+@pytest.mark.long
 async def test_a_message_larger_than_the_sdk_reads_by_default_ends_nothing(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     script = finishes("a").replace(

@@ -89,6 +89,7 @@ def steer(shown: Terminal, project: Path, owner: int) -> None:
     assert "loop_paused" in event_types(project)
 
 
+@pytest.mark.long
 def test_the_owner_leaves_its_loop_to_a_process_in_the_background(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     mark = uuid.uuid4().hex

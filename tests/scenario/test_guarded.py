@@ -185,6 +185,7 @@ async def test_a_commit_that_got_through_stops_the_loop_and_can_be_put_back(
     assert log(project) == "1 HEAD -> main\n"
 
 
+@pytest.mark.long
 async def test_a_commit_of_the_person_is_noticed_and_the_loop_goes_on(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     repository(project)

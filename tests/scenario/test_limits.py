@@ -32,6 +32,7 @@ SOMEBODY = Mission(only=Phase.BUILDING, interactive=True)
 
 
 @pytest.mark.parametrize("yes", [True, pytest.param(False, marks=pytest.mark.long)])
+@pytest.mark.long
 async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) -> None:
     project = make_project(tmp_path, [task("a")])
 
@@ -112,6 +113,7 @@ async def test_the_hours_requests_are_remembered_by_the_next_run(tmp_path: Path)
     assert not run.of(ev.IterationStarted)
 
 
+@pytest.mark.long
 async def test_the_loop_stops_before_the_allowance_is_used_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

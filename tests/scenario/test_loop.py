@@ -175,6 +175,7 @@ async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:
     assert [r.status.value for r in gate.receipts] == ["passed", "denied"]
 
 
+@pytest.mark.long
 async def test_requests_share_their_prefix_between_iterations(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a"), task("b")], files={"CLAUDE.md": "Prefer tabs over spaces."}

@@ -146,6 +146,7 @@ async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_p
     assert answered.answer == Answer(labels=("French",), by="command")
 
 
+@pytest.mark.long
 async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [], config={"phases": {"validation": {"require_human_approval": False}}}
@@ -259,6 +260,7 @@ async def test_a_plan_without_dependencies_where_the_person_wants_none(tmp_path:
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -> None:
     done = task("old", status="complete")
     project = make_project(tmp_path, [done], files={"specs/greeter.md": SPEC})
@@ -286,6 +288,7 @@ async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -
     assert list((project / ".ralph/session_history").glob("plan-*.json"))
 
 
+@pytest.mark.long
 async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_done(
     tmp_path: Path,
 ) -> None:

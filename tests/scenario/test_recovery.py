@@ -18,6 +18,7 @@ from tests.scenario.test_phases import SPEC, plans, validates
 pytestmark = pytest.mark.real_cli
 
 
+@pytest.mark.long
 async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     controls = Controls(project)
@@ -53,6 +54,7 @@ async def test_a_task_that_fails_too_often_is_blocked_and_the_next_is_tried(tmp_
     assert run.end.reason == "no task can be worked: 1 task blocked (a), 1 waiting on them (c)"
 
 
+@pytest.mark.long
 async def test_a_plan_that_stands_still_is_made_anew(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,
@@ -97,6 +99,7 @@ async def test_a_usage_limit_is_waited_out_and_costs_nothing(tmp_path: Path) -> 
     assert all(e.breaker.failure_count == 0 for e in run.of(ev.BreakerChanged))
 
 
+@pytest.mark.long
 async def test_the_person_retries_now_and_guidance_is_not_lost(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     controls = Controls(project)

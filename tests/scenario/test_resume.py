@@ -112,6 +112,7 @@ async def test_discovery_with_an_open_question(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "phase", [Phase.PLANNING, pytest.param(Phase.VALIDATION, marks=pytest.mark.long)]
 )
+@pytest.mark.long
 async def test_a_phase_without_the_person(tmp_path: Path, phase: Phase) -> None:
     done = [task("a", status="complete")] if phase is Phase.VALIDATION else []
     state = {"request": REQUEST, "current_phase": phase.value}

@@ -106,6 +106,7 @@ async def test_guidance_reaches_the_next_iteration_once(tmp_path: Path) -> None:
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_limits_and_model_change_while_the_loop_runs(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b"), task("c")], [WAITS_FOR_GO])
 
@@ -139,6 +140,7 @@ async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> 
     assert task_of(project, "a").status is TaskStatus.PENDING
 
 
+@pytest.mark.long
 async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
     plan = project / ".ralph" / "implementation_plan.json"

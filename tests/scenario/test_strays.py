@@ -48,6 +48,7 @@ def _is_no_watchdog(process: psutil.Process) -> bool:
     return "ralph_tui.engine.processes" not in process.cmdline()
 
 
+@pytest.mark.long
 async def test_headless_names_them_and_ends_them_only_with_yes(tmp_path: Path) -> None:
     async with stray_left(tmp_path) as project:
         pid = sleeping(project)[0].pid

@@ -89,6 +89,7 @@ async def test_ctrl_c_once_finishes_the_iteration_twice_stops_now(tmp_path: Path
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.long
 async def test_ctrl_c_in_a_terminal_does_not_reach_the_cli(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
     with serving_in_process(scenario(finishes("a")), tmp_path) as server:

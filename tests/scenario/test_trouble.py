@@ -214,6 +214,7 @@ def marked_children() -> list[psutil.Process]:
     return found
 
 
+@pytest.mark.long
 async def test_an_iteration_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     slow = works_forever("a").replace("print(1)", "import time; time.sleep(100)")

@@ -26,6 +26,7 @@ PICTURES: tuple[tuple[str, tuple[int, int], Sequence[str], str], ...] = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size", "keys", "shown"),
     PICTURES,

@@ -13,6 +13,8 @@ from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, app_of, drained, script_of, until
 
 SIZES = ((80, 24), (120, 40))
+DIALOG_SIZES = ((80, 24), pytest.param((120, 40), marks=pytest.mark.long))
+"""A dialog that fits into a small terminal has room in a large one."""
 Compare = Callable[..., bool]
 
 STATES: dict[str, Callable[[], list[Event]]] = {
@@ -74,7 +76,7 @@ def test_dashboard(snap_compare: Compare, state: str, size: tuple[int, int]) -> 
     assert snap_compare(app, terminal_size=size, run_before=then())
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("size", DIALOG_SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
 @pytest.mark.parametrize("dialog", DIALOGS)
 def test_dialog(snap_compare: Compare, dialog: str, size: tuple[int, int]) -> None:
     app = app_of(script_of(feed.failed_gate()))
@@ -87,7 +89,7 @@ def test_small_above_the_dashboard(snap_compare: Compare, name: str, keys: str) 
     assert snap_compare(app, terminal_size=(80, 24), run_before=then(keys))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("size", DIALOG_SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
 @pytest.mark.parametrize("name", WAITING)
 def test_waiting(snap_compare: Compare, name: str, size: tuple[int, int]) -> None:
     events, keys = WAITING[name]
