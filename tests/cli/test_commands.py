@@ -439,6 +439,7 @@ def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> 
     assert paths == [f"{isolated}/.ralph/config.yaml (not there)", str(Layout(project).config)]
 
 
+@pytest.mark.long
 def test_doctor_finds_what_is_missing(project: Path) -> None:
     done = ralph("doctor", "--json", cwd=project)
     assert done.returncode == 3

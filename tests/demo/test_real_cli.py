@@ -150,6 +150,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.long
 async def test_the_cli_gets_over_passing_faults(tmp_path: Path) -> None:
     scripts = [
         f"{{when: 'Say {name}$', turns: [{{say: Past {name}., fault: {fault}}}]}}"

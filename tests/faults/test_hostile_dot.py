@@ -111,7 +111,13 @@ HEALS = {"newer state": False, "endless cost": True}
 """Whether a damaged state alone, with the plan whole, lets a run go on."""
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if number % 4 == 0 else pytest.param(name, marks=pytest.mark.long)
+        for number, name in enumerate(BROKEN)
+    ],
+)
 async def test_what_is_broken_is_said_and_nothing_is_taken_for_finished(
     tmp_path: Path, name: str
 ) -> None:

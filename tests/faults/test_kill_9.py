@@ -27,6 +27,7 @@ MOST_EVENTS = 34
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + KILLS))
+@pytest.mark.long
 async def test_a_killed_run_is_resumed_and_nothing_is_done_twice(tmp_path: Path, seed: int) -> None:
     chosen = random.Random(seed * 7919 + 1)
     moment = chosen.randrange(0, MOST_EVENTS)

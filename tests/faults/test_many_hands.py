@@ -81,6 +81,7 @@ def consumed(project: Path) -> bool:
     return b'"injection_consumed"' in (project / ".ralph" / "events.jsonl").read_bytes()
 
 
+@pytest.mark.long
 async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
     short = [f"w{n}" for n in range(FINISHED)]
     waiting = [task(name, priority=9) for name in ("one", "two", "edited")]

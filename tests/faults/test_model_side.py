@@ -59,6 +59,7 @@ SILENT = {"agent.idle_timeout_seconds": 2, "agent.api_timeout_seconds": 600}
 
 
 @pytest.mark.parametrize("fault", ["hang", *also_long("stall")])
+@pytest.mark.long
 async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(suffering(fault)) as server:

@@ -39,6 +39,7 @@ def picture(app: RalphApp) -> str:
     return html.unescape(app.export_screenshot()).replace("\xa0", " ")
 
 
+@pytest.mark.long
 async def test_no_picture_of_the_screen_shows_a_key() -> None:
     text = ", ".join(SECRETS)
     script = script_of(hostile_run(f"{text} now"))

@@ -46,6 +46,7 @@ def owner_running(
         process.wait()
 
 
+@pytest.mark.long
 def test_a_viewer_steers_the_loop_of_another_process_and_outlives_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     with serving_in_process(scenario(works_forever("a")), tmp_path) as server:

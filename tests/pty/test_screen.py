@@ -85,6 +85,7 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
 @pytest.mark.parametrize(
     "sent", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
 )
+@pytest.mark.long
 def test_a_signal_ends_the_loop_and_gives_the_terminal_back(
     tmp_path: Path, sent: signal.Signals
 ) -> None:

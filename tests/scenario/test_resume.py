@@ -57,6 +57,7 @@ async def killed(words: Sequence[str], project: Path, server: ServerProcess, *, 
         await until(lambda: not marked_processes(ralph.mark), what="an empty machine")
 
 
+@pytest.mark.long
 async def test_discovery_with_an_open_question(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     controls = Controls(project)

@@ -122,6 +122,7 @@ async def test_a_sandbox_that_is_off_holds_nothing(tmp_path: Path) -> None:
 
 @needs_sandbox
 @pytest.mark.parametrize("mode", ["auto", pytest.param("off", marks=pytest.mark.long)])
+@pytest.mark.long
 async def test_a_test_of_the_agent_cannot_write_to_git_in_the_gate(
     tmp_path: Path, mode: str
 ) -> None:

@@ -78,6 +78,7 @@ async def test_doctor_ends_them_when_it_is_told_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("label", ["End them", pytest.param("Leave them", marks=pytest.mark.long)])
+@pytest.mark.long
 async def test_whoever_is_there_is_asked(tmp_path: Path, label: str) -> None:
     async def answer(run: Run) -> None:
         asked = (await run.until_told(ev.QuestionAsked)).question

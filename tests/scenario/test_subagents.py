@@ -57,6 +57,7 @@ async def test_a_sub_agent_is_nested_and_paid_for(tmp_path: Path) -> None:
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_sub_agent_may_not_change_the_task(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     claim = "ralph: {mark_task_complete: {task_id: a, verification_notes: Mine.}}"

@@ -263,6 +263,7 @@ async def test_a_plan_with_a_cycle_is_refused_before_anything_is_spent(tmp_path:
     assert not (project / ".ralph" / "events.jsonl").exists()
 
 
+@pytest.mark.long
 async def test_hostile_text_is_told_inert(tmp_path: Path) -> None:
     nasty = "\x1b]52;c;cHduZWQ=\x07\x1b[31m[@click=app.quit]x[/] \u202eevil\x9b2J"
     project = make_project(tmp_path, [task("a", description="Do a")])
@@ -277,6 +278,7 @@ async def test_hostile_text_is_told_inert(tmp_path: Path) -> None:
     assert "\\u001b" not in raw
 
 
+@pytest.mark.long
 async def test_a_journal_that_cannot_be_written_stops_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,7 @@ CHUNKS = [" ".join(list(HOSTILE.values())[part::3]) for part in range(3)]
     [CHUNKS[0], *(pytest.param(chunk, marks=pytest.mark.long) for chunk in CHUNKS[1:])],
     ids=["first", "second", "third"],
 )
+@pytest.mark.long
 async def test_every_screen_is_inert(open_app: Open, bad: str) -> None:
     script = script_of(hostile_run(bad))
     async with open_app(script, size=(80, 24)) as pilot:

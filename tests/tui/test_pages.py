@@ -118,6 +118,7 @@ async def test_pages_follow_each_other_and_esc_goes_back_to_the_dashboard(
         )
 
 
+@pytest.mark.long
 async def test_the_help_and_the_palette_know_the_keys_of_the_page(
     open_app: Open, past: Script
 ) -> None:
@@ -244,6 +245,7 @@ async def test_each_iteration_shows_what_it_changed_and_its_figures(
         await see(pilot, "88.2k of 200k (44 %)", "why       priority 2", "s-1", "denied    1 call")
 
 
+@pytest.mark.long
 async def test_replay_plays_holds_hurries_and_shows_everything_again(
     open_app: Open, past: Script
 ) -> None:
@@ -272,6 +274,7 @@ async def test_replay_plays_holds_hurries_and_shows_everything_again(
         await see(pilot, "at the end 10x", "every check passed")
 
 
+@pytest.mark.long
 async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Script) -> None:
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
@@ -361,6 +364,7 @@ async def test_history_is_exported(open_app: Open, past: Script, key: str, form:
 # Memory.
 
 
+@pytest.mark.long
 async def test_memory_shows_what_the_model_was_given_and_is_searched(
     open_app: Open, past: Script
 ) -> None:
