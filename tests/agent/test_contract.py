@@ -215,6 +215,7 @@ async def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
     assert any(isinstance(i, ev.AssistantText) for i in again)
 
 
+@pytest.mark.long
 async def test_a_standby_session_is_used_when_it_fits(tmp_path: Path) -> None:
     async with serving(script("say: hi")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))

@@ -452,6 +452,7 @@ def test_doctor_finds_what_is_missing(project: Path) -> None:
     assert any(line.startswith("✗ wrong login") for line in lines)
 
 
+@pytest.mark.long
 def test_doctor_is_content_when_all_is_well(project: Path) -> None:
     done = ralph("doctor", cwd=project, environ={**os.environ, "ANTHROPIC_API_KEY": "dummy"})
     assert done.returncode == 0
@@ -474,6 +475,7 @@ def test_build_commands_pass_arguments_and_status_on(project: Path) -> None:
     assert ralph("lint", cwd=project).returncode == 128 + 9
 
 
+@pytest.mark.long
 def test_dependencies_go_through_uv(project: Path, tmp_path: Path) -> None:
     fake = tmp_path / "uv"
     fake.write_text('#!/bin/sh\necho "uv $@"\nexit 5\n', encoding="utf-8")

@@ -162,6 +162,7 @@ def test_the_module_is_the_same_program(tmp_path: Path) -> None:
     assert python("-m", "ralph_tui", "--version", cwd=tmp_path).stdout.startswith("ralph ")
 
 
+@pytest.mark.long
 def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
     def completed(words: str) -> list[str]:
         asked = {"_RALPH_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": "1"}

@@ -159,6 +159,7 @@ def terminal_output(environ: dict[str, str]) -> str:
     return b"".join(chunks).decode()
 
 
+@pytest.mark.long
 def test_a_terminal_gets_colour_unless_it_is_not_wanted() -> None:
     environ = {**os.environ, "TERM": "xterm-256color"}
     assert "\x1b[32m" in terminal_output(environ)

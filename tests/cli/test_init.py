@@ -100,6 +100,7 @@ def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     assert "cannot be made a project" in done.stderr
 
 
+@pytest.mark.long
 def test_a_python_that_cannot_be_had_is_a_warning(tmp_path: Path, isolated: Path) -> None:
     """The person's own settings ask for a Python that no machine has."""
     (isolated / ".ralph").mkdir()

@@ -111,6 +111,7 @@ scripts:
 """
 
 
+@pytest.mark.long
 async def test_the_cli_works_through_faults_and_reports_the_configured_usage(
     tmp_path: Path,
 ) -> None:
@@ -166,6 +167,7 @@ async def test_the_cli_gets_over_passing_faults(tmp_path: Path) -> None:
         assert server.unmatched == []
 
 
+@pytest.mark.long
 async def test_a_refused_key_ends_the_turn_as_an_error(tmp_path: Path) -> None:
     scenario = "scripts: [{when: Say, turns: [{fault: {status: 401, times: forever}}]}]"
     async with (

@@ -64,6 +64,7 @@ async def test_the_journal_tells_the_whole_run(tmp_path: Path) -> None:
     assert "Outcome: complete" in memory
 
 
+@pytest.mark.long
 async def test_an_accepted_claim_ends_the_session_without_another_request(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with serving(scenario(finishes("a"))) as server:
@@ -189,6 +190,7 @@ async def test_requests_share_their_prefix_between_iterations(tmp_path: Path) ->
     assert "Prefer tabs over spaces." in json.dumps(first[0]["system"])
 
 
+@pytest.mark.long
 async def test_the_projects_own_claude_settings_do_not_run(tmp_path: Path) -> None:
     hook = {"type": "command", "command": "touch pwned"}
     settings = {"hooks": {"SessionStart": [{"hooks": [hook]}], "PreToolUse": [{"hooks": [hook]}]}}

@@ -332,6 +332,7 @@ async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: P
     assert again.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_report_without_evidence_is_refused(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}

@@ -69,6 +69,7 @@ def outputs(run: Run) -> list[str]:
 
 
 @needs_sandbox
+@pytest.mark.long
 async def test_what_no_text_shows_is_held_and_work_goes_on(tmp_path: Path, isolated: Path) -> None:
     (isolated / ".ssh").mkdir()
     (isolated / ".ssh" / "id_ed25519").write_text("the key itself")

@@ -58,6 +58,7 @@ async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Pat
 @pytest.mark.parametrize(
     "sent", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
 )
+@pytest.mark.long
 async def test_a_signal_ends_the_loop_in_order(tmp_path: Path, sent: signal.Signals) -> None:
     project = make_project(tmp_path, [task("a")])
     with serving_in_process(scenario(busy_with_a_stray()), tmp_path) as server:

@@ -134,6 +134,7 @@ async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open
         await until(pilot, lambda: isinstance(app.screen, TaskDetail))
 
 
+@pytest.mark.long
 async def test_criteria_are_edited_line_by_line(open_app: Open) -> None:
     moment, script = Moment(), script_of(PLAN)
     async with open_app(script, clock=moment) as pilot:

@@ -98,6 +98,7 @@ async def test_the_end_calls(
         assert said in calls(sent)[0]
 
 
+@pytest.mark.long
 async def test_the_past_of_a_loop_that_runs_elsewhere_calls_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -108,11 +108,21 @@ def assert_inert(app: RalphApp) -> None:
             assert not (segment.style and segment.style.link)
 
 
-async def test_every_hostile_text_is_inert_on_the_dashboard(open_app: Open) -> None:
+CHUNKS = [" ".join(list(HOSTILE.values())[part::3]) for part in range(3)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [CHUNKS, pytest.param(list(HOSTILE.values()), marks=pytest.mark.long)],
+    ids=["together", "each"],
+)
+async def test_every_hostile_text_is_inert_on_the_dashboard(
+    open_app: Open, texts: list[str]
+) -> None:
     script = script_of()
     async with open_app(script, size=(150, 60)) as pilot:
         app = cast("RalphApp", pilot.app)
-        for bad in HOSTILE.values():
+        for bad in texts:
             events = hostile_run(bad)
             for event in events:
                 script.news.put_nowait(event)
@@ -120,9 +130,6 @@ async def test_every_hostile_text_is_inert_on_the_dashboard(open_app: Open) -> N
             await drained(pilot)
             assert app.view.tasks.keys() == {bad, "waits"}
             assert_inert(app)
-
-
-CHUNKS = [" ".join(list(HOSTILE.values())[part::3]) for part in range(3)]
 
 
 @pytest.mark.parametrize(

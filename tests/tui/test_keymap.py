@@ -34,6 +34,7 @@ async def test_remapped_keys_work_are_shown_and_free_the_old_ones() -> None:
         await until(pilot, lambda: "space F5" in screen_text(app))
 
 
+@pytest.mark.long
 async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path) -> None:
     script = past_project(tmp_path / "slug-demo")
     keys = {"history.export": "E,f6", "history.copy": "p", "pause": "v", "why": "W", "plan": "V"}

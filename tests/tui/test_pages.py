@@ -171,6 +171,7 @@ async def test_a_journal_that_cannot_be_read_is_said(open_app: Open, tmp_path: P
         await open_page(pilot, "7", "It cannot be read")
 
 
+@pytest.mark.long
 async def test_hostile_text_stays_text_on_every_page(open_app: Open, tmp_path: Path) -> None:
     evil = "[/red]\x1b[31m[link=file:///]x\x1b]0;gone\x07 \u202eabc"
     events: list[ev.Event] = [
