@@ -14,7 +14,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 LONG = "RALPH_LONG" in os.environ
-"""CI's run plays the tests marked `long` too; the normal one has to stay under five minutes."""
+"""Play the tests marked `long` too; the normal run has to stay under five minutes."""
 
 THOROUGH = "RALPH_THOROUGH" in os.environ
 """A night's run draws many more examples."""
@@ -35,7 +35,7 @@ _PREFIXES = ("TEXTUAL", "RALPH_", "ANTHROPIC_", "CLAUDE", "GIT_")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long tests to CI; pytest says how many were deselected."""
+    """Leave the long tests out; pytest says how many were deselected."""
     if LONG:
         return
     config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])

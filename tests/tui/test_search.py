@@ -42,7 +42,6 @@ async def test_words_are_found_while_typing_and_n_steps_round(open_app: Open) ->
         await until(pilot, lambda: "cannot be typed here" in screen_text(app))  # n is its own again
 
 
-@pytest.mark.long
 async def test_the_board_is_searched_when_it_has_the_focus(open_app: Open) -> None:
     async with open_app(script_of(feed.running())) as pilot:
         app = ralph(pilot)
