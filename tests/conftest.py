@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from pytest_textual_snapshot import SVGImageExtension
 
 # A sandbox may forbid writing bytecode; then every program the tests start would compile everything anew.
@@ -19,7 +19,15 @@ LONG = "RALPH_LONG" in os.environ
 THOROUGH = "RALPH_THOROUGH" in os.environ
 """A night's run draws many more examples."""
 
-settings.register_profile("ralph", max_examples=300 if THOROUGH else 30, deadline=None)
+# As Hypothesis' own profile for CI: the same examples each time, and no verdict from a clock.
+settings.register_profile(
+    "ralph",
+    max_examples=300 if THOROUGH else 30,
+    deadline=None,
+    derandomize=not THOROUGH,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("ralph")
 
 _serialize = SVGImageExtension.serialize

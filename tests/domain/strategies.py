@@ -6,8 +6,10 @@ from enum import Enum
 from types import UnionType
 from typing import Annotated, Literal, Union, cast, get_args, get_origin
 
+from annotated_types import Ge
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from ralph_tui.domain.events import Event, EventBase
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
@@ -40,10 +42,10 @@ any_plans = st.builds(ImplementationPlan, tasks=st.lists(tasks, max_size=8).map(
 
 
 def _values(annotation: object) -> st.SearchStrategy[object]:
-    """Small valid values of a field's type; pydantic's own bounds are kept by construction."""
+    """Small valid values of a field's type, within the bounds it states."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _values(arguments[0])
+        return _from(arguments[0], _least(arguments[1:]))
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin in (Union, UnionType):
@@ -61,6 +63,17 @@ def _values(annotation: object) -> st.SearchStrategy[object]:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return st.sampled_from(annotation)
     return _SIMPLE[annotation]
+
+
+def _least(metadata: tuple[object, ...]) -> int:
+    """The lower bound stated by `Field(ge=...)`; 0 without one."""
+    stated = [m for f in metadata if isinstance(f, FieldInfo) for m in f.metadata]
+    return max((int(cast("int", m.ge)) for m in stated if isinstance(m, Ge)), default=0)
+
+
+def _from(kind: object, least: int) -> st.SearchStrategy[object]:
+    """Values of a bounded number's type, from `least` on."""
+    return st.integers(least, 1_000_000) if kind is int and least else _values(kind)
 
 
 _SIMPLE: dict[object, st.SearchStrategy[object]] = {
