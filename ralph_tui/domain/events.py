@@ -7,7 +7,7 @@ events (live text) are for open screens only, carry `seq` 0 and are not journale
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from ralph_tui.domain.allowance import Allowance
 from ralph_tui.domain.breaker import CircuitBreaker
@@ -539,5 +539,5 @@ Event = Annotated[
 ]
 """Any event, told apart by `type`."""
 
-EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-"""Parses and writes events as JSON."""
+EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
+"""Parses and writes events as JSON; made at its first use, because a first paint has none to parse."""
