@@ -68,6 +68,9 @@ def _task_changed(n: Narrator, e: ev.TaskChanged, before: LoopView) -> Iterator[
     why = f": {e.reason}" if e.reason else ""
     if old is None:
         yield line(f"{n.glyphs.note} new task {e.task.id}: {e.task.title}{why}")
+    elif old.is_held != e.task.is_held and (old.held or e.task.held):
+        word = "held" if e.task.is_held else "released"
+        yield line(f"{n.glyphs.pause} task {e.task.id} is {word}{why}")
     elif old.status is not e.task.status and e.task.status is TaskStatus.BLOCKED:
         yield line(f"{n.glyphs.blocked} task {e.task.id} is blocked{why}", "red")
     elif old.status is not e.task.status and e.task.status is TaskStatus.COMPLETE:

@@ -115,7 +115,7 @@ def status_json(
 
 def _sign(signs: Glyphs, task: Task) -> str:
     return {
-        TaskStatus.PENDING: signs.ready,
+        TaskStatus.PENDING: signs.pause if task.is_held else signs.ready,
         TaskStatus.IN_PROGRESS: signs.current,
         TaskStatus.COMPLETE: signs.ok,
         TaskStatus.BLOCKED: signs.blocked,
@@ -123,13 +123,14 @@ def _sign(signs: Glyphs, task: Task) -> str:
 
 
 def _word(task: Task) -> str:
-    return task.status.value.replace("_", " ")
+    return "held" if task.is_held else task.status.value.replace("_", " ")
 
 
 def _about(plan: ImplementationPlan, task: Task) -> str:
     waiting = plan.waiting_on(task) if task.status is TaskStatus.PENDING else ()
     notes = [f"waits for {', '.join(waiting)}"] if waiting else []
     notes += [f"blocked: {reason}" for reason in task.blockers[-1:]]
+    notes += [f"model {task.model}"] if task.model else []
     return f"{task.title} ({'; '.join(notes)})" if notes else task.title
 
 

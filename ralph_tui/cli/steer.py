@@ -67,7 +67,19 @@ def retry(
     out(f"{task.id} is pending again: {task.title}.")
 
 
-def edit(
+def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Have a task not chosen until it is released; work on it ends."""
+    task = _controls(project_root).hold(task_id)
+    out(f"Held {task.id}: {task.title}. `ralph release {task.id}` lets it go on.")
+
+
+def release(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Let a held task be chosen again."""
+    task = _controls(project_root).release(task_id)
+    out(f"{task.id} can be chosen again: {task.title}.")
+
+
+def edit(  # noqa: PLR0913 - an option of the command for each
     task_id: TaskId,
     *,
     description: Annotated[
@@ -86,6 +98,12 @@ def edit(
             "--after", metavar="TASK", help="It waits for this task; again for each one, or none."
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="NAME", help="Works this task; `none` is the configured one."
+        ),
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,7 +118,8 @@ def edit(
     """
     criteria = tuple(check) if check else None
     waits = None if after is None else tuple(other for other in after if other != "none")
-    changes = (description, priority, criteria, waits)
+    named = "" if model == "none" else model
+    changes = (description, priority, criteria, waits, named)
     if part:
         if any(change is not None for change in changes):
             raise RalphError("--part stands alone.", "Split the task, then change its parts.")
@@ -110,7 +129,7 @@ def edit(
     if all(change is None for change in changes):
         raise RalphError(
             "Nothing to change was given.",
-            "Give --description, --priority, --check, --after or --part.",
+            "Give --description, --priority, --check, --after, --model or --part.",
         )
     task = _controls(project_root).edit_task(
         task_id,
@@ -118,8 +137,10 @@ def edit(
         priority=priority,
         verification_criteria=criteria,
         dependencies=waits,
+        model=named,
     )
-    out(f"Changed {task.id}: {task.title} (priority {task.priority}).")
+    own = f", model {task.model}" if task.model else ""
+    out(f"Changed {task.id}: {task.title} (priority {task.priority}{own}).")
 
 
 def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
@@ -174,9 +195,12 @@ def register(app: typer.Typer) -> None:
     app.command(epilog=examples("ralph stop --now"))(stop)
     app.command(epilog=examples("ralph skip task-003"))(skip)
     app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)
+    app.command(epilog=examples("ralph hold task-003"))(hold)
+    app.command(epilog=examples("ralph release task-003"))(release)
     app.command(
         epilog=examples(
             "ralph edit task-003 --priority 1 --after task-001",
+            "ralph edit task-003 --model opus",
             'ralph edit task-003 --part "The model" --part "The command"',
         )
     )(edit)

@@ -49,6 +49,15 @@ class Task(Record):
     completion_notes: str | None = None
     completed_at: Timestamp | None = None
     retry_count: Count = 0
+    held: bool = False
+    """The person wants it later: it is not chosen until it is released."""
+    model: str | None = None
+    """Works this task in the place of the configured model."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a hold is what keeps it from being chosen; a task that is over is not held."""
+        return self.held and self.status is TaskStatus.PENDING
 
     @property
     def title(self) -> str:
@@ -78,7 +87,7 @@ class ImplementationPlan(Record):
         return next((task for task in self.tasks if task.id == task_id), None)
 
     def get_next_task(self) -> Task | None:
-        """Pending, dependencies complete, lowest priority number, then plan order."""
+        """Pending, not held, dependencies complete, lowest priority number, then plan order."""
         return min(self.ready(), key=lambda task: task.priority, default=None)
 
     def get_current_task(self) -> Task | None:
@@ -86,12 +95,14 @@ class ImplementationPlan(Record):
         return next((t for t in self.tasks if t.status is TaskStatus.IN_PROGRESS), None)
 
     def ready(self) -> tuple[Task, ...]:
-        """Pending tasks whose dependencies are all complete, in plan order."""
+        """Pending tasks that are not held and whose dependencies are all complete, in plan order."""
         done = self.complete_ids()
         return tuple(
             task
             for task in self.tasks
-            if task.status is TaskStatus.PENDING and all(dep in done for dep in task.dependencies)
+            if task.status is TaskStatus.PENDING
+            and not task.held
+            and all(dep in done for dep in task.dependencies)
         )
 
     def complete_ids(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
-from ralph_tui.engine.plan_edits import dropped, edited, find, split
+from ralph_tui.engine.plan_edits import dropped, edited, find, held, released, split
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -92,6 +92,22 @@ class Controls:
 
         return find(self._project.transact(change).plan, task_id)
 
+    def hold(self, task_id: str) -> Task:
+        """Have a task not chosen until it is released; work on it ends. Returns the held task.
+
+        Raises:
+            RalphError: There is no such task, it is held already, or it is complete or blocked.
+        """
+        return find(self._replan(lambda plan: held(plan, task_id)), task_id)
+
+    def release(self, task_id: str) -> Task:
+        """Let a held task be chosen again; returns it.
+
+        Raises:
+            RalphError: There is no such task, or it is not held.
+        """
+        return find(self._replan(lambda plan: released(plan, task_id)), task_id)
+
     def edit_task(
         self,
         task_id: str,
@@ -100,8 +116,11 @@ class Controls:
         priority: int | None = None,
         verification_criteria: tuple[str, ...] | None = None,
         dependencies: tuple[str, ...] | None = None,
+        model: str | None = None,
     ) -> Task:
         """Change a task that is not complete; returns it as it is now.
+
+        A model counts from the task's next session on; an empty one is the configured one.
 
         Raises:
             RalphError: There is no such task, it is complete, or the plan would not work.
@@ -115,6 +134,7 @@ class Controls:
                 priority=priority,
                 criteria=verification_criteria,
                 dependencies=dependencies,
+                model=model,
             )
 
         return find(self._replan(change), task_id)

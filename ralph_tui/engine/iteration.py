@@ -57,10 +57,11 @@ class Iteration:
     def __init__(
         self, shop: Workshop, task: Task, *, number: int, spec: SessionSpec, meter: Meter
     ) -> None:
-        """Attempt `task` in a session made to `spec`."""
+        """Attempt `task` in a session made to `spec`, with the task's own model where it has one."""
         self._shop = shop
         self._number = number
-        self._spec = spec
+        self._usual = spec
+        self._spec = fitted(spec, task)
         self._meter = meter
         self._desk = BuildDesk(task.id, shop, meter=meter, on_work=self._prepare_next)
         self._handed_off = False
@@ -98,10 +99,12 @@ class Iteration:
 
     def _prepare_next(self) -> None:
         """Connect the next session while this one works, so that nobody waits for it later."""
-        tasks = self._shop.ledger.docs.plan.tasks
-        more = self._desk.handing_off or any(t.status is TaskStatus.PENDING for t in tasks)
-        if more and self._shop.settings.agent.standby_session:
-            self._shop.agent.prepare(self._spec)
+        plan, task_id = self._shop.ledger.docs.plan, self._desk.task_id
+        if not self._desk.handing_off:
+            plan = plan.with_task(task_id, status=TaskStatus.COMPLETE)
+        following = self._desk.task if self._desk.handing_off else plan.get_next_task()
+        if following is not None and self._shop.settings.agent.standby_session:
+            self._shop.agent.prepare(fitted(self._usual, following))
 
     def _wants_handoff(self, ended: TurnEnded, cut: Cut) -> bool:
         if not self._desk.working:
@@ -152,6 +155,11 @@ class Iteration:
             failed = ", ".join(r.command for r in gate.failures)
             reason = f"the claim was refused: {failed} failed"
         return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.retry_counted)
+
+
+def fitted(spec: SessionSpec, task: Task) -> SessionSpec:
+    """The spec of a session that works this task: with its own model where it has one."""
+    return spec.model_copy(update={"model": task.model}) if task.model else spec
 
 
 def _result(outcome: IterationOutcome, reason: str, *, retry: bool = False) -> IterationResult:

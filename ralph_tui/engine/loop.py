@@ -70,7 +70,10 @@ class BuildLoop:
 
     async def _iterate(self, task: Task) -> End | None:
         """One iteration and its record; a reason to stop when another cannot help."""
-        number, injections = await self._begin(task)
+        begun = await self._begin(task.id)
+        if begun is None:
+            return None  # the person was quicker: choose again
+        task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter = session_meter(self._shop, self._checkpoint.costs())
         prompt = await self._prompt(task, number, guidance)
@@ -93,24 +96,33 @@ class BuildLoop:
 
         await self._shop.ledger.transact(change)
 
-    async def _begin(self, task: Task) -> tuple[int, tuple[Injection, ...]]:
-        """Mark the task, count the iteration and take the guidance that waits."""
+    async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
+        """Mark the task, count the iteration and take the guidance that waits.
+
+        None when somebody has changed the plan since, so that this task is not the next any more.
+        """
+        task: Task | None = None
         waiting: tuple[Injection, ...] = ()
 
         def change(docs: Documents) -> Documents:
-            nonlocal waiting
-            waiting = docs.pending  # as it is under the lock, so that none is lost
+            nonlocal task, waiting
+            task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
+            if task is None or task.id != task_id:
+                return docs
+            waiting = docs.pending
             number = docs.state.iteration_count + 1
             state = docs.state.model_copy(update={"iteration_count": number})
-            plan = docs.plan.with_task(task.id, status=TaskStatus.IN_PROGRESS)
+            plan = docs.plan.with_task(task_id, status=TaskStatus.IN_PROGRESS)
             return docs.model_copy(update={"state": state, "plan": plan, "pending": ()})
 
         docs = await self._shop.ledger.transact(change, "chosen")
+        if task is None or task.id != task_id:
+            return None
         number = docs.state.iteration_count
         if waiting:
             ids = tuple(injection.id for injection in waiting)
             self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=number))
-        return number, waiting
+        return task, number, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
         self._shop.emit(
@@ -206,13 +218,18 @@ def require_workable(plan: ImplementationPlan) -> None:
 def _nothing_ready(plan: ImplementationPlan) -> End:
     """No task can be selected, yet the plan is not finished: say what is in the way."""
     blocked = [t.id for t in plan.tasks if t.status is TaskStatus.BLOCKED]
-    waiting = [t.id for t in plan.tasks if t.status is TaskStatus.PENDING]
+    held = [t.id for t in plan.tasks if t.is_held]
+    waiting = [t.id for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
     parts = []
     if blocked:
         parts.append(f"{_count(blocked, 'task')} blocked ({', '.join(blocked[:5])})")
+    if held:
+        parts.append(f"{_count(held, 'task')} held ({', '.join(held[:5])})")
     if waiting:
         parts.append(f"{len(waiting)} waiting on them ({', '.join(waiting[:5])})")
-    hint = "`ralph tasks` shows why; `ralph retry TASK` opens a blocked task again."
+    ways = ["`ralph retry TASK` opens a blocked task again"] if blocked else []
+    ways += ["`ralph release TASK` lets a held one go on"] if held else []
+    hint = "; ".join(("`ralph tasks` shows why", *ways)) + "."
     return stopped(f"no task can be worked: {', '.join(parts)}", hint)
 
 

@@ -44,11 +44,13 @@ def edited(
     priority: int | None = None,
     criteria: Sequence[str] | None = None,
     dependencies: Sequence[str] | None = None,
+    model: str | None = None,
 ) -> ImplementationPlan:
-    """The plan with a task changed; None leaves a field as it is.
+    """The plan with a task changed; None leaves a field as it is, an empty model is the configured one.
 
     Raises:
-        RalphError: There is no such task, it is complete, its text is empty, or the plan would not work.
+        RalphError: There is no such task, it is complete, its text is empty, its model is no name, or
+            the plan would not work.
     """
     task = find_open(plan, task_id)
     if description is not None and not description.strip():
@@ -59,8 +61,43 @@ def edited(
         "verification_criteria": None if criteria is None else _kept(task, criteria),
         "dependencies": None if dependencies is None else tuple(dict.fromkeys(dependencies)),
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes: dict[str, object] = {k: value for k, value in given.items() if value is not None}
+    if model is not None:
+        changes["model"] = _model_name(model)
     return _sound(plan, plan.with_task(task_id, **changes))
+
+
+def _model_name(typed: str) -> str | None:
+    words = typed.split()
+    if len(words) > 1:
+        message = f"{' '.join(words)!r} is not the name of a model, such as opus."
+        raise RalphError(message, NOTHING_CHANGED)
+    return words[0] if words else None
+
+
+def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a task that is not chosen until it is released; one being worked is put back.
+
+    Raises:
+        RalphError: There is no such task, it is held already, or it is complete or blocked.
+    """
+    task = find_open(plan, task_id)
+    if task.status is TaskStatus.BLOCKED:
+        raise RalphError(f"Task {task_id} is blocked, so it is not chosen.", NOTHING_CHANGED)
+    if task.held:
+        raise RalphError(f"Task {task_id} is held already.", NOTHING_CHANGED)
+    return plan.with_task(task_id, held=True, status=TaskStatus.PENDING)
+
+
+def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a held task that can be chosen again.
+
+    Raises:
+        RalphError: There is no such task, or it is not held.
+    """
+    if not find(plan, task_id).held:
+        raise RalphError(f"Task {task_id} is not held.", NOTHING_CHANGED)
+    return plan.with_task(task_id, held=False)
 
 
 def _kept(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
@@ -109,6 +146,8 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
             dependencies=(ids[number - 1],) if number else task.dependencies,
             verification_criteria=task.verification_criteria if number == len(parts) - 1 else (),
             estimated_tokens=share,
+            held=task.held,
+            model=task.model,
         )
         for number, part in enumerate(parts)
     ]

@@ -31,6 +31,8 @@ COMMANDS = (
         "stop",
         "skip",
         "retry",
+        "hold",
+        "release",
         "edit",
     ),
     *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
@@ -140,7 +142,7 @@ def test_a_wrong_command_names_the_nearest(tmp_path: Path) -> None:
 def test_a_wrong_use_is_no_usage_limit(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = inside(*words, cwd=tmp_path)
     assert done.returncode == 3
-    assert "ralph COMMAND --help" in said(done)[1]
+    assert f"`ralph {words[0]} --help`" in said(done)[1]
 
 
 @pytest.mark.parametrize("words", [("status",), ("tasks",), ("inject", "x"), ("build",), ()])
@@ -276,6 +278,19 @@ def test_a_task_is_skipped_and_put_back(project: Path) -> None:
     assert task.status.value == "blocked"
     assert "pending again" in ralph("retry", "task-002", cwd=project).stdout
     assert ralph("retry", "task-002", cwd=project).returncode == 3
+
+
+def test_a_task_is_held_and_released_and_given_a_model(project: Path) -> None:
+    assert inside("hold", "task-002", cwd=project).returncode == 0
+    inside("edit", "task-002", "--model", "opus", cwd=project)
+    table = inside("tasks", cwd=project).stdout
+    assert "held" in table
+    assert "model opus" in table
+    assert inside("release", "task-002", cwd=project).returncode == 0
+    inside("edit", "task-002", "--model", "none", cwd=project)
+    table = inside("tasks", cwd=project).stdout
+    assert "held" not in table
+    assert "opus" not in table
 
 
 @pytest.mark.parametrize("verb", ["skip", "retry"])

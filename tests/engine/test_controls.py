@@ -49,6 +49,33 @@ def test_skip_and_retry(root: Path) -> None:
         controls.skip("done")
 
 
+def test_a_held_task_is_not_chosen_until_it_is_released(root: Path) -> None:
+    controls = Controls(root)
+    assert controls.hold("a").is_held
+    assert plan_of(root).get_next_task() is None, "b waits for a"
+    with pytest.raises(RalphError, match="held already"):
+        controls.hold("a")
+    assert not controls.release("a").held
+    assert plan_of(root).get_next_task() == task_of(root, "a")
+    with pytest.raises(RalphError, match="not held"):
+        controls.release("a")
+    with pytest.raises(RalphError, match="complete already"):
+        controls.hold("done")
+    controls.skip("a")
+    with pytest.raises(RalphError, match="blocked"):
+        controls.hold("a")
+
+
+def test_a_task_has_a_model_of_its_own(root: Path) -> None:
+    controls = Controls(root)
+    assert controls.edit_task("a", model=" opus ").model == "opus"
+    assert controls.edit_task("a", priority=1).model == "opus", "what is not given stays"
+    with pytest.raises(RalphError, match="not the name of a model"):
+        controls.edit_task("a", model="two words")
+    assert [t.model for t in controls.split_task("a", ["One", "Two"])] == ["opus", "opus"]
+    assert controls.edit_task("a-1", model="").model is None
+
+
 def test_a_task_that_is_not_there_is_named_with_the_nearest(root: Path) -> None:
     with pytest.raises(RalphError) as refused:
         Controls(root).skip("dne")

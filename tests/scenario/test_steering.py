@@ -86,6 +86,25 @@ async def test_skip_from_another_process(tmp_path: Path) -> None:
     assert "1 task blocked (a)" in run.end.reason
 
 
+async def test_hold_from_another_process_and_a_model_for_one_task(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b"), task("c")])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        await ralph(project, "edit", "b", "--model", "opus")
+        await ralph(project, "hold", "a")
+
+    async with serving(scenario(works_forever("a"), finishes("b"), finishes("c"))) as server:
+        run = await play(project, server, meanwhile=person)
+        models = {r.script: str(r.body["model"]) for r in server.requests if r.turn == 0}
+    assert task_of(project, "a").is_held
+    assert task_of(project, "a").retry_count == 0
+    assert run.end.reason == "no task can be worked: 1 task held (a)"
+    assert "ralph release" in run.end.hint
+    assert "opus" in models["finishes b"]
+    assert "opus" not in models["finishes c"]
+
+
 async def test_guidance_reaches_the_next_iteration_once(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b"), task("c")], [WAITS_FOR_GO])
     words = "Prefer the standard library, whatever it costs."

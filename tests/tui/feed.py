@@ -481,6 +481,16 @@ class FakeControls(Controls):
         self._note(f"retry {task_id}")
         return Task(id=task_id)
 
+    def hold(self, task_id: str) -> Task:
+        """Note it."""
+        self._note(f"hold {task_id}")
+        return Task(id=task_id, held=True)
+
+    def release(self, task_id: str) -> Task:
+        """Note it."""
+        self._note(f"release {task_id}")
+        return Task(id=task_id)
+
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
         """Note it."""
         text = "declined" if answer.declined else answer.text
@@ -511,6 +521,7 @@ class FakeControls(Controls):
         priority: int | None = None,
         verification_criteria: tuple[str, ...] | None = None,
         dependencies: tuple[str, ...] | None = None,
+        model: str | None = None,
     ) -> Task:
         """Note what changes."""
         given = {
@@ -518,6 +529,7 @@ class FakeControls(Controls):
             "priority": priority,
             "checks": verification_criteria,
             "after": dependencies,
+            "model": model,
         }
         changes = {name: value for name, value in given.items() if value is not None}
         self._note(f"edit {task_id}: {changes}")

@@ -1,0 +1,47 @@
+"""What another process changes between two looks at the plan is not written over."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.ending import End
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.loop import BuildLoop
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Project
+from tests.harness.projects import make_project, task, task_of
+
+
+@pytest.mark.parametrize(
+    ("verb", "status"), [("hold", TaskStatus.PENDING), ("skip", TaskStatus.BLOCKED)]
+)
+async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
+    tmp_path: Path, verb: str, status: TaskStatus
+) -> None:
+    root = make_project(tmp_path, [task("a")])
+    told: list[object] = []
+    ledger = Ledger(Project(root), told.append)
+    await ledger.open()
+    looks: list[str] = []
+
+    async def reason_to_stop() -> End | None:
+        if not looks:
+            getattr(Controls(root), verb)("a")  # the ledger has not seen it yet
+        looks.append("looked")
+        return None
+
+    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append))
+    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=reason_to_stop))
+
+    def no_session(_: float) -> object:
+        raise AssertionError("nothing is to be worked")
+
+    end = await BuildLoop(shop, no_session, checkpoint).run()  # type: ignore[arg-type]  # makes none
+    assert "no task can be worked" in end.reason
+    assert task_of(root, "a").status is status
+    assert Project(root).load().state.iteration_count == 0
