@@ -42,12 +42,17 @@ class Paced:
         return percentile(self.latencies, 95)
 
 
+def streaming(rate: int, seconds: float, root: Path, report: Path, tasks: int = 8) -> list[str]:
+    """The command of `streaming.py`."""
+    script = Path(__file__).with_name("streaming.py")
+    return [sys.executable, str(script), *map(str, (rate, seconds, root, report, tasks))]
+
+
 def paced(rate: int, tmp: Path) -> Paced:
     """Stream `rate` events a second and move the board's cursor meanwhile."""
     tmp.mkdir()
     report = tmp / "report.json"
-    script = Path(__file__).with_name("streaming.py")
-    command = [sys.executable, str(script), str(rate), str(SECONDS), str(tmp), str(report)]
+    command = streaming(rate, SECONDS, tmp, report)
     presses = []
     chance = random.Random(rate)  # keys must not fall into step with the flush
     with recording(command, tmp, size=SIZE) as record:

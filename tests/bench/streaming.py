@@ -1,4 +1,4 @@
-"""The app fed with events at a rate: `python streaming.py RATE SECONDS ROOT REPORT`."""
+"""The app fed with events at a rate: `python streaming.py RATE SECONDS ROOT REPORT TASKS`."""
 
 import asyncio
 import itertools
@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task
@@ -19,7 +21,15 @@ from ralph_tui.tui.app import RalphApp
 
 TICK = 0.005
 
-TASKS = tuple(Task(id=f"task-{n:02}", description=f"Piece of work {n}") for n in range(1, 9))
+EARLY = 0.2
+"""The share of the time after which the app has all that it keeps."""
+
+
+def plan(count: int) -> tuple[Task, ...]:
+    """So many tasks, all ready."""
+    return tuple(
+        Task(id=f"task-{n:02}", description=f"Piece of work {n}") for n in range(1, count + 1)
+    )
 
 
 def work() -> Iterator[ev.Event]:
@@ -35,24 +45,28 @@ def work() -> Iterator[ev.Event]:
         )
 
 
-def main(rate: int, seconds: float, root: Path, report: Path) -> None:
+def main(rate: int, seconds: float, root: Path, report: Path, tasks: int) -> None:
     """Run the app; it leaves by itself, and the report says what it took."""
     figures: dict[str, float] = {}
 
     async def run(sink: EventSink) -> ev.LoopFinished:
         sink(ev.LoopStarted(run_id="bench", project="bench", phase=Phase.BUILDING))
-        sink(ev.PlanLoaded(tasks=TASKS, source="start"))
+        sink(ev.PlanLoaded(tasks=plan(tasks), source="start"))
         began, used, sent = time.monotonic(), _cpu(), 0
+        early = 0.0
         stream = work()
         while (passed := time.monotonic() - began) < seconds:
             for event in itertools.islice(stream, int(passed * rate) - sent):
                 sink(event)
             sent = max(sent, int(passed * rate))
+            if not early and passed > EARLY * seconds:
+                early = _memory()
             await asyncio.sleep(TICK)
         while app.bridge._queue:  # noqa: ASYNC110 - the app tells nobody when it has caught up
             await asyncio.sleep(TICK)
         passed = time.monotonic() - began
         figures.update(rate=sent / passed, cpu=(_cpu() - used) / passed)
+        figures.update(early=early, late=_memory())
         app.exit(0)
         return ev.LoopFinished(
             status=ev.LoopStatus.COMPLETE, reason="the time is over", exit_code=0
@@ -72,5 +86,11 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _memory() -> float:
+    """Bytes this process has in memory."""
+    return float(psutil.Process().memory_info().rss)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))
+    rate_, seconds_, root_, report_, tasks_ = sys.argv[1:]
+    main(int(rate_), float(seconds_), Path(root_), Path(report_), int(tasks_))

@@ -1,6 +1,7 @@
 """Benchmarks against a peer in the same run; they print a table and assert no times."""
 
 import json
+import os
 import statistics
 from functools import partial
 from itertools import pairwise
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.bench import startup
+from tests.bench import lasting, startup
 from tests.bench.keys import paced
 from tests.bench.loops import NO_CHECK, UNIT_TESTS, Timed, bare_loop, ralph_loop
 from tests.bench.report import Row, in_turns, timed_row
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.timeout(900)
 
 LOOP_ROUNDS = 3
 ROUNDS = 9
+
+EVENTS = int(os.environ.get("RALPH_EVENTS", "100000"))
+"""RALPH_EVENTS=1000000 for the whole of a long day."""
 
 
 @pytest.mark.parametrize(
@@ -133,3 +137,29 @@ def test_keys_while_events_stream(tmp_path: Path, rows: list[Row]) -> None:
         )
         rows.append(timed_row(f"key to paint at {at}, p50", busy.p50, idle.p50, "idle"))
         rows.append(timed_row(f"key to paint at {at}, p95", busy.p95, idle.p95, "idle"))
+
+
+def test_a_screen_at_rest(tmp_path: Path, rows: list[Row]) -> None:
+    root = startup.project(tmp_path)
+    peer, ours = lasting.empty_app_rests(root), lasting.ralph_rests(root)
+    name = "empty Textual app"
+    share = ours / peer if peer else float("nan")
+    rows.append(
+        Row("a core at rest", f"{ours:.1%}", f"{name}: {peer:.1%}", share, "≤ 1 % of a core")
+    )
+
+
+def test_memory_while_events_stream(tmp_path: Path, rows: list[Row]) -> None:
+    early, late = lasting.memory_over(EVENTS, tmp_path / "events")
+    assert early > 0
+    what = f"memory after {EVENTS:,} events"
+    peer = f"after {EVENTS // 5:,}: {early / 1e6:.0f} MB"
+    rows.append(Row(what, f"{late / 1e6:.0f} MB", peer, late / early, "1"))
+
+
+def test_a_board_of_many_tasks(tmp_path: Path, rows: list[Row]) -> None:
+    peer = lasting.board_pages(100, tmp_path / "few")
+    ours = lasting.board_pages(10_000, tmp_path / "many")
+    rows.append(
+        timed_row("half a page of a board of 10,000 tasks", ours, peer, "of 100 tasks", "1")
+    )

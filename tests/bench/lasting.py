@@ -1,0 +1,78 @@
+"""What a screen costs that is left open: processor time at rest, memory, a board of many tasks."""
+
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from tests.bench import startup
+from tests.bench.keys import streaming
+from tests.bench.ptys import PATIENCE, Recording, recording
+
+WATCHED = 20.0
+"""Seconds a screen at rest is watched."""
+
+SETTLED = 3.0
+"""Seconds a screen is given to load what it loads after its first paint."""
+
+RATE = 5_000
+PAGES = 20
+FRAME = 500
+"""Bytes of output that only a page of tasks needs; the clock needs fewer."""
+
+
+def ralph_rests(root: Path) -> float:
+    """Share of a core that an open dashboard takes while nothing happens."""
+    with recording([sys.executable, "-m", "ralph_tui"], root) as record:
+        record.wait_for(startup.FIRST_FRAME)
+        return _share(record)
+
+
+def empty_app_rests(root: Path) -> float:
+    """The same of an app of one line."""
+    with recording([sys.executable, "-c", startup.EMPTY_APP], root) as record:
+        record.wait_for(startup.TASK.encode())
+        return _share(record)
+
+
+def _share(record: Recording) -> float:
+    process = psutil.Process(record.child.pid)
+    time.sleep(SETTLED)
+    before, began = process.cpu_times(), time.monotonic()
+    time.sleep(WATCHED)
+    after = process.cpu_times()
+    return (after.user + after.system - before.user - before.system) / (time.monotonic() - began)
+
+
+def memory_over(events: int, tmp: Path) -> tuple[float, float]:
+    """Bytes in memory when a fifth of the events are through, and at the end."""
+    tmp.mkdir()
+    report = tmp / "report.json"
+    seconds = events / RATE
+    with recording(streaming(RATE, seconds, tmp, report), tmp) as record:
+        assert record.ended.wait(seconds * 3 + 60), "the app did not leave"
+    figures = json.loads(report.read_text())
+    return figures["early"], figures["late"]
+
+
+def board_pages(tasks: int, tmp: Path) -> float:
+    """Seconds from a key to the next half page of a board with so many tasks, the median."""
+    tmp.mkdir()
+    command = streaming(0, 10_000, tmp, tmp / "report.json", tasks)
+    with recording(command, tmp, size=(120, 40)) as record:
+        record.wait_for(b"task-08")
+        record.child.send("1")
+        time.sleep(SETTLED)
+        return statistics.median(_page(record) for _ in range(PAGES))
+
+
+def _page(record: Recording) -> float:
+    seen, pressed = len(record.pieces), time.perf_counter()
+    record.child.send("\x04")
+    while sum(len(data) for _, data in record.pieces[seen:]) < FRAME:
+        time.sleep(0.001)
+        assert time.perf_counter() - pressed < PATIENCE, "the board did not move"
+    return record.pieces[-1][0] - pressed
