@@ -1,12 +1,13 @@
 """Thin wrappers around uv and the build commands of the settings; the exit status is theirs."""
 
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.here import start_directory
+from ralph_tui.cli.here import project_directory
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.domain.errors import SetupError
 
@@ -26,7 +27,7 @@ def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
 
     The command is `build.test_command`; further arguments are passed on.
     """
-    root = start_directory(project_root)
+    root = project_directory(project_root)
     _leave(_shell(_settings(root).test_command, context.args, root))
 
 
@@ -35,7 +36,7 @@ def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
 
     The command is `build.lint_command`; further arguments are passed on.
     """
-    root = start_directory(project_root)
+    root = project_directory(project_root)
     _leave(_shell(_settings(root).lint_command, context.args, root))
 
 
@@ -44,7 +45,7 @@ def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
 
     The command is `build.typecheck_command`; further arguments are passed on.
     """
-    root = start_directory(project_root)
+    root = project_directory(project_root)
     _leave(_shell(_settings(root).typecheck_command, context.args, root))
 
 
@@ -73,19 +74,43 @@ def _settings(root: Path) -> "BuildSettings":
 
 
 def _run(command: list[str], project_root: Path | None) -> int:
-    return _call(command, start_directory(project_root))
+    return _call(command, project_directory(project_root))
 
 
 def _shell(command: str, more: list[str], root: Path) -> int:
     """Run a command line of the settings as a shell would, with `more` arguments at its end."""
+    from ralph_tui.engine.verify import missing_tool
+
+    if command.split()[:1] == ["uv"] and shutil.which("uv") is None:
+        raise _no_uv()
+    tool = missing_tool(command, root)
+    if tool is not None and _really_missing(tool, root):
+        raise SetupError(
+            f"The project does not have {tool}, so `{command}` cannot run.",
+            f"Add it: ralph deps add --dev {tool}",
+        )
     return _call(["sh", "-c", f'{command} "$@"', "ralph", *more], root)
+
+
+_NOT_FOUND = 127
+"""What a shell says of a command that is not there; uv's own failures are others."""
+
+
+def _really_missing(tool: str, root: Path) -> bool:
+    """Ask uv: a workspace, or the PATH, may have what the project's own files do not name."""
+    look = f"command -v {tool} >/dev/null || exit {_NOT_FOUND}"
+    return _call(["uv", "run", "sh", "-c", look], root) == _NOT_FOUND
+
+
+def _no_uv() -> SetupError:
+    return SetupError("uv is not installed.", "Install it: pip install uv")
 
 
 def _call(command: list[str], root: Path) -> int:
     try:
         status = subprocess.run(command, cwd=root, check=False).returncode
     except FileNotFoundError as error:
-        raise SetupError(f"{command[0]} is not installed.", "Install it: pip install uv") from error
+        raise _no_uv() from error
     return status if status >= 0 else 128 - status  # ended by a signal, said as a shell says it
 
 

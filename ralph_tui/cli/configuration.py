@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ralph_tui.cli.here import find_project, start_directory
+from ralph_tui.cli.here import find_project, project_directory
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import note, out, out_json, out_table
 
@@ -19,7 +19,7 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     from ralph_tui.config.load import load_settings, provenance
     from ralph_tui.engine.configuring import value_of
 
-    root = start_directory(project_root)
+    root = project_directory(project_root)
     settings, sources = load_settings(root), provenance(root)
     values = {key: value_of(settings, key) for key in known_keys()}
     if as_json:
@@ -34,7 +34,7 @@ def path(project_root: ProjectRoot = None) -> None:
     """Print the settings files, the stronger one last, whether they exist or not."""
     from ralph_tui.config.load import config_paths
 
-    for file in config_paths(start_directory(project_root)):
+    for file in config_paths(project_directory(project_root)):
         out(f"{file}{'' if file.exists() else ' (not there)'}")
 
 

@@ -40,6 +40,14 @@ def find_project(given: Path | None) -> "Project":
     return Project.find(directory) if given is None else Project(directory)
 
 
+def project_directory(given: Path | None) -> Path:
+    """Where a command that needs no project works: in the one that is meant, else right here."""
+    from ralph_tui.store.project import nearest
+
+    directory = start_directory(given)
+    return directory if given is not None else nearest(directory) or directory
+
+
 def read_project(project: "Project") -> "Documents":
     """A snapshot of a project; says on standard error what was damaged and set aside."""
     documents = project.load()

@@ -130,7 +130,7 @@ def _unexpected(error: Exception) -> int:
     if isinstance(error, _USAGE_ERROR):
         said = getattr(error, "format_message", error.__str__)()
         # 2 is taken: it says that a usage limit was reached.
-        hint = "`ralph --help` lists the commands, `ralph COMMAND --help` one of them."
+        hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
         if said.startswith("No such command"):
             hint += ' A request is quoted: ralph "A habit tracker".'
         fail(RalphError(said, hint))
@@ -144,6 +144,12 @@ def _unexpected(error: Exception) -> int:
             )
         )
     return int(ExitCode.ERROR)
+
+
+def _where(error: Exception) -> str:
+    """The command a usage error is about, as it was typed."""
+    path = getattr(getattr(error, "ctx", None), "command_path", "")
+    return "ralph COMMAND" if path in ("", "ralph") else path
 
 
 def _show_any_text() -> None:

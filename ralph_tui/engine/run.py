@@ -96,6 +96,7 @@ async def run_mission(
 
 
 def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
+    LoopLock(project.layout).require_free()  # or another loop's plan would be what is wrong
     phase = first_phase(project, project.load(), mission)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if mission.only is None else (phase,)
     check_extras(wiring.settings, ahead, project.root, wiring.everything)

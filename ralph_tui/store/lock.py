@@ -104,7 +104,7 @@ class LoopLock:
             except Timeout as error:
                 raise _locked(_read_owner(path), self._layout) from error
             try:
-                self._require_free()
+                self.require_free()
                 _write_record(path, this_process(run_id).model_dump_json().encode() + b"\n")
                 info = path.stat()
             except BaseException:
@@ -134,7 +134,12 @@ class LoopLock:
         owner = _read_owner(self._layout.lock)
         return None if owner is None or provably_gone(owner) else owner
 
-    def _require_free(self) -> None:
+    def require_free(self) -> None:
+        """Refuse when somebody runs the loop.
+
+        Raises:
+            LockedError: Naming them.
+        """
         owner = self.owner()
         if owner is not None:
             raise _locked(owner, self._layout)

@@ -3,6 +3,7 @@
 import os
 import re
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -175,11 +176,13 @@ def read_specs(layout: Layout) -> tuple[Spec, ...]:
 
 
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
-    """Copy the plan to `session_history/plan-TIME.json`."""
+    """Copy the plan to `session_history/plan-TIME.json`; one more within a second gets a number."""
     data = read_regular(layout.plan)
     if data is None:
         return None
-    path = layout.session_history / f"plan-{now:%Y%m%dT%H%M%S}.json"
+    stem = f"plan-{now:%Y%m%dT%H%M%S}"
+    names = chain([f"{stem}.json"], (f"{stem}-{number}.json" for number in count(2)))
+    path = next(p for p in map(layout.session_history.joinpath, names) if not os.path.lexists(p))
     with explained("make the directory of", path):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     write_atomic(path, data)

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Self, TypeVar
@@ -29,6 +29,19 @@ R = TypeVar("R", bound=Record)
 __all__ = ["Documents", "Project"]
 
 
+def _upwards(here: Path) -> Iterator[Path]:
+    """A directory and those above it; a home's `.ralph` is its person's settings, found only from there."""
+    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
+    yield here
+    yield from (directory for directory in here.parents if directory != home)
+
+
+def nearest(start: Path) -> Path | None:
+    """The directory of the project that `start` is in, if it is in one."""
+    found = (d for d in _upwards(start.resolve()) if os.path.lexists(Layout(d).dot))
+    return next(found, None)
+
+
 class Project:
     """A project on disk. Cheap to make, safe to share between threads; every call blocks."""
 
@@ -51,7 +64,7 @@ class Project:
             StoreError: There is none, or it is gone while a copy of its state is kept.
         """
         here = start.resolve()
-        for directory in (here, *here.parents):
+        for directory in _upwards(here):
             if os.path.lexists(Layout(directory).dot):
                 return cls(directory)
             if (lost := mirror.gone(directory)) is not None:

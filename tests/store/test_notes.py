@@ -210,3 +210,15 @@ def test_the_layout_is_the_designs(tmp_path: Path) -> None:
         "PROMPT_build.md",
         "PROMPT_validate.md",
     ]
+
+
+def test_two_plans_archived_within_a_second_are_both_kept(project: Project) -> None:
+    for text in ("{}", '{"tasks": []}', '{"tasks": [{"id": "a"}]}'):
+        project.layout.plan.write_text(text, encoding="utf-8")
+        project.archive_plan()
+    kept = {p.name: p.read_text() for p in project.layout.session_history.glob("plan-*.json")}
+    assert kept == {
+        "plan-20260126T143000.json": "{}",
+        "plan-20260126T143000-2.json": '{"tasks": []}',
+        "plan-20260126T143000-3.json": '{"tasks": [{"id": "a"}]}',
+    }
