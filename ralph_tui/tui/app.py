@@ -34,9 +34,10 @@ from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.view import ENDED, RunState
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
-from ralph_tui.tui.commands import BY_NAME, CommandsProvider, bindings
+from ralph_tui.tui.commands import BY_NAME, bindings
 from ralph_tui.tui.host import Clock, Host, utc_now
 from ralph_tui.tui.notifying import notification
+from ralph_tui.tui.palette import CommandsProvider
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.planning import Planned

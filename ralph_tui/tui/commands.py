@@ -1,117 +1,14 @@
 """Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from textual.binding import Binding, BindingType
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.view import RunState
-from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui import reasons
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.reasons import Reason, always
 from ralph_tui.tui.situation import Situation
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.host import Host
-    from ralph_tui.tui.screens.page import Page
-
-Reason = Callable[[Situation], str]
-"""Why a command cannot be used now; empty when it can."""
-
-
-def always(_: Situation) -> str:
-    """Never disabled."""
-    return ""
-
-
-def _no_loop(now: Situation) -> str:
-    return "" if now.running else "No loop is running here; press b to start one."
-
-
-def _not_running(now: Situation) -> str:
-    if now.view.elsewhere is not None:
-        return f"The loop is already running, in process {now.view.elsewhere.pid}."
-    return "The loop is already running." if now.running else ""
-
-
-def _cannot_pause(now: Situation) -> str:
-    if now.state is RunState.STOPPING:
-        return "The loop is stopping already."
-    return _no_loop(now)
-
-
-def _cannot_resume(now: Situation) -> str:
-    waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
-    return _no_loop(now) or ("" if waiting else "Nothing is paused.")
-
-
-def _cannot_skip(now: Situation) -> str:
-    if now.task is None:
-        return "Select a task on the board first; none is being worked."
-    if now.task.status is TaskStatus.COMPLETE:
-        return f"Task {now.task.id} is complete already."
-    return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
-
-
-def _cannot_retry(now: Situation) -> str:
-    if now.task is None:
-        return "Select a blocked task on the board first."
-    return "" if _is_blocked(now) else f"Task {now.task.id} is not blocked."
-
-
-def _is_blocked(now: Situation) -> bool:
-    return now.task is not None and now.task.status is TaskStatus.BLOCKED
-
-
-def _pause_label(now: Situation) -> str:
-    if not now.running:
-        return ""
-    if now.state is RunState.PAUSED:
-        return "resume"
-    return "pause now" if now.state is RunState.PAUSING else "pause"
-
-
-def _build_label(now: Situation) -> str:
-    return "" if now.running else "build"
-
-
-def _stop_label(now: Situation) -> str:
-    return "stop now" if now.state is RunState.STOPPING else "stop"
-
-
-def _nothing_waits(now: Situation) -> str:
-    return "" if now.waiting else "Nothing waits for you."
-
-
-def _answer_label(now: Situation) -> str:
-    return "answer" if now.waiting else ""
-
-
-def _no_limit(now: Situation) -> str:
-    return "" if now.view.limit_until else "The loop does not wait for a limit."
-
-
-def _hurry_label(now: Situation) -> str:
-    return "try now" if now.view.limit_until else ""
-
-
-def _no_request(now: Situation) -> str:
-    if not now.takes_requests:
-        return 'A request cannot be typed here; use ralph run "what to build".'
-    return _not_running(now)
-
-
-def _request_label(now: Situation) -> str:
-    return "" if _no_request(now) else "new request"
-
-
-def _cannot_change(now: Situation) -> str:
-    if now.task is None:
-        return "Select a task on the board first."
-    complete = now.task.status is TaskStatus.COMPLETE
-    return f"Task {now.task.id} is complete already." if complete else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,32 +46,32 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "answer", ("a",), "Answer what waits for you",
         "Open the question or the decision that the loop waits for.",
-        "Loop", "answer", -2, _nothing_waits, _answer_label,
+        "Loop", "answer", -2, reasons.nothing_waits, reasons.answer_label,
     ),
     Command(
         "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit.",
-        "Loop", "try now", -1, _no_limit, _hurry_label,
+        "Loop", "try now", -1, reasons.no_limit, reasons.hurry_label,
     ),
     Command(
         "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
-        "Loop", "build", 0, _not_running, _build_label,
+        "Loop", "build", 0, reasons.not_running, reasons.build_label,
     ),
     Command(
         "request", ("n",), "New request", "Say what to build; Ralph goes the whole way.",
-        "Loop", "new", 8, _no_request, _request_label,
+        "Loop", "new", 8, reasons.no_request, reasons.request_label,
     ),
     Command(
         "pause", ("p",), "Pause or resume",
         "Pause after this iteration, and at once when pressed again; resume when paused.",
-        "Loop", "pause", 1, _cannot_pause, _pause_label,
+        "Loop", "pause", 1, reasons.cannot_pause, reasons.pause_label,
     ),
     Command(
         "resume", ("r",), "Resume, or withdraw a pause",
-        "Go on when paused; take back a pause that was asked for.", "Loop", disabled=_cannot_resume,
+        "Go on when paused; take back a pause that was asked for.", "Loop", disabled=reasons.cannot_resume,
     ),
     Command(
         "stop", ("x",), "Stop the loop", "Stop after this iteration or at once; asks which.",
-        "Loop", "stop", 5, _no_loop, _stop_label,
+        "Loop", "stop", 5, reasons.no_loop, reasons.stop_label,
     ),
     Command(
         "inject", ("i",), "Inject guidance", "Say something to the next iteration.",
@@ -182,38 +79,38 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "urge", ("I",), "Say it now", "Say something to the turn that runs, without waiting for the next.",
-        "Loop", disabled=_no_loop,
+        "Loop", disabled=reasons.no_loop,
     ),
     Command(
         "skip", ("s",), "Skip or hold task",
         "Block the selected task, or the one being worked; asks first. t takes it up again.",
-        "Task", "skip", 4, _cannot_skip,
+        "Task", "skip", 4, reasons.cannot_skip,
     ),
     Command(
         "retry", ("t",), "Try a blocked task again",
         "Put the selected blocked task back to pending with its tries at zero.",
-        "Task", disabled=_cannot_retry,
+        "Task", disabled=reasons.cannot_retry,
     ),
     Command(
         "edit", ("e",), "Edit task", "Change the selected task: text, criteria, what it waits for, priority.",
-        "Task", disabled=_cannot_change,
+        "Task", disabled=reasons.cannot_change,
     ),
     Command(
         "split", ("S",), "Split task",
         "Put several tasks in the place of the selected one, worked one after the other.",
-        "Task", disabled=_cannot_change,
+        "Task", disabled=reasons.cannot_change,
     ),
     Command(
         "sooner", ("plus",), "Move task up", "Put the selected task before the one above it.",
-        "Task", disabled=_cannot_change,
+        "Task", disabled=reasons.cannot_change,
     ),
     Command(
         "later", ("minus",), "Move task down", "Put the selected task after the one below it.",
-        "Task", disabled=_cannot_change,
+        "Task", disabled=reasons.cannot_change,
     ),
     Command(
         "drop", ("d",), "Drop task", "Take the selected task out of the plan; asks first.",
-        "Task", disabled=_cannot_change,
+        "Task", disabled=reasons.cannot_change,
     ),
     Command(
         "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
@@ -287,24 +184,6 @@ MOVES = (
 )
 """Keys that lists and dialogs have of their own, for help and README."""
 
-_SHOWN = {
-    "question_mark": "?",
-    "plus": "+",
-    "minus": "-",
-    "slash": "/",
-    "comma": ",",
-    "full_stop": ".",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "enter": "enter",
-    "shift+tab": "shift+tab",
-}
-
-
-def key_label(key: str) -> str:
-    """A key as people write it."""
-    return _SHOWN.get(key, key.upper() if key.startswith("f") and key[1:].isdigit() else key)
-
 
 def bindings() -> list[BindingType]:
     """The app's bindings; the footer is drawn by `KeyBar`, so Textual need not show them."""
@@ -337,74 +216,3 @@ def key_table() -> str:
             *(f"| {keys} | {text} |" for keys, text in rows),
         ]
     )
-
-
-class CommandsProvider(Provider):
-    """Ralph's commands in the palette, with their keys and why one cannot be used now."""
-
-    @property
-    def _host(self) -> "Host":
-        from ralph_tui.tui.host import Host
-
-        app = self.app
-        assert isinstance(app, Host)
-        return app
-
-    def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
-        now = self._host.situation()
-        entries: list[tuple[str, str, Callable[[], None]]] = []
-        if page := page_of(self.screen):
-            for command in page.page_commands:
-                run = partial(page.action_invoke, command.name)
-                shown = replace(command, keys=self._host.keys_of(command))
-                entries.append(_entry(shown, page.not_now(command.name), run))
-        for command in COMMANDS:
-            if command.name != "palette":
-                run = partial(self._host.action_invoke, command.name)
-                shown = replace(command, keys=self._host.keys_of(command))
-                entries.append(_entry(shown, command.disabled(now), run))
-        return entries
-
-    async def discover(self) -> Hits:
-        """Every command, before anything was typed."""
-        for name, text, run in self._entries():
-            yield DiscoveryHit(_escaped(name), run, text=name, help=_harmless(text))
-
-    async def search(self, query: str) -> Hits:
-        """Commands whose name matches."""
-        matcher = self.matcher(query)
-        for name, text, run in self._entries():
-            if (score := matcher.match(name)) > 0:
-                yield Hit(score, matcher.highlight(name), run, text=name, help=_harmless(text))
-
-
-Entry = tuple[str, str, Callable[[], None]]
-
-
-def _entry(command: Command, reason: str, run: Callable[[], None]) -> Entry:
-    text = f"Not now: {reason}" if reason else command.help
-    return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
-
-
-def page_of(screen: object) -> "Page | None":
-    """The page a screen is; none before the first was opened, whose file is imported then."""
-    import sys
-
-    if "ralph_tui.tui.screens.page" not in sys.modules:
-        return None
-    from ralph_tui.tui.screens.page import Page
-
-    return screen if isinstance(screen, Page) else None
-
-
-def _escaped(name: str) -> str:
-    """A name of ours, with its key in brackets, where the palette parses markup."""
-    return name.replace("[", r"\[")
-
-
-_BRACKETS = str.maketrans("[]\\", "()/")
-
-
-def _harmless(text: str) -> str:
-    """A reason may name a task, and the palette parses markup: no bracket gets through."""
-    return flat(text).translate(_BRACKETS)

@@ -17,7 +17,7 @@ from ralph_tui.domain.state import Adjusted, ApprovalKind
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.commands import key_label
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.confirm import Confirm

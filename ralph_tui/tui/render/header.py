@@ -10,7 +10,7 @@ from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import clock, plural
 from ralph_tui.tui.render.question import who_asks
-from ralph_tui.tui.render.spans import Line, Span, Tone, flat, row, width_of
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop_words, flat, row, width_of
 from ralph_tui.tui.render.states import BUSY, RUN
 
 _GAP = Span("   ")
@@ -101,20 +101,25 @@ def _short_phase(phase: Phase) -> list[Span]:
 
 
 def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
-    view = facts.view
-    rights: list[str] = []
-    if view.injections:
-        rights.append(f"{len(view.injections)} guidance waiting")
-    if view.denials:
-        rights.append(plural(view.denials, "denial"))
-    if view.tasks:
-        done = view.count(TaskStatus.COMPLETE)
-        rights.append(f"{done:,} of {plural(len(view.tasks), 'task')} done")
-    right = [Span(f" {glyphs.between} ".join(rights), Tone.MUTED)] if rights else []
-    now = _now(facts, glyphs)
-    whole = [*now, *_why(view, now)]
-    fits = width_of(whole) + width_of(right) + 2 <= width
-    return row(whole if fits else now, right, width, glyphs.ellipsis)
+    now = _now(facts, width, glyphs)
+    counts = _counts(facts.view, glyphs)
+    whole = [*now, *_why(facts.view, now)]
+    for left, right in [(whole, counts[0]), *((now, right) for right in counts)]:
+        if width_of(left) + width_of(right) + 2 <= width:
+            return row(left, right, width, glyphs.ellipsis)
+    right = counts[-1] if width_of(counts[-1]) < width // 3 else []
+    return row(crop_words(now, width - width_of(right) - 2, glyphs.ellipsis), right, width)
+
+
+def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
+    """What is counted at the right: all of it, then less and less."""
+    guidance = f"{len(view.injections)} guidance waiting" if view.injections else ""
+    denials = plural(view.denials, "denial") if view.denials else ""
+    done = view.count(TaskStatus.COMPLETE)
+    tasks = f"{done:,} of {plural(len(view.tasks), 'task')} done" if view.tasks else ""
+    between = f" {glyphs.between} "
+    choices = ((guidance, denials, tasks), (guidance, tasks), (tasks,))
+    return [[Span(between.join(part for part in parts if part), Tone.MUTED)] for parts in choices]
 
 
 def _why(view: LoopView, now: list[Span]) -> list[Span]:
@@ -136,16 +141,25 @@ def _waiting(view: LoopView) -> list[Span]:
     return [Span("a answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
 
 
-def _now(facts: Facts, glyphs: Glyphs) -> list[Span]:
+def _place(root: str, width: int, ellipsis: str) -> str:
+    """A directory; of a long path, the end."""
+    parts = flat(root).split("/")
+    while len(parts) > 1 and width_of([Span("/".join(parts))]) > width:
+        parts = [ellipsis, *parts[2:]]
+    return "/".join(parts)
+
+
+def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
     """What happens right now; the banner says why nothing does."""
     view, task = facts.view, facts.view.current_task
     if view.run_state is RunState.IDLE or view.run_state in ENDED:
-        return [Span(flat(facts.root), Tone.MUTED)]
+        return [Span(_place(facts.root, width - 2, glyphs.ellipsis), Tone.MUTED)]
     if waiting := _waiting(view):
         return waiting
     if view.run_state is RunState.PAUSED:
         return [Span("Paused between iterations. p goes on, i adds guidance.", Tone.WARN)]
-    if view.detail and (view.run_state is not RunState.RUNNING or task is None):
+    said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
+    if view.detail and (not said_above or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
     if view.task_id:
         title = task.title if task else ""

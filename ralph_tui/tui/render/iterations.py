@@ -9,7 +9,7 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
 from ralph_tui.tui.render.parts import Block, Part
-from ralph_tui.tui.render.spans import Line, Span, Tone, row
+from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 from ralph_tui.tui.render.states import Look
 
 OUTCOME: dict[IterationOutcome | None, Look] = {
@@ -62,7 +62,10 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
         if end
         else []
     )
-    left = [Span(f"run of {when(run.started_at)}", Tone.INFO), Span(f"  {state}", Tone.MUTED)]
+    left = [Span(f"run of {when(run.started_at)}", Tone.INFO)]
+    said = [Span(f"  {state}", Tone.MUTED)]
+    if width_of([*left, *said, *right]) < width:
+        left += said
     return row(left, right, width, glyphs.ellipsis)
 
 

@@ -83,6 +83,16 @@ def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
     return kept
 
 
+def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
+    """As `crop`, but between words where the last span has any; what is left says that it goes on."""
+    cut = crop(line, width, ellipsis)
+    if width_of(line) <= width or not cut:
+        return cut
+    *kept, last = cut
+    words = last.text.removesuffix(ellipsis).rpartition(" ")[0].rstrip(" ,;:.")
+    return [*kept, Span(words + ellipsis, last.tone)] if words else cut
+
+
 def row(left: Line, right: Line, width: int, ellipsis: str = "…") -> list[Span]:
     """`left` and `right` at the two ends; the right side yields last, the left side is cut."""
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from ralph_tui.tui.commands import key_label
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 

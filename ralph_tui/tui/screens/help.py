@@ -6,7 +6,9 @@ from dataclasses import replace
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ralph_tui.tui.commands import COMMANDS, MOVES, Command, key_label, page_of
+from ralph_tui.tui.commands import COMMANDS, MOVES, Command
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.palette import page_of
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.screens.reader import Reader
 from ralph_tui.tui.situation import Situation

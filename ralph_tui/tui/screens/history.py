@@ -60,12 +60,12 @@ class History(Page):
         yield Lines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
         yield ViewTabs(VIEWS)
         with VerticalScroll(id="charts"), Grid(id="chart-grid"):
-            yield Chart("cost per iteration", "US dollars", Tone.OK, id="cost")
+            yield Chart("cost per iteration", "US dollars", Tone.INFO, id="cost")
             yield Chart("tokens per iteration", "thousands", Tone.INFO, id="tokens")
-            yield Chart("context at the end", "percent of the window", Tone.WARN, id="context")
-            yield Chart("duration per iteration", "seconds", Tone.ACCENT, id="duration")
-            yield Chart("open tasks", "burn-down", Tone.BAD, id="burndown")
-            yield Chart("cost in all", "US dollars", Tone.OK, id="spent")
+            yield Chart("context at the end", "percent of the window", Tone.INFO, id="context")
+            yield Chart("duration per iteration", "seconds", Tone.INFO, id="duration")
+            yield Chart("open tasks", "burn-down", Tone.INFO, id="burndown")
+            yield Chart("cost in all", "US dollars", Tone.INFO, id="spent")
         yield TextView(id="text")
 
     # Reading.

@@ -11,8 +11,9 @@ from textual.dom import DOMNode
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
-from ralph_tui.tui.commands import BY_NAME, key_label
+from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.host import Host
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.rebinding import bind
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.screens.approval import ApprovalDialog

@@ -12,6 +12,9 @@ from ralph_tui.tui.widgets.toned import Toned
 POINTS = 400
 """More than a wide terminal can show; longer series are drawn as the highest of each stretch."""
 
+HALF = 0.35
+"""Of a bar's width, where a bar and the gap to the next are 1."""
+
 
 class Chart(Toned):
     """Draws one series; says so when there is nothing to draw."""
@@ -55,7 +58,9 @@ class Chart(Toned):
         plot._set_size(width, height)  # noqa: SLF001 - textual-plotext does it, too: its issue 5
         plot.theme("clear")
         marker = "hd" if self.app.glyphs.unicode else "*"
-        plot.plot(list(self._xs), list(self._ys), marker=marker, fillx=True)
+        for xs, ys in _strokes(self._xs, self._ys, width // 3):
+            plot.plot(xs, ys, marker=marker, fillx=True)
+        plot.xlim(min(self._xs) - 0.5, max(self._xs) + 0.5)
         top = max(self._ys)
         plot.ylim(0, top if top > 0 else 1)
         ticks = _ticks(self._xs, max(2, min(6, width // 14)))
@@ -72,6 +77,15 @@ class Chart(Toned):
         if 0x2580 <= code <= 0x259F or 0x2800 <= code <= 0x28FF or letter == "*":
             return self._tone
         return Tone.FAINT if 0x2500 <= code <= 0x257F else Tone.MUTED
+
+
+def _strokes(
+    xs: Sequence[float], ys: Sequence[float], most: int
+) -> list[tuple[list[float], list[float]]]:
+    """A bar for each iteration, as there is nothing between two; too many of them are one line."""
+    if len(xs) > most:
+        return [(list(xs), list(ys))]
+    return [([x - HALF, x + HALF], [y, y]) for x, y in zip(xs, ys, strict=True)]
 
 
 def _ticks(xs: Sequence[float], most: int) -> list[int]:

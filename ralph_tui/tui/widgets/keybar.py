@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from textual.reactive import reactive
 
-from ralph_tui.tui.commands import COMMANDS, Command, key_label
+from ralph_tui.tui.commands import COMMANDS, Command
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.widgets.links import LinkLine

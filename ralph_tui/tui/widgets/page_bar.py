@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.reactive import reactive
 
-from ralph_tui.tui.commands import Command, key_label
+from ralph_tui.tui.commands import Command
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.widgets.links import LinkLine
 

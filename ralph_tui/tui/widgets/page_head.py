@@ -25,19 +25,26 @@ class PageHead(LinkLine):
     view: reactive[LoopView] = reactive(LoopView())
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Number and name of each page."""
-        del width
+        """Number and name of each page; where that is too long, the numbers of the others."""
+        whole = self._links(named=True)
+        room = width - sum(width_of(line) + len(self.GAP) for _, line in whole)
+        return whole if room >= 0 else self._links(named=False)
+
+    def _links(self, *, named: bool) -> list[tuple[str, Line]]:
         return [
             ("close", (Span("esc", Tone.ACCENT), Span(" back", Tone.MUTED))),
-            *((name, self._line(number, name)) for number, name in enumerate(PAGES, FIRST_KEY)),
+            *(
+                (name, self._line(number, name, named=named or name == self.active))
+                for number, name in enumerate(PAGES, FIRST_KEY)
+            ),
         ]
 
-    def _line(self, number: int, name: str) -> Line:
+    def _line(self, number: int, name: str, *, named: bool) -> Line:
         chosen = name == self.active
         return (
             Span(f"{number} ", Tone.ACCENT if chosen else Tone.MUTED),
-            Span(name, Tone.TITLE if chosen else Tone.MUTED),
-            Span(self.app.glyphs.current if chosen else " ", Tone.ACCENT),
+            Span(name if named else "", Tone.TITLE if chosen else Tone.MUTED),
+            Span(self.app.glyphs.current if chosen else " " if named else "", Tone.ACCENT),
         )
 
     def render(self) -> Content:

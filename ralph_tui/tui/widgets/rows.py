@@ -25,6 +25,9 @@ Key = Hashable
 Row = tuple[Key | None, int]
 """Which item a row belongs to (None for a row that cannot be selected), and which of its lines."""
 
+GAP = 1
+"""Cells between a row and the scrollbar."""
+
 
 class RowsView(Toned, ScrollView, can_focus=True):
     """A scrolling list of rows with a cursor on items, text selection and vim keys."""
@@ -89,9 +92,9 @@ class RowsView(Toned, ScrollView, can_focus=True):
 
     @property
     def row_width(self) -> int:
-        """Cells a row has; the scrollbar's place is kept free so that nothing jumps."""
+        """Cells a row has; the scrollbar's place and a gap are kept free so that nothing jumps."""
         bar = 0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical
-        return max(1, self.scrollable_content_region.width - bar)
+        return max(1, self.scrollable_content_region.width - bar - GAP)
 
     def resize_rows(self) -> None:
         """Tell the scrollbars how many rows there are."""

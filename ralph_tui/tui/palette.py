@@ -1,0 +1,87 @@
+"""Ralph's commands in Textual's palette."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from ralph_tui.tui.commands import COMMANDS, Command
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.render.spans import flat
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.host import Host
+    from ralph_tui.tui.screens.page import Page
+
+
+class CommandsProvider(Provider):
+    """Every command with its key, and why it cannot be used now."""
+
+    @property
+    def _host(self) -> "Host":
+        from ralph_tui.tui.host import Host
+
+        app = self.app
+        assert isinstance(app, Host)
+        return app
+
+    def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
+        now = self._host.situation()
+        entries: list[tuple[str, str, Callable[[], None]]] = []
+        if page := page_of(self.screen):
+            for command in page.page_commands:
+                run = partial(page.action_invoke, command.name)
+                shown = replace(command, keys=self._host.keys_of(command))
+                entries.append(_entry(shown, page.not_now(command.name), run))
+        for command in COMMANDS:
+            if command.name != "palette":
+                run = partial(self._host.action_invoke, command.name)
+                shown = replace(command, keys=self._host.keys_of(command))
+                entries.append(_entry(shown, command.disabled(now), run))
+        return entries
+
+    async def discover(self) -> Hits:
+        """Every command, before anything was typed."""
+        for name, text, run in self._entries():
+            yield DiscoveryHit(_escaped(name), run, text=name, help=_harmless(text))
+
+    async def search(self, query: str) -> Hits:
+        """Commands whose name matches."""
+        matcher = self.matcher(query)
+        for name, text, run in self._entries():
+            if (score := matcher.match(name)) > 0:
+                yield Hit(score, matcher.highlight(name), run, text=name, help=_harmless(text))
+
+
+Entry = tuple[str, str, Callable[[], None]]
+
+
+def _entry(command: Command, reason: str, run: Callable[[], None]) -> Entry:
+    text = f"Not now: {reason}" if reason else command.help
+    return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
+
+
+def page_of(screen: object) -> "Page | None":
+    """The page a screen is; none before the first was opened, whose file is imported then."""
+    import sys
+
+    if "ralph_tui.tui.screens.page" not in sys.modules:
+        return None
+    from ralph_tui.tui.screens.page import Page
+
+    return screen if isinstance(screen, Page) else None
+
+
+def _escaped(name: str) -> str:
+    """A name of ours, with its key in brackets, where the palette parses markup."""
+    return name.replace("[", r"\[")
+
+
+_BRACKETS = str.maketrans("[]\\", "()/")
+
+
+def _harmless(text: str) -> str:
+    """A reason may name a task, and the palette parses markup: no bracket gets through."""
+    return flat(text).translate(_BRACKETS)

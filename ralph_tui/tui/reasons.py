@@ -1,0 +1,122 @@
+"""Why a command cannot be used now, and footer words that depend on what goes on. Pure functions.
+
+Each answers the condition its docstring names: with a sentence where it does not hold, else nothing.
+"""
+
+from collections.abc import Callable
+
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.view import RunState
+from ralph_tui.tui.situation import Situation
+
+Reason = Callable[[Situation], str]
+"""Why a command cannot be used now; empty when it can."""
+
+
+def always(_: Situation) -> str:
+    """Never disabled."""
+    return ""
+
+
+def no_loop(now: Situation) -> str:
+    """A loop must run."""
+    return "" if now.running else "No loop is running here; press b to start one."
+
+
+def not_running(now: Situation) -> str:
+    """None may run yet."""
+    if now.view.elsewhere is not None:
+        return f"The loop is already running, in process {now.view.elsewhere.pid}."
+    return "The loop is already running." if now.running else ""
+
+
+def cannot_pause(now: Situation) -> str:
+    """It runs and does not stop already."""
+    if now.state is RunState.STOPPING:
+        return "The loop is stopping already."
+    return no_loop(now)
+
+
+def cannot_resume(now: Situation) -> str:
+    """Something is paused."""
+    waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
+    return no_loop(now) or ("" if waiting else "Nothing is paused.")
+
+
+def cannot_skip(now: Situation) -> str:
+    """The task can be blocked."""
+    if now.task is None:
+        return "Select a task on the board first; none is being worked."
+    if now.task.status is TaskStatus.COMPLETE:
+        return f"Task {now.task.id} is complete already."
+    return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
+
+
+def cannot_retry(now: Situation) -> str:
+    """The task is blocked."""
+    if now.task is None:
+        return "Select a blocked task on the board first."
+    return "" if _is_blocked(now) else f"Task {now.task.id} is not blocked."
+
+
+def _is_blocked(now: Situation) -> bool:
+    return now.task is not None and now.task.status is TaskStatus.BLOCKED
+
+
+def pause_label(now: Situation) -> str:
+    """What the key does next."""
+    if not now.running:
+        return ""
+    if now.state is RunState.PAUSED:
+        return "resume"
+    return "pause now" if now.state is RunState.PAUSING else "pause"
+
+
+def build_label(now: Situation) -> str:
+    """Only while nothing runs."""
+    return "" if now.running else "build"
+
+
+def stop_label(now: Situation) -> str:
+    """What the key does next."""
+    return "stop now" if now.state is RunState.STOPPING else "stop"
+
+
+def nothing_waits(now: Situation) -> str:
+    """A question or a decision waits."""
+    return "" if now.waiting else "Nothing waits for you."
+
+
+def answer_label(now: Situation) -> str:
+    """Only while something waits."""
+    return "answer" if now.waiting else ""
+
+
+def no_limit(now: Situation) -> str:
+    """The loop waits for a limit."""
+    return "" if now.view.limit_until else "The loop does not wait for a limit."
+
+
+def hurry_label(now: Situation) -> str:
+    """Only while it waits."""
+    return "try now" if now.view.limit_until else ""
+
+
+def no_request(now: Situation) -> str:
+    """A request can be typed here, now."""
+    if not now.takes_requests:
+        return 'A request cannot be typed here; use ralph run "what to build".'
+    return not_running(now)
+
+
+def request_label(now: Situation) -> str:
+    """Only while it can be typed."""
+    return "" if no_request(now) else "new request"
+
+
+def cannot_change(now: Situation) -> str:
+    """There is a task, and it is not complete."""
+    if now.task is None:
+        return "Select a task on the board first."
+    complete = now.task.status is TaskStatus.COMPLETE
+    return f"Task {now.task.id} is complete already." if complete else ""
