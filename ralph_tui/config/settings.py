@@ -11,38 +11,11 @@ from pydantic import AfterValidator, Field, model_validator
 
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.extras import McpServers
+from ralph_tui.domain.git import EVERY_READING, GIT_READ_ONLY
 from ralph_tui.domain.model import Count, Model
 
 INTERRUPT_PERCENT = 80
 """The turn is interrupted here whatever the settings say; both thresholds stay below it."""
-
-READ_ONLY_GIT = frozenset(
-    {
-        "blame",
-        "cat-file",
-        "cherry",
-        "describe",
-        "diff",
-        "diff-index",
-        "diff-tree",
-        "for-each-ref",
-        "grep",
-        "log",
-        "ls-files",
-        "ls-tree",
-        "merge-base",
-        "name-rev",
-        "range-diff",
-        "rev-list",
-        "rev-parse",
-        "shortlog",
-        "show",
-        "show-ref",
-        "status",
-        "whatchanged",
-    }
-)
-"""Git subcommands that can never write; nothing else may be put into `git.allowed_operations`."""
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -59,9 +32,11 @@ def _the_project(value: str) -> str:
 
 def _read_only_git(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
-        if name not in READ_ONLY_GIT:
-            known = ", ".join(sorted(READ_ONLY_GIT))
-            msg = f"may hold only git commands that never write ({known}), not {name!r}"
+        if name not in (EVERY_READING, *GIT_READ_ONLY):
+            msg = (
+                f"may hold only git commands that can be used for reading, such as status, log or"
+                f" branch, or {EVERY_READING!r}; not {name!r}"
+            )
             raise ValueError(msg)
     return names
 
@@ -253,9 +228,16 @@ class GitSettings(Model):
         default=True, description="Always true: an agent never writes to git."
     )
     allowed_operations: Annotated[tuple[str, ...], AfterValidator(_read_only_git)] = Field(
-        ("status", "log", "diff", "show", "ls-files", "blame"),
-        description="Git commands an agent may run; only with options that read.",
+        (EVERY_READING,),
+        description="Git commands an agent may run, such as `log`, in forms that only read; `all` is each.",
     )
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The subcommands that are meant."""
+        return (
+            GIT_READ_ONLY if EVERY_READING in self.allowed_operations else self.allowed_operations
+        )
 
 
 class ModelSettings(Model):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.git import EVERY_READING
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.state import Phase
@@ -146,10 +147,14 @@ _SYSTEM = {
 }
 
 
+_EVERY_READING_GIT = "status, log, diff, show, blame, ls-files, rev-parse, branch --list and whatever else only reads"
+
+
 def system_prompt(phase: Phase, claude_md: str, git: Sequence[str] = ()) -> str:
     """What is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md."""
     rules = builtin_template(_SYSTEM[phase]).strip()
-    rules = rules.replace("{{git}}", ", ".join(git) or "no commands")
+    known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)
+    rules = rules.replace("{{git}}", known or "no commands")
     return f"{rules}\n{section('CLAUDE.md of this project', claude_md)}"
 
 

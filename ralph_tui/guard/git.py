@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NoReturn
 
+from ralph_tui.domain.git import GIT_READ_ONLY
 from ralph_tui.guard import git_options as known
 from ralph_tui.guard.git_forms import FORMS
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import NO_VALUES, Option, Spec, abbreviates, parse
-from ralph_tui.guard.policy import GIT_READ_ONLY, Policy
+from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.verdicts import deny
 

@@ -1,7 +1,7 @@
 """Git's own subcommands, to tell `git-branch` from a program that is merely named so."""
 
+from ralph_tui.domain.git import GIT_READ_ONLY
 from ralph_tui.guard.names import names
-from ralph_tui.guard.policy import GIT_READ_ONLY
 
 MUTATING = names(
     "add am bisect branch checkout checkout-index cherry-pick citool clean clone commit"

@@ -168,7 +168,13 @@ class Places:
         deny(rule, shown, f"This may change {found}/", instead)
 
     def _scratch(self, path: str) -> bool:
-        return path in _DEVICES or path.startswith(_SCRATCH)
+        """Whether anybody may write there; what surrounds a project in a scratch directory is none."""
+        if path in _DEVICES:
+            return True
+        beside = self.root.rpartition("/")[0] + "/"
+        if beside.startswith(_SCRATCH) and (path + "/").startswith(beside):
+            return False
+        return path.startswith(_SCRATCH) and not self.root.startswith(path.rstrip("/") + "/")
 
 
 def _normal(path: str) -> str:

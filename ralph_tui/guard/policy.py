@@ -4,21 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from ralph_tui.domain.git import GIT_READ_ONLY
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.state import Phase
-
-GIT_READ_ONLY = (
-    "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
-    "check-ignore", "check-mailmap", "check-ref-format", "cherry", "clean", "column",
-    "commit-graph", "config", "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree", "fmt-merge-msg", "for-each-ref",
-    "format-patch", "fsck", "get-tar-commit-id", "grep", "hash-object", "help", "interpret-trailers", "log", "ls-files",
-    "ls-remote", "ls-tree", "merge-base", "merge-tree", "multi-pack-index", "name-rev", "notes", "patch-id",
-    "range-diff", "reflog", "remote", "replace", "rerere", "rev-list", "rev-parse", "shortlog", "show",
-    "show-branch", "show-index", "show-ref", "sparse-checkout", "stash", "status", "stripspace",
-    "submodule", "symbolic-ref", "tag", "var", "verify-commit", "verify-pack", "verify-tag",
-    "version", "whatchanged", "worktree",
-)  # fmt: skip
-"""Subcommands with a reading form; `git.py` knows which of their options only read."""
 
 PYTHON_TOOLS = (
     "pytest", "py.test", "mypy", "ruff", "black", "isort", "flake8", "pylint", "pyright",

@@ -168,7 +168,7 @@ def test_a_plain_version_keeps_its_zero(tmp_path: Path) -> None:
         ("safety:\n  cost_limits:\n    total: -1\n", 3, "not '-1'", "200"),
         ("safety:\n  cost_limits: 5\n", 2, "must hold settings", "per_iteration"),
         ("git:\n  read_only: no\n", 2, "cannot be switched off", "Always true"),
-        ("git:\n  allowed_operations: [log, push]\n", 2, "never write", "status"),
+        ("git:\n  allowed_operations: [log, push]\n", 2, "used for reading", "all"),
         ("build:\n  tool: poetry\n", 2, "must be 'uv', not 'poetry'", "Only uv"),
         ("project:\n  root: ../other\n", 2, "is always `.`", "holds .ralph"),
         ("project:\n  root: src\n", 2, "put .ralph into the directory", "holds .ralph"),

@@ -23,3 +23,13 @@ def test_the_git_commands_of_the_settings_are_the_agents(tmp_path: Path) -> None
     assert judge_command("git push", policy).rule == "git-read-only"
     spec = spec_maker(project, lambda: settings, {}, Phase.BUILDING, sandbox=None)(1.0)
     assert "Git is read-only: log, diff." in spec.system_prompt
+
+
+def test_by_default_every_reading_form_of_git_is_the_agents(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, environ={}, home=tmp_path)
+    policy = guard_policy(Project(tmp_path), settings, Phase.BUILDING)
+    for command in ("git rev-parse HEAD", "git branch --list", "git stash list", "git grep x"):
+        assert judge_command(command, policy).decision == "allow"
+    assert judge_command("git branch new", policy).decision == "deny"
+    spec = spec_maker(Project(tmp_path), lambda: settings, {}, Phase.BUILDING, sandbox=None)(1.0)
+    assert "and whatever else only reads. The person commits." in spec.system_prompt

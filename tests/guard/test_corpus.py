@@ -1,6 +1,7 @@
 """The shared corpus: no denial missed, nothing harmless blocked, every rewrite exact."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from ralph_tui.config.settings import SafetySettings
 from ralph_tui.guard.policy import RULED, Policy
 from ralph_tui.guard.rules import judge_command
+from tests.cli.processes import ralph
 from tests.guard import tables
 
 POLICY = Policy(root=Path("/work/proj"))
@@ -18,7 +20,6 @@ ADVERSARIAL = [
     json.loads(line)
     for line in Path(__file__).with_name("adversarial.jsonl").read_text().splitlines()
 ]
-CLASSES = sorted({line["class"] for line in CORPUS})
 DENIED = {
     "git": tables.GIT_DENIED,
     "run": tables.RUN_DENIED,
@@ -28,25 +29,30 @@ DENIED = {
 ALLOWED = {"git": tables.GIT_ALLOWED, "run": tables.RUN_ALLOWED}
 
 
-@pytest.mark.parametrize("kind", [name for name in CLASSES if name != "runtime_only"])
-def test_corpus(kind: str) -> None:
-    # runtime_only is not decidable from the text; test_shims.py runs such things for real.
+def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) -> None:
+    """The shared corpus, and commands thought up beside it: `ralph guard check` as it is shipped.
+
+    Its class runtime_only is not decidable from the text; test_shims.py runs such things for real.
+    """
+    lines = [line for line in CORPUS if line["class"] != "runtime_only"] + ADVERSARIAL
+    root = str(tmp_path)
+    commands = [line["command"].replace(str(POLICY.root), root) for line in lines]
+    done = ralph(
+        "guard",
+        "check",
+        "--stdin",
+        cwd=tmp_path,
+        stdin="".join(json.dumps({"command": command}) + "\n" for command in commands),
+        environ={**os.environ, "HOME": "/home/me"},
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
     wrong = []
-    for line in (line for line in CORPUS if line["class"] == kind):
-        verdict = judge_command(line["command"], POLICY)
-        if (verdict.decision, verdict.command) != (line["expect"], line.get("rewrite_to")):
-            wrong.append((line["id"], line["command"], line["expect"], verdict))
+    for line, command, answer in zip(lines, commands, answers, strict=True):
+        runs = {"deny": None, "allow": command, "rewrite": line.get("rewrite_to")}[line["expect"]]
+        if (answer["verdict"], answer["command"]) != (line["expect"], runs):
+            wrong.append((line["expect"], command, answer["reason"]))
     assert not wrong
-
-
-@pytest.mark.parametrize("expect", ["allow", "deny"])
-def test_adversarial(expect: str) -> None:
-    """Commands thought up against the guard, and harmless ones that look like them."""
-    policy = Policy(root=Path("/work/proj"), home=Path("/home/me"))
-    lines = [c["command"] for c in ADVERSARIAL if c["expect"] == expect]
-    assert len(lines) > 150
-    verdicts = {command: judge_command(command, policy) for command in lines}
-    assert [(c, v.rule) for c, v in verdicts.items() if v.decision != expect] == []
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("command", ["rm -rf build", "docker inspect rm", "pip_x install"])
