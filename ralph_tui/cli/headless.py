@@ -11,6 +11,7 @@ from ralph_tui.cli.output import Output, json_printer, line_printer
 from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.engine.controls import ENDED_BY
 from ralph_tui.engine.launch import Launch
 
 
@@ -68,17 +69,17 @@ class _Stopper:
     def stop_now(self, why: str) -> None:
         """Stop at once because `why`."""
         self._asked = max(self._asked, 2)
-        self._ask(f"{why}, so the loop stops now.", now=True)
+        self._ask(f"{why}, so the loop stops now.", now=True, why=why)
 
-    def _ask(self, message: str, *, now: bool) -> None:
+    def _ask(self, message: str, *, now: bool, why: str = "") -> None:
         note(message)
-        request = asyncio.ensure_future(self._request(now=now))
+        request = asyncio.ensure_future(self._request(now=now, why=why))
         self._requests.add(request)
         request.add_done_callback(self._requests.discard)
 
-    async def _request(self, *, now: bool) -> None:
+    async def _request(self, *, now: bool, why: str) -> None:
         try:
-            await asyncio.to_thread(self._launch.controls.stop, now=now)
+            await asyncio.to_thread(self._launch.controls.stop, now=now, why=why)
         except RalphError as error:
             # The request could not be written (a full disk): end the run without it.
             note(f"{error} The run is cut off.")
@@ -89,17 +90,13 @@ class _Stopper:
 @contextlib.contextmanager
 def _signals(stopper: _Stopper) -> Iterator[None]:
     loop = asyncio.get_running_loop()
-    handlers = {
-        signal.SIGINT: stopper.interrupt,
-        signal.SIGTERM: lambda: stopper.stop_now("asked to end (SIGTERM)"),
-        signal.SIGHUP: lambda: stopper.stop_now("the terminal is gone (SIGHUP)"),
-    }
-    for number, handler in handlers.items():
-        loop.add_signal_handler(number, handler)
+    loop.add_signal_handler(signal.SIGINT, stopper.interrupt)
+    for number, why in ENDED_BY.items():
+        loop.add_signal_handler(number, stopper.stop_now, why)
     try:
         yield
     finally:
-        for number in handlers:
+        for number in (signal.SIGINT, *ENDED_BY):
             loop.remove_signal_handler(number)
 
 

@@ -136,6 +136,8 @@ class RalphState(Record):
     paused: bool = False
     pause: Halt = Halt.NONE
     stop: Halt = Halt.NONE
+    stop_why: str = ""
+    """What asked for the stop when no person did."""
     request: str = ""
     """What the person asked for; the beginning of discovery."""
     requested_at: Timestamp | None = None

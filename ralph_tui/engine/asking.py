@@ -144,8 +144,8 @@ async def decide(
             reason = f"waiting for approval of the {kind.value}"
             return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
     while decided is None:
-        if shop.ledger.docs.state.stop is not Halt.NONE:
-            return interrupted()
+        if (state := shop.ledger.docs.state).stop is not Halt.NONE:
+            return interrupted(state)
         await shop.ledger.wait_changed()
         decided = _decision(shop, kind)
     await _use_up(shop)

@@ -36,6 +36,7 @@ async def begin(
                 "paused": False,
                 "pause": Halt.NONE,
                 "stop": Halt.NONE,
+                "stop_why": "",
                 "retry_now": False,
                 "approval": lasting(docs.state.approval),
             }

@@ -4,7 +4,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
 from ralph_tui.domain.costs import CostLevel, CostMeter
 from ralph_tui.domain.recovery import given_up, recovery_for
-from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.domain.state import ApprovalKind, Halt, RalphState
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.custody import Custody
@@ -41,8 +41,8 @@ class Checkpoint:
     async def reason_to_stop(self) -> End | None:
         """Wait while paused; then the stop that was asked for or the limit reached, or None."""
         await self._wait_while_paused()
-        if self._shop.ledger.docs.state.stop is not Halt.NONE:
-            return interrupted()
+        if self._state.stop is not Halt.NONE:
+            return interrupted(self._state)
         unwritten = await self._shop.unwritten()
         if unwritten is not None:  # what cannot be written down must not be paid for
             return failed(unwritten)
@@ -61,7 +61,11 @@ class Checkpoint:
         if used_up is not None:
             return used_up
         await self._pace.hold()
-        return interrupted() if self._shop.ledger.docs.state.stop is not Halt.NONE else None
+        return interrupted(self._state) if self._state.stop is not Halt.NONE else None
+
+    @property
+    def _state(self) -> RalphState:
+        return self._shop.ledger.docs.state
 
     async def _breaker_open(self) -> End | None:
         """Recover by policy; the person may let one more iteration try."""
@@ -112,8 +116,8 @@ class Checkpoint:
             self.done -= 1
             await forgive(self._shop)
             return None
-        stopped_meanwhile = self._shop.ledger.docs.state.stop is not Halt.NONE
-        return interrupted() if failure and stopped_meanwhile else fatal(failure)
+        stopped_meanwhile = self._state.stop is not Halt.NONE
+        return interrupted(self._state) if failure and stopped_meanwhile else fatal(failure)
 
     def costs(self) -> CostMeter:
         """What was spent before the next iteration."""

@@ -1,7 +1,9 @@
 """What a person may ask of a loop, from any process: every request is a change on disk."""
 
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
@@ -13,6 +15,14 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 
 SKIPPED = "skipped by the person"
+
+ENDED_BY: Mapping[int, str] = MappingProxyType(
+    {
+        signal.SIGTERM: "asked to end (SIGTERM)",
+        signal.SIGHUP: "the terminal is gone (SIGHUP)",
+    }
+)
+"""What a signal that ends a run says, in words."""
 
 
 class Controls:
@@ -46,8 +56,8 @@ class Controls:
         self._need_loop("resume")
         self._project.transact(lambda docs: _with_state(docs, pause=Halt.NONE, paused=False))
 
-    def stop(self, *, now: bool = False) -> Halt:
-        """Stop after this iteration; `now` or asked again, at once.
+    def stop(self, *, now: bool = False, why: str = "") -> Halt:
+        """Stop after this iteration; `now` or asked again, at once. `why`: what asks, if no person.
 
         Raises:
             RalphError: No loop is running.
@@ -55,7 +65,8 @@ class Controls:
         self._need_loop("stop")
 
         def change(docs: Documents) -> Documents:
-            return _with_state(docs, stop=Halt.NOW if now else docs.state.stop.again())
+            halt = Halt.NOW if now else docs.state.stop.again()
+            return _with_state(docs, stop=halt, stop_why=why or docs.state.stop_why)
 
         return self._project.transact(change).state.stop
 

@@ -4,6 +4,7 @@ from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
 from ralph_tui.domain.model import Model
+from ralph_tui.domain.state import RalphState
 from ralph_tui.engine.ports import Failure
 
 _FATAL = {
@@ -37,10 +38,15 @@ def complete(reason: str, hint: str = "") -> End:
     return End(status=LoopStatus.COMPLETE, reason=reason, hint=hint, exit_code=ExitCode.COMPLETE)
 
 
-def interrupted() -> End:
-    """The person stopped it."""
-    reason = "stopped by the person"
+def interrupted(state: RalphState) -> End:
+    """The stop that was asked for."""
+    reason = asked_by(state)
     return End(status=LoopStatus.INTERRUPTED, reason=reason, exit_code=ExitCode.INTERRUPTED)
+
+
+def asked_by(state: RalphState) -> str:
+    """Who or what asked for the stop."""
+    return state.stop_why or "stopped by the person"
 
 
 def waiting(reason: str, hint: str) -> End:

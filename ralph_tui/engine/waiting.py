@@ -15,7 +15,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.state import ApprovalKind, Halt
 from ralph_tui.engine.asking import decide
-from ralph_tui.engine.ending import End
+from ralph_tui.engine.ending import End, asked_by
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import Failure
 from ralph_tui.engine.workshop import Workshop
@@ -65,7 +65,7 @@ async def _until(
             return "the wait is over"
         state = shop.ledger.docs.state
         if ends(state.stop):
-            return "stopped by the person"
+            return asked_by(state)
         if state.retry_now:
             await shop.ledger.transact(_forget_retry)
             return RETRIED

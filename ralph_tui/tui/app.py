@@ -32,6 +32,7 @@ from ralph_tui.domain.events import (
 )
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.view import ENDED, RunState
+from ralph_tui.engine.controls import ENDED_BY
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
 from ralph_tui.tui.commands import BY_NAME, bindings
@@ -126,10 +127,11 @@ class RalphApp(Host):
         """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._on_signal)
+            loop.add_signal_handler(number, self._on_signal, ENDED_BY[number])
 
-    def _on_signal(self) -> None:
-        self.run_worker(self.steering.leaving.leave_now(), group="signal", exit_on_error=False)
+    def _on_signal(self, why: str) -> None:
+        leaving = self.steering.leaving.leave_now(why)
+        self.run_worker(leaving, group="signal", exit_on_error=False)
 
     def start_loop(self, request: str = "") -> None:
         """Run the loop, for a new request if there is one; the watcher steps aside.

@@ -55,14 +55,17 @@ class Leaving:
         elif answer in ("detach", "after"):
             await self._detach(now=answer == "detach")
 
-    async def leave_now(self) -> None:
-        """Stop the loop at once and leave when it has ended; asked again, do not wait for it."""
+    async def leave_now(self, why: str = "") -> None:
+        """Stop the loop at once and leave when it has ended; asked again, do not wait for it.
+
+        `why` says what asks, if no person does.
+        """
         if not self._bridge.running or self._stopping:
             self._leave()
             return
         self._stopping = True
         self._app.say("Stopping, then quitting. Press q again to leave at once.")
-        await self._attempt(lambda: self._app.launch.controls.stop(now=True))
+        await self._attempt(lambda: self._app.launch.controls.stop(now=True, why=why))
         self._app.exit_when_finished()
 
     async def run_elsewhere(self, request: str) -> None:

@@ -154,23 +154,23 @@ TROUBLES: Mapping[str, Exception] = {
 class RecordingControls(Controls):
     """Keeps what was asked instead of writing it."""
 
-    def __init__(self, on_stop: Callable[[bool], None]) -> None:
+    def __init__(self, on_stop: Callable[[bool, str], None]) -> None:
         super().__init__(Path.cwd())
         self._on_stop = on_stop
 
-    def stop(self, *, now: bool = False) -> Halt:
-        self._on_stop(now)
+    def stop(self, *, now: bool = False, why: str = "") -> Halt:
+        self._on_stop(now, why)
         return Halt.NOW if now else Halt.AFTER_ITERATION
 
 
 def recorded_launch(kind: str) -> Launch:
     """A launch of one kind; see the module."""
     stopped = asyncio.Event()
-    asked: list[bool] = []
+    asked: list[bool | str] = []
     loops: list[asyncio.AbstractEventLoop] = []
 
-    def on_stop(now: bool) -> None:
-        asked.append(now)
+    def on_stop(now: bool, why: str) -> None:
+        asked.append(why or now)
         if kind == "deaf" or (kind == "patient" and not now):
             return
         loops[0].call_soon_threadsafe(stopped.set)

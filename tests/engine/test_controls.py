@@ -9,6 +9,7 @@ from ralph_tui.domain.plan import CommandCriterion, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import SKIPPED, Controls
+from ralph_tui.engine.ending import asked_by
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -32,6 +33,10 @@ def test_pause_and_stop_rise_from_after_the_iteration_to_now(root: Path) -> None
         state = Project(root).load().state
         assert (state.pause, state.paused) == (Halt.NONE, False)
         assert [controls.stop(), controls.stop()] == [Halt.AFTER_ITERATION, Halt.NOW]
+        assert asked_by(Project(root).load().state) == "stopped by the person"
+        controls.stop(now=True, why="asked to end (SIGTERM)")
+        controls.stop()
+        assert asked_by(Project(root).load().state) == "asked to end (SIGTERM)"
         controls.retry_now()
         assert Project(root).load().state.retry_now
     finally:
