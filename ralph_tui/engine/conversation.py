@@ -128,7 +128,14 @@ class Conversation:
             await asyncio.to_thread(keep_given, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
-        """Money is written down as it is spent, so that a kill -9 forgets none of it."""
+        """Money is written down as it is spent, so that a kill -9 forgets none of it.
+
+        Raises:
+            StoreError: It, or the journal, cannot be written; then nothing more may be spent.
+        """
+        unwritten = await self._shop.unwritten()
+        if unwritten is not None:
+            raise unwritten
         self._meter.limits = self._shop.settings.safety.cost_limits  # a person may change them
         before = self._meter.requests
         now = self._shop.clock()

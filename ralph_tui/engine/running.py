@@ -86,11 +86,14 @@ class Running:
         return self._finished(await self._after_all(end), time.monotonic() - since)
 
     async def _after_all(self, end: End) -> End:
-        """The end, unless the last session did to the repository what ends a loop."""
+        """The end, unless the last session did what ends a loop, or was not written down."""
         try:
             changed = await self._custody.check()
         except RalphError as error:
             changed = failed(error)
+        unwritten = await self._emitter.written()
+        if changed is None and unwritten is not None:
+            changed = failed(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
 
     def _has_specs(self) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EVENT, Event, LoopStarted
 from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import (
@@ -69,13 +70,28 @@ class JournalWriter:
         """Append stamped events and get them to the disk.
 
         Raises:
-            StoreError: The disk is full or broken; none of the events was written.
+            StoreError: The disk is full or broken, or the file was taken away; none of the events
+                was written.
         """
         lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
         if not lines:
             return
         with self._writing, explained("append to", self._path):
+            self._require_place()
             append_all(self._descriptor, b"".join(lines))
+
+    def _require_place(self) -> None:
+        """What is written to a file that lost its name would be read by nobody."""
+        ours = os.fstat(self._descriptor)
+        try:
+            there = self._path.lstat()
+        except FileNotFoundError:
+            there = None
+        if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            raise StoreError(
+                f"{self._path} was moved or replaced while a loop wrote to it.",
+                "Put it back and run again; without it the next run begins a new one.",
+            )
 
     def close(self) -> None:
         """Close the file; safe to call twice."""

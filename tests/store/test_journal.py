@@ -235,6 +235,27 @@ def test_a_failed_write_leaves_no_trace_and_can_be_repeated(
     writer.close()
 
 
+@pytest.mark.parametrize("other", ["nothing", "a new file", "a directory"])
+def test_what_is_written_to_a_journal_that_was_taken_away_is_refused(
+    project: Project, other: str
+) -> None:
+    path = project.layout.events
+    writer = JournalWriter(path)
+    notices(writer, "one")
+    aside = path.rename(project.root / "aside")
+    if other != "nothing":
+        (path.touch if other == "a new file" else path.mkdir)()
+    with pytest.raises(StoreError, match="moved or replaced"):
+        notices(writer, "two")
+    assert texts(aside) == ["one"]
+    if other != "nothing":
+        (path.unlink if path.is_file() else path.rmdir)()
+    aside.rename(path)
+    notices(writer, "three")
+    assert texts(path) == ["one", "three"]
+    writer.close()
+
+
 def test_text_no_file_can_hold_is_replaced(project: Project) -> None:
     writer = JournalWriter(project.layout.events)
     notices(writer, "x\ud800")
