@@ -74,11 +74,11 @@ def board_pages(tasks: int, tmp: Path) -> float:
 
 def _journey(record: Recording) -> list[float]:
     record.child.send("g")
-    time.sleep(0.5)
     return [_page(record) for _ in range(PAGES)]
 
 
 def _page(record: Recording) -> float:
+    time.sleep(0.4)  # what the key before has to say is said
     seen, pressed = len(record.pieces), time.perf_counter()
     record.child.send("\x04")
     while sum(len(data) for _, data in record.pieces[seen:]) < FRAME:
