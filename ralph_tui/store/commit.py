@@ -50,8 +50,8 @@ class _Rename:
 Tell = Callable[[str], None]
 
 
-def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> bool:
-    """Put all new contents in place; False, with nothing written, when a file changed meanwhile.
+def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> Path | None:
+    """Put all new contents in place; or nothing, and which file somebody changed meanwhile.
 
     One that changes at the very instant of the renames is found in what they replaced: it is put back,
     or where other files are in place already kept beside it, and `tell` gets a sentence.
@@ -65,14 +65,15 @@ def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> bool:
             for item in writes:
                 target = write_target(item.path)
                 staged.append((stage(target, item.data), target))
-            if not all(_unchanged(item) for item in writes):
+            changed = next((item.path for item in writes if not _unchanged(item)), None)
+            if changed is not None:
                 _discard(staged)
-                return False
+                return changed
             if len(staged) > 1:
                 _decide(layout, staged, writes, tell)
             elif staged and not _put(*staged[0], writes[0].before):
                 _discard(staged)
-                return False
+                return writes[0].path
             else:
                 sync_directory(layout.dot)
     except BaseException:
@@ -80,7 +81,7 @@ def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> bool:
         if not layout.commit.exists():
             _discard(staged)
         raise
-    return True
+    return None
 
 
 def _put(temp: Path, target: Path, before: bytes | None) -> bool:

@@ -1,5 +1,6 @@
 """Reading all documents, and writing those that changed, as one step."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,7 +38,10 @@ KINDS: tuple[Document[Any], ...] = (
     BREAKER,
     QUESTIONS,
 )  # each of its own model
-RETRIES = 20
+PATIENCE_SECONDS = 5.0
+"""How long a transaction tries to get between the writes of another program."""
+
+LONGEST_PAUSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,24 +92,30 @@ class Snapshots:
             return self._load_locked()
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Apply `change` and write what it changed; call with the write lock held."""
+        """Apply `change` and write what it changed; call with the write lock held.
+
+        Raises:
+            StoreError: A file changed under every try for `PATIENCE_SECONDS`, or cannot be written.
+        """
         if not self._swept:
             commit.sweep(self._layout, self._tell)
             self._swept = True
-        for _ in range(RETRIES):
+        until, pause = time.monotonic() + PATIENCE_SECONDS, 0.001
+        while True:
             before = self._load_locked()
             after = self._stamped(before.documents, synced(change(before.documents)))
             writes, documents = self._encoded(before, after)
             self._back_up_good(before)
             if not writes:
                 return before.documents
-            if commit.write(self._layout, writes, self._tell):
+            changed = commit.write(self._layout, writes, self._tell)
+            if changed is None:
                 self._keep_backups(writes)
                 return documents
-        raise StoreError(
-            f"Another program keeps changing the files in {self._layout.dot}.",
-            "Close the editor or script that writes them and try again.",
-        )
+            if time.monotonic() > until:
+                raise _never_still(changed)
+            time.sleep(pause)  # who writes in bursts pauses some time
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def _load_locked(self) -> Snapshot:
         commit.finish(self._layout, self._tell)
@@ -234,3 +244,10 @@ class Snapshots:
     def _path(self, name: str) -> Path:
         path: Path = getattr(self._layout, name)
         return path
+
+
+def _never_still(path: Path) -> StoreError:
+    return StoreError(
+        f"Another program keeps changing {path}: it was never still for {PATIENCE_SECONDS:g} seconds.",
+        "End the editor or script that writes it, then try again; its version is in place.",
+    )

@@ -15,6 +15,7 @@ from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import Phase, RalphState
+from ralph_tui.store import snapshot
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import NOW, count_up, with_tasks
 
@@ -340,16 +341,42 @@ def test_an_edit_by_hand_during_a_transaction_is_not_lost(project: Project) -> N
     assert Project(project.root).load() == after
 
 
-def test_a_file_that_never_stops_changing_is_reported(project: Project) -> None:
+def test_a_burst_of_edits_is_waited_out(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "LONGEST_PAUSE", 0.005)
     with_tasks(project, "a")
-    rounds = iter(range(1000))
+    edits = 0
 
     def change(documents: Documents) -> Documents:
-        project.layout.plan.write_text(f'{{"tasks": [{{"id": "t{next(rounds)}"}}]}}')
+        nonlocal edits
+        if edits < 25:  # more than a few quick tries would get through
+            edits += 1
+            project.layout.plan.write_text(f'{{"tasks": [{{"id": "a"}}, {{"id": "e{edits}"}}]}}')
         return count_up(documents)
 
-    with pytest.raises(StoreError, match="keeps changing"):
+    project.transact(change)
+    tasks = Project(project.root).load().plan.tasks
+    assert [(t.id, t.retry_count) for t in tasks] == [("a", 1), ("e25", 0)]
+
+
+def test_a_file_that_is_never_still_is_named_and_left_as_its_writer_left_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "PATIENCE_SECONDS", 0.1)
+    with_tasks(project, "a")
+    rounds = 0
+
+    def change(documents: Documents) -> Documents:
+        nonlocal rounds
+        rounds += 1
+        project.layout.plan.write_text(f'{{"tasks": [{{"id": "t{rounds}"}}]}}')
+        return count_up(documents)
+
+    with pytest.raises(
+        StoreError, match=r"keeps changing .*plan\.json: it was never still for 0\.1 s"
+    ):
         project.transact(change)
+    assert [t.id for t in Project(project.root).load().plan.tasks] == [f"t{rounds}"]
+    assert project.load().state.iteration_count == 0, "not one half of the change either"
 
 
 def test_a_large_plan_is_quick(project: Project) -> None:
