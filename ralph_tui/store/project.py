@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -25,6 +25,9 @@ from ralph_tui.store.pictures import write_picture
 from ralph_tui.store.snapshot import Snapshots
 
 R = TypeVar("R", bound=Record)
+
+CLEAN_EVERY = timedelta(hours=1)
+"""A long run has thousands of archived memories; looking at all of them each time would cost it seconds."""
 
 __all__ = ["Documents", "Project"]
 
@@ -53,6 +56,7 @@ class Project:
         self._told: list[str] = []
         self._told_once: set[str] = set()
         self._told_lock = threading.Lock()
+        self._cleaned_at: datetime | None = None
         self._snapshots = Snapshots(self.layout, clock, self._tell)
         self._mirror = mirror.Mirror(self.layout, self._tell)
 
@@ -259,7 +263,10 @@ class Project:
         self._require_dot()
         archive = self.layout.memory_archive
         written = notes.write_numbered(directory, archive, stem, number, text, keep=keep)
-        notes.clean_archive(archive, self._clock())
+        now = self._clock()
+        if self._cleaned_at is None or now - self._cleaned_at >= CLEAN_EVERY:
+            notes.clean_archive(archive, now)
+            self._cleaned_at = now
         return written
 
     def _require_dot(self) -> None:

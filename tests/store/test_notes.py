@@ -1,4 +1,6 @@
+import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,22 @@ def test_session_memories_rotate(project: Project) -> None:
         project.write_session_memory(number, "x")
     assert len(list(project.layout.memory_sessions.iterdir())) == 10
     assert (project.layout.memory_archive / "session-001.md").exists()
+
+
+def test_the_archive_is_cleaned_by_itself_once_in_a_while(tmp_path: Path) -> None:
+    hours = 0
+    project = Project(tmp_path, clock=lambda: NOW + timedelta(hours=hours))
+    project.create()
+    project.write_iteration_memory(1, "the first look")
+    old, young = (project.layout.memory_archive / name for name in ("iter-a.md", "iter-b.md"))
+    old.touch()
+    os.utime(old, (0, 0))
+    young.touch()
+    project.write_iteration_memory(2, "looked a moment ago")
+    assert old.exists()
+    hours = 1
+    project.write_iteration_memory(3, "looks again")
+    assert (old.exists(), young.exists()) == (False, True)
 
 
 def test_ended_sessions_are_kept_in_order(project: Project) -> None:
