@@ -16,6 +16,7 @@ from ralph_tui.cli import (
     doctor,
     guarding,
     journal,
+    limits,
     look,
     loops,
     memories,
@@ -70,7 +71,7 @@ def _no_command(
 
 
 _GROUPS = (
-    *(loops, demo, starting, look, journal, replay, steer, deciding, memories),
+    *(loops, demo, starting, look, journal, replay, steer, limits, deciding, memories),
     *(serve, resetting, doctor, build_tools, configuration, guarding),
 )
 for group in _GROUPS:

@@ -9,13 +9,15 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.state import Adjusted
+from ralph_tui.domain.state import Adjusted, ApprovalKind
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 
 
 def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
     """Close the circuit breaker with its counters at zero, and keep the reason.
+
+    A loop that waits for a decision about the open breaker goes on.
 
     Raises:
         RalphError: There is no reason, or the documents cannot be written.
@@ -26,7 +28,12 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
 
     def change(docs: Documents) -> Documents:
         closed = docs.breaker.reset(reason.strip())
-        return docs.model_copy(update={"breaker": closed})
+        waiting = docs.state.approval
+        if waiting is None or waiting.kind is not ApprovalKind.RECOVERY:
+            return docs.model_copy(update={"breaker": closed})
+        decided = waiting.model_copy(update={"approved": True, "reason": closed.reset_reason})
+        state = docs.state.model_copy(update={"approval": decided})
+        return docs.model_copy(update={"breaker": closed, "state": state})
 
     return Project(root).transact(change).breaker
 

@@ -88,6 +88,8 @@ class Checkpoint:
             return decided
         if not decided.approved:
             return end
+        if self._shop.ledger.docs.breaker.state is not BreakerState.OPEN:
+            return None  # a reset is more than one try
         await self.set_breaker(docs.breaker.half_open(), "the person lets one iteration try")
         return None
 

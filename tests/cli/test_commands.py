@@ -36,7 +36,7 @@ COMMANDS = (
         "edit",
     ),
     *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
-    *("typecheck", "deps", "config", "guard"),
+    *("typecheck", "deps", "config", "guard", "limits", "breaker"),
 )
 
 GROUPS = ("deps", "config", "guard")

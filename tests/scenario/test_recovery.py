@@ -10,6 +10,7 @@ from ralph_tui.domain.state import ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving
+from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.scenarios import finishes, scenario, stops_without_claim
 from tests.scenario.running import Run, play
@@ -36,6 +37,26 @@ async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
         run = await play(project, server, mission=mission, overrides=overrides, meanwhile=person)
     states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
     assert states[1:4] == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
+    assert run.end.exit_code == 0
+
+
+@pytest.mark.long
+async def test_a_loop_that_asks_about_its_breaker_goes_on_when_it_is_reset(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.ApprovalRequested)
+        told = await run_ralph(["breaker", "--reset", "the network is back"], project)
+        assert told.status == 0, told.stderr
+
+    first = stops_without_claim("a").replace("turns:", "times: 2\n      turns:", 1)
+    mission = Mission(only=Phase.BUILDING, interactive=True)
+    overrides = {"circuit_breaker.max_consecutive_failures": 2}
+    async with serving(scenario(first, finishes("a"), finishes("b"))) as server:
+        run = await play(project, server, mission=mission, overrides=overrides, meanwhile=person)
+    states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
+    assert BreakerState.OPEN in states
+    assert BreakerState.HALF_OPEN not in states, "a reset is more than one try"
     assert run.end.exit_code == 0
 
 
