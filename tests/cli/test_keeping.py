@@ -84,7 +84,7 @@ def test_only_what_is_old_and_archived_is_cleaned_up(project: Project) -> None:
     assert (project.layout.memory_iterations / "iter-022.md").exists()
     assert "Nothing was archived" in inside("memory", "--cleanup", cwd=project.root).stdout
     os.utime(young, (long_ago, long_ago))
-    project.write_iteration_memory(23, "i")  # the next boundary cleans up by itself
+    Project(project.root).write_iteration_memory(23, "i")  # the next run cleans up by itself
     assert [path.name for path in project.layout.memory_archive.iterdir()] == ["iter-003.md"]
 
 
