@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from ralph_tui.domain.model import Count, Model, Record, Timestamp
+from ralph_tui.domain.text import inert
 
 PLAN_SCHEMA_VERSION = 1
 MAX_RETRIES = 3
@@ -180,17 +181,23 @@ def why_chosen(plan: ImplementationPlan, task: Task) -> str:
     return f"priority {task.priority}, {rule} of {len(ready)} ready"
 
 
+def _blank(task_id: str) -> bool:
+    """Whether nothing of an id is left to see and to type; most are plain, which is seen sooner."""
+    return not (task_id if task_id.isprintable() else inert(task_id)).strip()
+
+
 def _id_problems(tasks: tuple[Task, ...]) -> list[PlanProblem]:
     found: list[PlanProblem] = []
     positions: dict[str, list[int]] = {}
     for number, task in enumerate(tasks, 1):
         positions.setdefault(task.id, []).append(number)
-        if not task.id.strip():
+        if _blank(task.id):
+            wrong = f"an id without a visible character ({task.id!r:.80})" if task.id else "no id"
             found.append(
-                PlanProblem(kind="empty_id", task_id=task.id, message=f"Task {number} has no id.")
+                PlanProblem(kind="empty_id", task_id=task.id, message=f"Task {number} has {wrong}.")
             )
     for task_id, where in positions.items():
-        if len(where) > 1 and task_id.strip():
+        if len(where) > 1 and not _blank(task_id):
             places = " and ".join(str(n) for n in where)
             found.append(
                 PlanProblem(

@@ -79,6 +79,17 @@ def test_a_workable_plan_is_told_from_one_that_is_not(drawn: ImplementationPlan)
     assert ("duplicate_id" in kinds) == (len(known) < len(drawn.tasks))
 
 
+@pytest.mark.parametrize(
+    "task_id", ["", "  \n", "\x1b[2J", "\u200b\u202e", "\x1b]52;c;eA==\x07 \x00"]
+)
+def test_an_id_that_nobody_can_see_is_refused_with_its_position(task_id: str) -> None:
+    (problem,) = plan(Task(id="a"), Task(id=task_id)).problems()
+    assert problem.kind == "empty_id"
+    assert problem.message.startswith("Task 2 has ")
+    assert problem.message.isprintable()
+    assert plan(Task(id="\x1b[1ma"), Task(id="\N{SNOWMAN}")).problems() == ()
+
+
 @given(st.integers(1, 2_000))
 def test_a_cycle_of_any_length_is_found_with_its_path(length: int) -> None:
     tasks = [Task(id=str(n), dependencies=(str((n + 1) % length),)) for n in range(length)]

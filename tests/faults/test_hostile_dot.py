@@ -89,6 +89,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "null tasks": (text('{"tasks": null}'), "field 'tasks'"),
     "no id": (text('{"tasks": [{"description": "x"}]}'), "field 'id': it is missing"),
     "status": (text('{"tasks": [{"id": "a", "status": "done"}]}'), "task 1 (a), field 'status'"),
+    "unseen id": (text('{"tasks": [{"id": "\\u001b[2J"}]}'), "Task 1 has an id without a visible"),
     "same id": (text(json.dumps({"tasks": [ONE, ONE]})), "a"),
     "same key": (text('{"tasks": [], "tasks": []}'), "'tasks' is there twice"),
     "newer": (text('{"schema_version": 99, "tasks": []}'), "newer"),
