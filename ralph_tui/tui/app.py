@@ -15,13 +15,14 @@ from functools import partial
 from time import monotonic
 from typing import ClassVar
 
-from textual import events, work
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.worker import Worker
 
+from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import (
     Event,
     LoopFinished,
@@ -34,8 +35,10 @@ from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.view import ENDED, RunState
 from ralph_tui.engine.controls import ENDED_BY
 from ralph_tui.engine.launch import Launch
+from ralph_tui.store.crash import write_report
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
 from ralph_tui.tui.commands import BY_NAME, bindings
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Clock, Host, utc_now
 from ralph_tui.tui.notifying import notification
 from ralph_tui.tui.palette import CommandsProvider
@@ -109,18 +112,17 @@ class RalphApp(Host):
             self.steering.complain(
                 f"There is no theme {self.launch.screen.theme!r}. There are {known}."
             )
-        self._warm_up()
+        do(self, self._warm_up(), "warm-up")
         self._clock_timer = self.set_interval(1.0, self._tick, pause=True)
         if self._autostart:
             self.start_loop()
         else:
             self._start_watching()
 
-    @work(thread=True, exit_on_error=False, group="warm-up")
-    def _warm_up(self) -> None:
+    async def _warm_up(self) -> None:
         """What was imported stays for good; a collection that walked through it all took 0.2 s."""
         gc.freeze()
-        self.launch.warm_up()
+        await asyncio.to_thread(self.launch.warm_up)
         gc.freeze()
 
     def _obey_signals(self) -> None:
@@ -130,8 +132,7 @@ class RalphApp(Host):
             loop.add_signal_handler(number, self._on_signal, ENDED_BY[number])
 
     def _on_signal(self, why: str) -> None:
-        leaving = self.steering.leaving.leave_now(why)
-        self.run_worker(leaving, group="signal", exit_on_error=False)
+        do(self, self.steering.leaving.leave_now(why), "signal")
 
     def start_loop(self, request: str = "") -> None:
         """Run the loop, for a new request if there is one; the watcher steps aside.
@@ -139,14 +140,14 @@ class RalphApp(Host):
         On a page of a browser it runs in a process of its own, because pages are closed without a word.
         """
         if self.is_web and self.launch.go_on is not None:
-            self.run_worker(self.steering.leaving.run_elsewhere(request), exit_on_error=False)
+            do(self, self.steering.leaving.run_elsewhere(request), "elsewhere")
             return
         self.bridge.running = True
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:
             self._watcher.cancel()
         self._flush_every(FLUSH_SECONDS)
-        self.run_worker(self._run(request), group="loop", exclusive=True, exit_on_error=False)
+        do(self, self._run(request), "loop", exclusive=True)
 
     async def _run(self, request: str) -> None:
         await self.bridge.run(request)
@@ -157,7 +158,7 @@ class RalphApp(Host):
 
     def _start_watching(self) -> None:
         self._flush_every(IDLE_FLUSH_SECONDS)
-        self._watcher = self.run_worker(self.bridge.watch(), group="watch", exit_on_error=False)
+        self._watcher = do(self, self.bridge.watch(), "watch")
 
     def exit_when_finished(self) -> None:
         """Leave as soon as the loop has ended."""
@@ -209,7 +210,7 @@ class RalphApp(Host):
         if any(isinstance(event, LoopFound | LoopLost) for event in batch):
             self._flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
         if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
-            self.run_worker(self.steering.starting.look(), group="starting", exit_on_error=False)
+            do(self, self.steering.starting.look(), "starting")
         if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
             self._run_clock(on=self.view.run_state not in ENDED)
         self._show_terminal_title()
@@ -261,8 +262,7 @@ class RalphApp(Host):
         if reason := command.disabled(self.situation()):
             self.say(reason)
             return
-        handler = getattr(self.steering, name)
-        self.run_worker(handler(), group=f"command-{name}", exit_on_error=False)
+        do(self, self.steering.handler(name)(), f"command-{name}")
 
     def call_person(self, text: str) -> None:
         """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
@@ -280,6 +280,24 @@ class RalphApp(Host):
                 self.call_person(f"{name} {event.status.replace('_', ' ')}: {event.reason}")
             elif isinstance(event, LoopLost) and self.view.run_state is RunState.LOST:
                 self.call_person(f"{name}: {self.view.detail}")
+
+    async def failed(self, error: Exception) -> None:
+        """A bug: said in one sentence, with the file that has the rest."""
+        path = await asyncio.to_thread(write_report, error, self.launch.root)
+        what = f"{type(error).__name__}: {one_line(str(error), 300)}"
+        self.steering.complain(f"That failed: {what}. The details are in {path}.")
+
+    def _fatal_error(self) -> None:
+        """What Textual does with a bug in the drawing: it would print it with all its variables."""
+        error = self._exception
+        if error is not None:
+            path = write_report(error, self.launch.root)
+            self.last_word = (
+                f"the screen failed, {type(error).__name__}: {one_line(str(error), 300)}. This is a "
+                f"bug in ralph; what was done so far is safe in .ralph/. The details are in {path}."
+            )
+        self._return_code = ExitCode.ERROR
+        self._close_messages_no_wait()
 
     def say(self, text: str, *, error: bool = False) -> None:
         """A toast; never the only copy of anything that matters."""

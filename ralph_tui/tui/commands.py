@@ -82,7 +82,7 @@ COMMANDS: tuple[Command, ...] = (
         "Loop", disabled=reasons.no_loop,
     ),
     Command(
-        "skip", ("s",), "Skip or hold task",
+        "skip", ("s",), "Skip task",
         "Block the selected task, or the one being worked; asks first. t takes it up again.",
         "Task", "skip", 4, reasons.cannot_skip,
     ),
@@ -90,6 +90,15 @@ COMMANDS: tuple[Command, ...] = (
         "retry", ("t",), "Try a blocked task again",
         "Put the selected blocked task back to pending with its tries at zero.",
         "Task", disabled=reasons.cannot_retry,
+    ),
+    Command(
+        "hold", ("H",), "Hold or release task",
+        "A held task is not chosen until it is released; one being worked is put back.",
+        "Task", disabled=reasons.cannot_hold,
+    ),
+    Command(
+        "model", ("m",), "Choose the task's model", "Work the selected task with a model of its own.",
+        "Task", disabled=reasons.cannot_change,
     ),
     Command(
         "edit", ("e",), "Edit task", "Change the selected task: text, criteria, what it waits for, priority.",
@@ -126,8 +135,9 @@ COMMANDS: tuple[Command, ...] = (
         "n and N step.", "Look",
     ),
     Command(
-        "sift", ("F",), "Filter the activity",
-        "Everything, calls alone, trouble alone, what was said.", "Look",
+        "sift", ("F",), "Filter",
+        "The activity: everything, calls, trouble, what was said; the tasks: all, open, by status.",
+        "Look",
     ),
     Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task.", "Look"),

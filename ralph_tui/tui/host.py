@@ -54,6 +54,10 @@ class Host(App[int]):
         """Do the command with this name, or say why it cannot be done."""
         raise NotImplementedError
 
+    async def failed(self, error: Exception) -> None:
+        """Say what nobody expected, and write down the details."""
+        raise NotImplementedError
+
     def say(self, text: str, *, error: bool = False) -> None:
         """A toast; hostile text is safe in it."""
         raise NotImplementedError

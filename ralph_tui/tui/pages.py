@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.text import one_line
 from ralph_tui.tui.library import Library
 
 if TYPE_CHECKING:
@@ -26,12 +25,7 @@ class Pages:
 
     async def open(self, name: str, **wanted: Any) -> None:
         """Open a page in the place of the one that is open."""
-        try:
-            module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.{name}")
-        except Exception as error:  # noqa: BLE001 - one page that is broken must not close the screen
-            text = f"{type(error).__name__}: {one_line(str(error))}"
-            self._app.say(f"The page {name} cannot be opened: {text}", error=True)
-            return
+        module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.{name}")
         from ralph_tui.tui.screens.page import Page
 
         page: Page = getattr(module, name.capitalize())(self.library, **wanted)
@@ -51,6 +45,7 @@ def open_replay(launch: "Launch", wanted: str) -> None:
         wanted: As `Chronicle.find` has it.
     """
     from ralph_tui.tui.app import RalphApp
+    from ralph_tui.tui.doing import do
     from ralph_tui.tui.stderr import quiet_stderr
 
     class Replay(RalphApp):
@@ -60,7 +55,7 @@ def open_replay(launch: "Launch", wanted: str) -> None:
             """After the first paint."""
             super().on_ready()
             opening = self.steering.pages.open("iterations", wanted=wanted, play=True)
-            self.run_worker(opening, group="replay", exit_on_error=False)
+            do(self, opening, "replay")
 
     with quiet_stderr():
         Replay(looking_only(launch)).run()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.theme import ThemeProvider
 
+from ralph_tui.tui.doing import do
+
 if TYPE_CHECKING:
     from ralph_tui.tui.app import RalphApp
 
@@ -21,4 +23,4 @@ class KeptThemes(ThemeProvider):
     def _choose(self, name: str) -> None:
         app: RalphApp = self.app  # type: ignore[assignment]  # Textual's provider knows any app
         app.theme = name
-        app.run_worker(app.steering.keep_theme(name), group="theme", exit_on_error=False)
+        do(app, app.steering.looking.keep_theme(name), "theme")

@@ -52,6 +52,16 @@ def cannot_skip(now: Situation) -> str:
     return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
 
 
+def cannot_hold(now: Situation) -> str:
+    """The task is held, or may be."""
+    if now.task is not None and now.task.held:
+        return ""
+    reason = cannot_change(now)
+    if not reason and now.task is not None and _is_blocked(now):
+        return f"Task {now.task.id} is blocked, so it is not chosen."
+    return reason
+
+
 def cannot_retry(now: Situation) -> str:
     """The task is blocked."""
     if now.task is None:

@@ -1,4 +1,4 @@
-"""Changes of the plan by the person: edit, split, drop, sooner, later."""
+"""Changes of the plan by the person: skip, retry, hold, model, edit, split, drop, sooner, later."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
+from ralph_tui.tui.commands import BY_NAME
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.render.approval import in_order
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.edit_task import Edit, EditTask
+from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.screens.writing import Split
 
 if TYPE_CHECKING:
@@ -26,6 +29,70 @@ class Replanning:
         self._app = app
         self._attempt = attempt
         self._controls = app.launch.controls
+
+    async def skip(self) -> None:
+        """Block a task, after asking."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        answer = await self._app.push_screen_wait(
+            Confirm(
+                f"skip {task.id}",
+                f"{one_line(task.title)}: the task is blocked and the loop goes on with the next. "
+                "Tasks that wait for it keep waiting.",
+                (
+                    Choice("s", "Skip it", "skip", danger=True),
+                    Choice("k", "Keep it", "keep"),
+                ),
+            )
+        )
+        if answer != "skip":
+            return
+        skipped = await self._attempt(lambda: self._controls.skip(task.id))
+        if skipped is not None:
+            self._app.say(f"{task.id} is blocked; t on the board tries it again.")
+
+    async def retry(self) -> None:
+        """Put a blocked task back."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        back = await self._attempt(lambda: self._controls.retry(task.id))
+        if back is not None:
+            self._app.say(f"{task.id} is pending again.")
+
+    async def hold(self) -> None:
+        """Not chosen until released; or released, when it is held."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        if task.held:
+            if await self._attempt(partial(self._controls.release, task.id)) is not None:
+                self._app.say(f"{task.id} is released.")
+        elif await self._attempt(partial(self._controls.hold, task.id)) is not None:
+            key = key_label(self._app.keys_of(BY_NAME["hold"])[0])
+            self._app.say(f"{task.id} is held; {key} on the board releases it.")
+
+    async def model(self) -> None:
+        """The model this one task is worked with; what was typed is there again when it was refused."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        typed: str | None = task.model or ""
+        hint = "Its next session works with it, such as opus. Empty: the configured model."
+        while (
+            typed := await self._app.push_screen_wait(
+                Value(f"model of {task.id}", hint, typed or "")
+            )
+        ) is not None:
+            changed = await self._attempt(
+                partial(self._controls.edit_task, task.id, model=typed.strip())
+            )
+            if changed is not None:
+                self._app.say(
+                    f"{task.id} is worked with {typed.strip() or 'the configured model'}."
+                )
+                return
 
     async def edit(self) -> None:
         """Every field; what was typed is there again when it was refused."""
@@ -77,8 +144,15 @@ class Replanning:
         if answer == "drop" and await self._attempt(lambda: self._controls.drop_task(task.id)):
             self._app.say(f"{task.id} is out of the plan.")
 
-    async def move(self, step: int) -> None:
-        """One place sooner (-1) or later (1)."""
+    async def sooner(self) -> None:
+        """Before the task above."""
+        await self._move(-1)
+
+    async def later(self) -> None:
+        """After the task below."""
+        await self._move(1)
+
+    async def _move(self, step: int) -> None:
         task = self._app.situation().task
         if task is None:
             return

@@ -466,8 +466,9 @@ class FakeControls(Controls):
         """Note it."""
         self._note("resume")
 
-    def stop(self, *, now: bool = False) -> Halt:
+    def stop(self, *, now: bool = False, why: str = "") -> Halt:
         """Note it, and how soon."""
+        del why
         self._note("stop now" if now else "stop")
         return Halt.NOW if now else Halt.AFTER_ITERATION
 

@@ -17,6 +17,7 @@ class Group(StrEnum):
     WORKING = "in progress"
     READY = "ready"
     WAITING = "waiting"
+    HELD = "held"
     BLOCKED = "blocked"
     DONE = "done"
 
@@ -25,6 +26,7 @@ _LOOK = {
     Group.WORKING: ("current", Tone.ACCENT),
     Group.READY: ("ready", Tone.INFO),
     Group.WAITING: ("waiting", Tone.MUTED),
+    Group.HELD: ("pause", Tone.WARN),
     Group.BLOCKED: ("blocked", Tone.BAD),
     Group.DONE: ("ok", Tone.OK),
 }
@@ -52,6 +54,8 @@ def group_of(task: Task, done: frozenset[str]) -> Group:
         return Group.DONE
     if task.status is TaskStatus.BLOCKED:
         return Group.BLOCKED
+    if task.held:
+        return Group.HELD
     return Group.READY if all(dep in done for dep in task.dependencies) else Group.WAITING
 
 
@@ -60,17 +64,34 @@ def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
     return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
 
 
-def board_rows(tasks: Mapping[str, Task]) -> list[BoardRow]:
-    """Every row of the board; within a group in the order in which the loop takes tasks."""
+ALL, OPEN = "all", "open"
+"""Filters of the board beside those for one group, which are called like it."""
+
+
+def filters(tasks: Iterable[Task]) -> list[str]:
+    """The filters that show something, in the order in which they are offered."""
+    tasks = tuple(tasks)
+    done = complete_ids(tasks)
+    there = {group_of(task, done) for task in tasks}
+    return [ALL, OPEN, *(group.value for group in Group if group in there)]
+
+
+def passes(group: Group, only: str) -> bool:
+    """Whether a filter lets a group through."""
+    return only == ALL or (group is not Group.DONE if only == OPEN else group.value == only)
+
+
+def board_rows(tasks: Mapping[str, Task], only: str = ALL) -> list[BoardRow]:
+    """Every row that a filter shows; within a group in the order in which the loop takes tasks."""
     done = complete_ids(tasks.values())
     groups: dict[Group, list[Task]] = {group: [] for group in Group}
     for task in tasks.values():
         groups[group_of(task, done)].append(task)
     rows: list[BoardRow] = []
     for group, members in groups.items():
-        if not members:
+        if not (members and passes(group, only)):
             continue
-        if group in (Group.READY, Group.WAITING):
+        if group in (Group.READY, Group.WAITING, Group.HELD):
             members.sort(key=lambda t: t.priority)
         rows.append(BoardRow(group, size=len(members)))
         for task in members:
@@ -102,9 +123,10 @@ def _extra(group: Group, task: Task, done: frozenset[str]) -> str:
     return f"failed {task.retry_count} of 3 tries" if task.retry_count else ""
 
 
-def board_text(tasks: Mapping[str, Task], glyphs: Glyphs) -> str:
-    """The whole board as text."""
-    rows = (plain(board_line(item, EXPORT_WIDTH, glyphs)).rstrip() for item in board_rows(tasks))
+def board_text(tasks: Mapping[str, Task], glyphs: Glyphs, only: str = ALL) -> str:
+    """The board as text, as it is filtered."""
+    items = board_rows(tasks, only)
+    rows = (plain(board_line(item, EXPORT_WIDTH, glyphs)).rstrip() for item in items)
     return "\n".join(rows) + "\n"
 
 
@@ -116,10 +138,12 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     if item.extra:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
         return row([Span(f"    {item.extra}", tone)], [], width)
-    quiet = item.group in (Group.DONE, Group.WAITING)
+    quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
+    own = item.task.model if item.task.model and item.group is not Group.DONE else ""
+    right = [Span(f"  {own}", Tone.INFO)] if own else []
     left = [
         Span(f"  {getattr(glyphs, name)} ", tone),
         Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
         Span(item.task.title, Tone.MUTED if quiet else Tone.TEXT),
     ]
-    return row(left, [], width)
+    return row(left, right, width)

@@ -54,6 +54,8 @@ def _text(text: str) -> list[str]:
 def _state(task: Task, view: LoopView) -> list[Line]:
     group = group_of(task, complete_ids(view.tasks.values()))
     facts = [f"priority {task.priority}"]
+    if task.model:
+        facts.append(f"model {task.model}")
     if task.retry_count:
         facts.append(f"failed {task.retry_count} of {MAX_RETRIES} tries")
     if task.estimated_tokens:

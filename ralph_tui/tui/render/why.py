@@ -20,7 +20,7 @@ from ralph_tui.tui.render.states import BREAKER, RUN
 from ralph_tui.tui.timeline.news import standing
 
 MAX_LISTED = 20
-RULE = "pending, dependencies complete, then the lowest priority number, then the order of the plan"
+RULE = "pending, not held, dependencies complete, then the lowest priority number, then the order of the plan"
 
 
 def _row(name: str, text: str, tone: Tone = Tone.TEXT) -> Line:
@@ -41,6 +41,7 @@ def now_parts(
     parts += _task(view, plan)
     parts += _blocked(plan)
     parts += _held(plan)
+    parts += _not_yet(plan)
     parts += _stopped(view, last, iterations)
     return parts
 
@@ -95,19 +96,32 @@ def _blocked(plan: ImplementationPlan) -> list[Part]:
 
 
 def _held(plan: ImplementationPlan) -> list[Part]:
+    """Tasks the person wants later."""
+    held = [task for task in plan.tasks if task.is_held]
+    lines: list[Line] = [
+        [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)] for task in held[:MAX_LISTED]
+    ]
+    if len(held) > MAX_LISTED:
+        lines.append([Span(f"and {len(held) - MAX_LISTED} more", Tone.MUTED)])
+    lines.append(_row("rule", "a held task is not chosen until it is released"))
+    lines.append(_row("next", "H on the board releases it", Tone.ACCENT))
+    return [Part(f"Why held ({len(held)})", lines)] if held else []
+
+
+def _not_yet(plan: ImplementationPlan) -> list[Part]:
     """Tasks that wait for others, each with what holds it up in the end."""
     tasks = {task.id: task for task in plan.tasks}
     done = plan.complete_ids()
-    pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING)
-    held = [task for task in pending if not done.issuperset(task.dependencies)]
+    pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING and not task.held)
+    waiting = [task for task in pending if not done.issuperset(task.dependencies)]
     lines: list[Line] = []
-    for task in held[:MAX_LISTED]:
+    for task in waiting[:MAX_LISTED]:
         left = [name for name in task.dependencies if name not in done]
         ends = "; ".join(root_cause(name, tasks) for name in left[:5])
         lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)])
-    if len(held) > MAX_LISTED:
-        lines.append([Span(f"and {len(held) - MAX_LISTED} more", Tone.MUTED)])
-    return [Part(f"Why not yet ({len(held)})", lines)] if held else []
+    if len(waiting) > MAX_LISTED:
+        lines.append([Span(f"and {len(waiting) - MAX_LISTED} more", Tone.MUTED)])
+    return [Part(f"Why not yet ({len(waiting)})", lines)] if waiting else []
 
 
 def root_cause(name: str, tasks: dict[str, Task]) -> str:
@@ -128,7 +142,7 @@ def _done(task: Task) -> bool:
 
 
 def _word(task: Task) -> str:
-    return task.status.value.replace("_", " ")
+    return "held" if task.is_held else task.status.value.replace("_", " ")
 
 
 def _waiting(view: LoopView, now: datetime) -> list[Part]:

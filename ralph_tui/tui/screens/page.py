@@ -24,6 +24,7 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.commands import BY_NAME, Command
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.rebinding import bind
@@ -154,7 +155,7 @@ class Page(ModalScreen[None]):
             return
         done = getattr(self, f"do_{name}")()
         if inspect.isawaitable(done):
-            self.run_worker(done, group=f"command-{name}", exit_on_error=False)
+            do(self, done, f"command-{name}")
         self.refresh_keys()
 
     def action_close(self) -> None:
@@ -214,6 +215,7 @@ class Page(ModalScreen[None]):
             except Exception as error:  # noqa: BLE001 - a bug in one reading must not close the screen
                 text = f"That failed: {type(error).__name__}: {one_line(str(error))}"
                 self.call_later(failed, text)
+                self.app.call_later(self.app.failed, error)
             else:
                 if not worker.is_cancelled:
                     self.call_later(done, result)

@@ -1,9 +1,12 @@
 """Everything known of one task, and what comes to be known while it is read."""
 
+import asyncio
+
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.library import Library, TaskPast
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Span, Tone
@@ -49,16 +52,12 @@ class TaskDetail(PartsReader):
         self.show_again()
 
     def _look_back(self) -> None:
-        self.run_worker(self._read, thread=True, group="past", exclusive=True, exit_on_error=False)
+        do(self, self._read(), "past", exclusive=True)
 
-    def _read(self) -> None:
+    async def _read(self) -> None:
         try:
-            past = self._library.task_past(self._shown.id)
+            self._past = await asyncio.to_thread(self._library.task_past, self._shown.id)
+            self._trouble = ""
         except RalphError as error:
-            self.call_later(self._read_done, None, one_line(str(error)))
-        else:
-            self.call_later(self._read_done, past, "")
-
-    def _read_done(self, past: TaskPast | None, trouble: str) -> None:
-        self._past, self._trouble = past, trouble
+            self._past, self._trouble = None, one_line(str(error))
         self.show_again()

@@ -9,12 +9,12 @@ _KNOWN = frozenset({ev.LoopStarted, ev.PlanLoaded, ev.TaskChanged, ev.BreakerCha
 
 
 class News:
-    """Remembers the breaker and every task's status as they were last told."""
+    """Remembers the breaker and where every task stands as they were last told."""
 
     def __init__(self) -> None:
         """Nothing was told yet."""
         self._breaker = CircuitBreaker()
-        self._statuses: dict[str, TaskStatus] = {}
+        self._stands: dict[str, tuple[TaskStatus, bool]] = {}
 
     def tells(self, event: ev.Event) -> bool:
         """Whether an event says something that was not known; every other kind of event does."""
@@ -23,7 +23,7 @@ class News:
         if isinstance(event, ev.LoopStarted):
             self._breaker = event.breaker
         elif isinstance(event, ev.PlanLoaded):
-            self._statuses = {task.id: task.status for task in event.tasks}
+            self._stands = {task.id: (task.status, task.is_held) for task in event.tasks}
         elif isinstance(event, ev.TaskChanged):
             return self._task(event.task)
         elif isinstance(event, ev.BreakerChanged):
@@ -32,10 +32,10 @@ class News:
         return True
 
     def _task(self, task: Task) -> bool:
-        known = self._statuses.get(task.id)
-        self._statuses[task.id] = task.status
+        known, now = self._stands.get(task.id), (task.status, task.is_held)
+        self._stands[task.id] = now
         begins = task.status is TaskStatus.IN_PROGRESS  # the iteration's heading says that
-        return known is not task.status and not begins
+        return known != now and not begins
 
 
 def risen(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:

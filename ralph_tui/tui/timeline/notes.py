@@ -71,17 +71,20 @@ def _plan_loaded(e: ev.PlanLoaded) -> Note:
 
 def _task_changed(e: ev.TaskChanged) -> Note | None:
     blocked = e.task.status is TaskStatus.BLOCKED
+    held = e.task.is_held
     if not (e.reason or blocked):
         return None
-    word = e.task.status.replace("_", " ")
+    word = "held" if held else e.task.status.replace("_", " ")
     why = e.reason or "; ".join(e.task.blockers)
     glyph, tone = ("blocked", Tone.BAD) if blocked else ("note", Tone.MUTED)
+    if held:
+        glyph, tone = "pause", Tone.WARN
     return Note(glyph, "task", f"{e.task.id} is {word}" + (f": {why}" if why else ""), tone)
 
 
 def _iteration_finished(e: ev.IterationFinished) -> Note:
     glyph, tone = _OUTCOME[e.outcome]
-    files = f"{plural(len(e.files_changed), 'file')} changed" if e.files_changed else ""
+    files = plural(len(e.files_changed), "file") if e.files_changed else ""
     text = ": ".join(p for p in (e.outcome.replace("_", " "), e.reason) if p)
     right = "  ".join(p for p in (files, money(e.cost_usd), seconds(e.seconds)) if p)
     more = f"{tokens(e.tokens)} tokens used\n" + "\n".join(e.files_changed)

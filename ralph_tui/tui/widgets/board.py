@@ -7,7 +7,7 @@ from textual.reactive import var
 
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.verification import criterion_text
-from ralph_tui.tui.render.board import BoardRow, board_line, board_rows
+from ralph_tui.tui.render.board import ALL, BoardRow, board_line, board_rows, filters
 from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.widgets.rows import Key, Row
 from ralph_tui.tui.widgets.searched import Searched
@@ -19,6 +19,8 @@ class Board(Searched):
     tasks: var[Mapping[str, Task]] = var({}, init=False, always_update=True)
     why_empty: var[str] = var("", init=False)
     """What is said where there is no task."""
+    only: var[str] = var(ALL, init=False)
+    """Which tasks are shown."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -51,7 +53,8 @@ class Board(Searched):
         return board_line(self._items[y], width, self.app.glyphs)
 
     def _said(self) -> list[str]:
-        return wrap(self.why_empty, self.row_width) if self.why_empty else []
+        text = f"No task is {self.only} now." if self.tasks else self.why_empty
+        return wrap(text, self.row_width) if text else []
 
     def watch_why_empty(self) -> None:
         """Seen only where there is no task."""
@@ -59,12 +62,26 @@ class Board(Searched):
             self.resize_rows()
             self.forget_rows()
 
+    def sift(self) -> str:
+        """The next filter, round and round; its name."""
+        names = filters(self.tasks.values())
+        at = names.index(self.only) if self.only in names else 0
+        self.only = names[(at + 1) % len(names)]
+        return self.only
+
+    def watch_only(self, only: str) -> None:
+        """The pane's title says that something is left out."""
+        self.border_title = "tasks" if only == ALL else f"tasks: {only}"
+        self.watch_tasks(self.tasks)
+        if self.cursor is None:
+            self.action_cursor(1)
+
     def watch_tasks(self, tasks: Mapping[str, Task]) -> None:
         """Regroup; keep the cursor's row at the same height on the screen."""
         before = self.row_of(self.cursor) if self.cursor is not None else None
         top = self.scroll_offset.y
         visible = before is not None and top <= before < top + self.size.height
-        self._items = board_rows(tasks)
+        self._items = board_rows(tasks, self.only)
         self._where = {}
         for y, item in enumerate(self._items):
             if item.task is not None:

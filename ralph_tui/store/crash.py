@@ -1,0 +1,37 @@
+"""Reports of what nobody expected, for the person to pass on."""
+
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph_tui import __version__
+from ralph_tui.domain.secrets import hide, redact, secret_values
+from ralph_tui.domain.text import inert
+from ralph_tui.store.layout import Layout
+
+
+def write_report(error: BaseException, root: Path) -> Path:
+    """Write the traceback where it can be found; returns the file.
+
+    It goes to the log directory of the project at `root` when there is one, else to the directory for
+    temporary files, and only the person can read it.
+    """
+    hide(secret_values(os.environ))
+    text = redact("".join(traceback.format_exception(error)))
+    head = f"ralph {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    head += f"{datetime.now(UTC).isoformat()}\n{redact(' '.join(sys.argv))}\n\n"
+    logs = Layout(root).logs
+    for directory in (logs if logs.is_dir() else None, None):
+        try:
+            descriptor, name = tempfile.mkstemp(".txt", "ralph-crash-", directory, text=True)
+        except OSError:  # not writable, or not there: the next place is
+            continue
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(head + inert(text))
+        return Path(name)
+    sys.stderr.write(inert(text))
+    return Path(os.devnull)

@@ -1,0 +1,135 @@
+"""What the commands about looking do: detail, search, filter, copy, export, panes."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.plan import Task
+from ralph_tui.tui.exporting import write_export
+from ralph_tui.tui.pages import Pages
+from ralph_tui.tui.render.board import board_text
+from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.parts import parts_text
+from ralph_tui.tui.screens.breaker_detail import BreakerDetail
+from ralph_tui.tui.screens.planning import PlanReview
+from ralph_tui.tui.screens.task_detail import TaskDetail
+from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.timeline.detail import detail_of
+from ralph_tui.tui.timeline.lines import entries_text
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.app import RalphApp
+
+T = TypeVar("T")
+
+
+class Try(Protocol):
+    """Does a request off the event loop; None when it failed and was said."""
+
+    async def __call__(self, request: Callable[[], T]) -> T | None:
+        """Try it."""
+        ...
+
+
+class Looking:
+    """Handlers of the commands that change nothing in the loop."""
+
+    def __init__(self, app: "RalphApp", attempt: Try, pages: Pages) -> None:
+        """Look at what this app shows."""
+        self._app = app
+        self._attempt = attempt
+        self._pages = pages
+
+    async def detail(self) -> None:
+        """The selected task or entry in full."""
+        chosen = self._app.selection()
+        if chosen is None:
+            self._app.say("Nothing is selected yet.")
+        elif isinstance(chosen, Task):
+            self._app.push_screen(TaskDetail(chosen, self._app.view, self._pages.library))
+        elif isinstance(chosen, CircuitBreaker):
+            self._app.push_screen(BreakerDetail(chosen))
+        else:
+            self._app.push_screen(ToolDetail(detail_of(chosen, self._app.glyphs)))
+
+    async def plan(self) -> None:
+        """The plan as graph or list."""
+        self._app.push_screen(PlanReview())
+
+    async def search(self) -> None:
+        """Words in the tasks or the activity."""
+        await self._app.dashboard.search()
+
+    async def sift(self) -> None:
+        """The next filter, round and round."""
+        board, stream = self._app.dashboard.board, self._app.dashboard.stream
+        if board.has_focus:
+            self._app.say(f"The board shows tasks: {board.sift()}.")
+            return
+        stream.sift(stream.sieve.next())
+        self._app.say(f"The activity shows {stream.sieve}.")
+
+    async def follow(self) -> None:
+        """Follow the stream, or let go."""
+        self._app.dashboard.stream.action_follow()
+
+    async def copy(self) -> None:
+        """Copy the selected task or entry."""
+        chosen = self._app.selection()
+        if chosen is None:
+            self._app.say("Nothing is selected yet.")
+            return
+        if isinstance(chosen, Task):
+            text = f"{chosen.id}  {chosen.description}"
+        elif isinstance(chosen, CircuitBreaker):
+            text = parts_text(breaker_parts(chosen, self._app.glyphs))
+        else:
+            text = detail_of(chosen, self._app.glyphs).text
+        self._app.copy_to_clipboard(text)
+        self._app.say("Copied.")
+
+    async def export(self) -> None:
+        """The pane in use as a file: the tasks, or the activity as it is filtered."""
+        dashboard, app = self._app.dashboard, self._app
+        if dashboard.board.has_focus:
+            stem, work = (
+                "tasks",
+                partial(board_text, dict(app.view.tasks), app.glyphs, dashboard.board.only),
+            )
+        else:
+            stem, work = "activity", partial(entries_text, dashboard.stream.shown(), app.glyphs)
+        root, now = app.launch.root, app.clock()
+        path = await self._attempt(lambda: write_export(root, "txt", work(), now, stem=stem))
+        if path is not None:
+            app.say(f"Written: {path}")
+
+    async def keep_theme(self, name: str) -> None:
+        """For the next time, too."""
+        from ralph_tui.engine.configuring import change_setting
+
+        root = self._app.launch.root
+        kept = await self._attempt(lambda: change_setting(root, "screen.theme", name))
+        if kept is not None:
+            stronger = f" {kept.stronger} is stronger." if kept.stronger else ""
+            self._app.say(f"The theme {name} is kept for this project.{stronger}")
+
+    async def tasks(self) -> None:
+        """Focus the board."""
+        self._app.dashboard.go_to("tasks")
+
+    async def activity(self) -> None:
+        """Focus the stream."""
+        self._app.dashboard.go_to("activity")
+
+    async def status(self) -> None:
+        """Focus the panels."""
+        self._app.dashboard.go_to("status")
+
+    async def next_pane(self) -> None:
+        """Focus the next pane."""
+        self._app.dashboard.step_pane(1)
+
+    async def previous_pane(self) -> None:
+        """Focus the pane before."""
+        self._app.dashboard.step_pane(-1)

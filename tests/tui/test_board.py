@@ -1,0 +1,108 @@
+"""What a person does to one task on the board: hold, model, filter."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.value import Value
+from ralph_tui.tui.timeline.lines import entries_text
+from tests.tui import feed
+from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
+
+Open = Callable[..., Opened]
+
+
+def ralph(pilot: object) -> RalphApp:
+    app = getattr(pilot, "app", None)
+    assert isinstance(app, RalphApp)
+    return app
+
+
+async def test_h_holds_a_task_and_releases_it(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1", "j", "H")
+        await until(pilot, lambda: script.controls.asked == ["hold demo-04"])
+        held = app.view.tasks["demo-04"].model_copy(update={"held": True})
+        script.news.put_nowait(ev.TaskChanged(task=held, reason="changed on disk"))
+        await until(pilot, lambda: "held  1" in screen_text(app))
+        told = entries_text(app.dashboard.stream.shown(), app.glyphs)
+        assert "demo-04 is held: changed on disk" in told
+        assert app.dashboard.board.cursor == "demo-04", "the cursor stays on its task"
+        await pilot.press("H")
+        await until(pilot, lambda: script.controls.asked[-1] == "release demo-04")
+        await pilot.press("G", "H")
+        await until(pilot, lambda: "Task demo-01 is complete already." in toasts(app))
+        assert len(script.controls.asked) == 2
+
+
+async def test_m_gives_a_task_a_model_and_keeps_what_was_typed_when_refused(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1", "j", "m")
+        await until(pilot, lambda: isinstance(app.screen, Value))
+        script.controls.error = RalphError("That is no model.", "Nothing was changed.")
+        await pilot.press(*"opus", "enter")
+        await until(pilot, lambda: "That is no model. Nothing was changed." in toasts(app))
+        await until(pilot, lambda: isinstance(app.screen, Value))
+        script.controls.error = None
+        await pilot.press("enter")
+        await until(pilot, lambda: script.controls.asked == ["edit demo-04: {'model': 'opus'}"])
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        own = app.view.tasks["demo-04"].model_copy(update={"model": "opus"})
+        script.news.put_nowait(ev.TaskChanged(task=own))
+        await until(pilot, lambda: "opus" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "model opus" in screen_text(app))
+
+
+async def test_the_board_is_filtered_by_status(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        board = app.dashboard.board
+        await pilot.press("1")
+        seen = {}
+        for _ in range(7):
+            await pilot.press("F")
+            await drained(pilot)
+            keys = {board.row_at(y)[0] for y in range(board.row_count())} - {None}
+            seen[board.only] = keys
+            assert f"tasks: {board.only}" in screen_text(app) or board.only == "all"
+        assert list(seen) == ["open", "in progress", "ready", "waiting", "blocked", "done", "all"]
+        assert seen["all"] == set(app.view.tasks)
+        assert seen["open"] == seen["all"] - seen["done"]
+        assert seen["blocked"] == {"demo-06"}
+
+
+async def test_a_filter_that_shows_nothing_any_more_says_so(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        while app.dashboard.board.only != "blocked":
+            await pilot.press("F")
+        script.news.put_nowait(ev.TaskChanged(task=Task(id="demo-06", status=TaskStatus.COMPLETE)))
+        await until(pilot, lambda: "No task is blocked now." in screen_text(app))
+
+
+async def test_a_bug_in_a_handler_is_said_and_its_details_are_kept(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+
+        def broken() -> None:
+            raise ZeroDivisionError("boom")
+
+        app.dashboard.stream.action_follow = broken  # type: ignore[method-assign]  # the bug
+        await pilot.press("f")
+        await until(pilot, lambda: any("ZeroDivisionError: boom" in t for t in toasts(app)))
+        await until(pilot, lambda: bool(app.view.notices))
+        said = app.view.notices[-1].text
+        report = Path(said.partition("The details are in ")[2].removesuffix("."))
+        assert "in broken" in await asyncio.to_thread(report.read_text)
