@@ -137,6 +137,8 @@ class Translator:
             self._spending.count_sub_agent(message.message_id, message.model, message.usage)
         for block in message.content:
             if isinstance(block, TextBlock) and block.text.strip():
+                # The whole comes before the stream says that it is over: what waited is in it.
+                self._holding.rest(parent)
                 items.append(ev.AssistantText(text=head(block.text, TEXT_LIMIT), parent_id=parent))
             elif isinstance(block, ToolUseBlock):
                 call = ToolCall(tool_id=block.id, name=block.name, input=block.input)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import IterationOutcome, LoopStatus
+from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of
@@ -42,6 +42,19 @@ async def test_a_plan_is_finished(tmp_path: Path) -> None:
         assert done.completed_at is not None
         assert (done.actual_tokens_used or 0) > 0
     assert run.end.cost_usd > 0
+    _require_no_strays(run.events)
+
+
+def _require_no_strays(events: list[Event]) -> None:
+    """What is streamed becomes the text that is then told whole; nothing comes after it."""
+    live = ""
+    for event in events:
+        if isinstance(event, ev.TextDelta):
+            live += event.text
+        elif isinstance(event, ev.AssistantText):
+            assert event.text.startswith(live)
+            live = ""
+    assert live == ""
 
 
 @pytest.mark.long
