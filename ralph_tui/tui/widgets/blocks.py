@@ -48,7 +48,8 @@ class Blocks(RowsView):
         ]
 
     def _lay_out(self) -> None:
-        self._width = self.row_width
+        # Until it has a place of its own: wrapped to one cell, it would be seen so for a moment.
+        self._width = self.row_width if self.size else self.app.size.width
         self._laid = self._folded(self._width)
         self._first = {
             key: y for y, ((key, part), _) in enumerate(self._laid) if key is not None and not part
