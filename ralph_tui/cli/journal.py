@@ -106,13 +106,11 @@ def _start_of_run(project: "Project") -> int:
 
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Compute the seven success metrics from the journal."""
-    from ralph_tui.domain.metrics import measure
-    from ralph_tui.store.journal import read_events
+    from ralph_tui.store.measuring import measure_journal
 
-    reader = read_events(find_project(project_root).layout.events)
-    found = measure(event for _, event in reader)
-    if reader.skipped:
-        note(f"{reader.skipped} lines of the journal cannot be read and were passed over.")
+    found, unreadable = measure_journal(find_project(project_root).layout.events)
+    if unreadable:
+        note(f"{unreadable} lines of the journal cannot be read and were passed over.")
     if as_json:
         out_json([{**m.model_dump(), "value": m.value} for m in found])
     else:

@@ -1,6 +1,5 @@
 """What the journal tells, read once and then only what is new. Blocks; call it in a thread."""
 
-import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,24 +8,15 @@ from pathlib import Path
 
 from ralph_tui.domain.chronicle import CHRONICLED, Chronicle, Chronicler, Iteration
 from ralph_tui.domain.events import Event, GateFinished
-from ralph_tui.domain.metrics import Metric, measure
+from ralph_tui.domain.metrics import Metric
 from ralph_tui.domain.verification import Receipt
 from ralph_tui.store.journal import read_events
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.scan import Progress, Scan, Worth
+from ralph_tui.store.measuring import measure_journal
+from ralph_tui.store.scan import Progress, Scan
 
 MAX_EVENTS = 50_000
 """Events of one iteration that are shown; a real one has hundreds."""
-
-MEASURED = frozenset(
-    {
-        *("loop_started", "plan_loaded", "task_changed", "iteration_started"),
-        *("iteration_finished", "usage_reported", "gate_finished", "breaker_changed"),
-        *("question_asked", "injection_consumed", "approval_requested", "gate_checked"),
-        *("tool_started", "tool_finished"),
-    }
-)
-"""What the success metrics look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,24 +97,5 @@ class Library:
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
         """The seven success metrics of the whole journal."""
-        scan = Scan(self.path, MEASURED, progress=progress, worth=_measured())
-        return measure(found.event for found in scan)
-
-
-_CALL = re.compile(rb'"type":"tool_(?:started|finished)","tool_id":"([^"]*)"')
-_BUILD = re.compile(rb"uv\s+(?:sync|build)")
-
-
-def _measured() -> Worth:
-    """Of the calls only those that sync or build are measured, and they are the rarest of all events."""
-    builds: set[bytes] = set()
-
-    def worth(line: bytes) -> bool:
-        call = _CALL.search(line)
-        if call is None:
-            return True
-        if _BUILD.search(line):
-            builds.add(call[1])
-        return call[1] in builds
-
-    return worth
+        found, _ = measure_journal(self.path, progress)
+        return found

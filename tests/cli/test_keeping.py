@@ -109,7 +109,7 @@ def test_metrics_are_unknown_before_anything_happened(project: Project) -> None:
 def test_metrics_come_from_the_journal(project: Project) -> None:
     journal(project, *whole_run(), COMPLETE)
     with project.layout.events.open("a", encoding="utf-8") as file:
-        file.write("damaged\n")
+        file.write('{"seq":1,"type":"iteration_finished","iteration":\n')
     done = inside("metrics", "--json", cwd=project.root)
     found = {m["name"]: m for m in json.loads(done.stdout)}
     rate = found["task_completion_rate"]

@@ -15,6 +15,7 @@ from ralph_tui.domain.events import (
     ToolFinished,
     ToolOutcome,
     ToolStarted,
+    UsageReported,
 )
 from ralph_tui.domain.metrics import measure
 from ralph_tui.domain.state import Phase
@@ -48,8 +49,15 @@ def story(count: int) -> list[Event]:
             ToolStarted(tool_id=f"b{number}", name="Bash", input={"command": "uv sync"}),
             ToolFinished(tool_id=f"b{number}", outcome=ToolOutcome.OK, output="uv build"),
             ToolFinished(tool_id=f"a{number}", outcome=ToolOutcome.OK, output="uv build " * 50),
+            *(
+                UsageReported(context_tokens=1, context_capacity=c)
+                for c in (100_000, 100_000, 100_000 * number)
+            ),
             IterationFinished(
-                iteration=number, task_id=f"t{number}", outcome=IterationOutcome.COMPLETE
+                iteration=number,
+                task_id=f"t{number}",
+                outcome=IterationOutcome.COMPLETE,
+                context_tokens=50_000,
             ),
         ]
     return events
@@ -131,4 +139,6 @@ def test_the_library_reads_only_what_is_new_and_notices_a_new_journal(tmp_path: 
 
 def test_metrics_of_a_scan_are_those_of_the_whole_journal(tmp_path: Path) -> None:
     path = journal(tmp_path, story(4))
-    assert Library(tmp_path).metrics() == measure(event for _, event in read_events(path))
+    found = Library(tmp_path).metrics()
+    assert found == measure(event for _, event in read_events(path))
+    assert next(m for m in found if m.name == "context_efficiency").denominator == 1_000_000
