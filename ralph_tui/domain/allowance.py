@@ -21,3 +21,9 @@ class Allowance(Model):
     def name(self) -> str:
         """The window in words."""
         return WINDOWS.get(self.window, self.window.replace("_", " "))
+
+    def used_up(self, share: int) -> str:
+        """That the person's `share` of it, in percent, is used, in words; 0 is no bound."""
+        if not 0 < share <= self.percent:
+            return ""
+        return f"{self.percent:.0f} % of the {self.name} allowance is used, the limit is {share} %"

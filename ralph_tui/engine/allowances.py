@@ -28,14 +28,14 @@ class Allowances:
     def used_up(self, now: datetime) -> End | None:
         """An end when the person's share of a window is used."""
         current = [a for a in self._known.values() if a.resets_at is None or a.resets_at > now]
-        over = [a for a in current if 0 < self._stop_at <= a.percent]
+        over = [a for a in current if a.used_up(self._stop_at)]
         if not over:
             return None
         worst = max(over, key=lambda allowance: allowance.percent)
         resets = f" It resets at {worst.resets_at:%Y-%m-%d %H:%M} UTC." if worst.resets_at else ""
         return End(
             status=LoopStatus.USAGE_LIMIT,
-            reason=f"{worst.percent:.0f} % of the {worst.name} allowance is used, the limit is {self._stop_at} %",
+            reason=worst.used_up(self._stop_at),
             hint=f"Raise limits.stop_at_allowance_percent to go on.{resets}",
             exit_code=ExitCode.USAGE_LIMIT,
         )

@@ -34,6 +34,8 @@ class Desk(Overseer, Protocol):
 
     handing_off: bool
     wrap_up: str
+    ending: str
+    """Why the turn is to end after the tool that is being used; empty while it may go on."""
 
     @property
     def working(self) -> bool:
@@ -117,6 +119,9 @@ class Conversation:
     async def _mind(self, item: ev.Event) -> None:
         if isinstance(item, ev.SessionStarted):
             self.session_id = item.session_id
+        elif isinstance(item, ev.AllowanceReported):
+            share = self._shop.settings.limits.stop_at_allowance_percent
+            self._desk.ending = item.allowance.used_up(share) or self._desk.ending
         elif isinstance(item, ev.ToolFinished) and await self._desk.asks_to_leave(item):
             self.interrupt(Cut.LEAVE)
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:  # the two need each other's types only
 async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter: Meter) -> str:
     """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
     docs = shop.ledger.docs
-    task = desk.task
-    receipts = desk.gate_result.receipts if desk.gate_result else ()
+    task = desk.work.task
+    receipts = desk.work.gate_result.receipts if desk.work.gate_result else ()
     facts = SessionFacts(
         iteration=iteration,
         phase=docs.state.current_phase,
-        task_id=desk.task_id if task and task.status is not TaskStatus.COMPLETE else "",
+        task_id=desk.work.task_id if task and task.status is not TaskStatus.COMPLETE else "",
         task_description=task.description if task else "",
         files=tuple(desk.files),
         receipts=tuple(f"{r.status.value}: {r.command}" for r in receipts),
@@ -31,7 +31,7 @@ async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter
         session_tokens=meter.tokens,
         progress=docs.plan.completion_percentage,
     )
-    text = render_memory(facts, desk.note)
+    text = render_memory(facts, desk.work.note)
     project = shop.ledger.project
 
     def write() -> str:

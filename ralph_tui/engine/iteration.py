@@ -64,7 +64,7 @@ class Iteration:
         self._spec = fitted(spec, task)
         self._meter = meter
         self._desk = BuildDesk(task.id, shop, meter=meter, on_work=self._prepare_next)
-        self._handed_off = False
+        self._handed_off = ""
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
         """Work on the task; the caller closes the session.
@@ -78,12 +78,12 @@ class Iteration:
         talk = Conversation(self._shop, self._desk, self._spec, self._meter, seconds=limit)
         async with talk:
             ended = await talk.say(prompt)
-            if self._wants_handoff(ended, talk.cut):
-                await self._hand_off(talk)
+            if why := self._why_hand_off(ended, talk.cut):
+                await self._hand_off(talk, why)
         result = self._result(ended, talk.cut).model_copy(
             update={
                 "session_id": talk.session_id,
-                "handed_off": self._handed_off,
+                "handed_off": bool(self._handed_off),
                 "cost_usd": self._meter.costs.iteration,
                 "tokens": self._meter.tokens,
                 "context_tokens": self._meter.budget.current_usage,
@@ -92,51 +92,54 @@ class Iteration:
                 "output_tokens": self._meter.output_tokens,
                 "denied": self._desk.denied,
                 "tests_only": self._desk.tests_only,
-                "refused_claim": self._desk.claim_refused,
+                "refused_claim": self._desk.work.claim_refused,
             }
         )
         return result, talk.session
 
     def _prepare_next(self) -> None:
         """Connect the next session while this one works, so that nobody waits for it later."""
-        plan, task_id = self._shop.ledger.docs.plan, self._desk.task_id
+        plan, task_id = self._shop.ledger.docs.plan, self._desk.work.task_id
         if not self._desk.handing_off:
             plan = plan.with_task(task_id, status=TaskStatus.COMPLETE)
-        following = self._desk.task if self._desk.handing_off else plan.get_next_task()
+        following = self._desk.work.task if self._desk.handing_off else plan.get_next_task()
         if following is not None and self._shop.settings.agent.standby_session:
             self._shop.agent.prepare(fitted(self._usual, following))
 
-    def _wants_handoff(self, ended: TurnEnded, cut: Cut) -> bool:
+    def _why_hand_off(self, ended: TurnEnded, cut: Cut) -> str:
+        """Why the session is to be summed up before it ends; empty when it is not."""
+        budget = self._meter.budget
+        full = f"context {budget.percent:.0f} % full"
         if not self._desk.working:
-            return False
+            return ""
         if cut is Cut.CONTEXT:
-            return True
+            return full
         if ended.failure is not None:
-            return ended.failure.kind is FailureClass.CONTEXT_FULL
-        full = self._meter.budget.at_turn_end() is BudgetDecision.HAND_OFF
-        return cut is Cut.NONE and full
+            return full if ended.failure.kind is FailureClass.CONTEXT_FULL else ""
+        if cut is not Cut.NONE:
+            return ""
+        return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._desk.ending
 
-    async def _hand_off(self, talk: Conversation) -> None:
+    async def _hand_off(self, talk: Conversation, why: str) -> None:
         percent = self._meter.budget.percent
-        reason = f"context {percent:.0f} % full"
-        self._shop.emit(ev.HandoffStarted(reason=reason, percent=percent))
+        self._shop.emit(ev.HandoffStarted(reason=why, percent=percent))
         self._desk.handing_off = True
-        ended = await talk.say(handoff_prompt(percent))
-        self._handed_off = True
+        ended = await talk.say(handoff_prompt(why))
+        self._handed_off = why
         path = await write_handoff(self._shop, self._desk, self._number, self._meter)
-        summarised = self._desk.note is not None and ended.failure is None
+        summarised = self._desk.work.note is not None and ended.failure is None
         self._shop.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
     def _result(self, ended: TurnEnded, cut: Cut) -> IterationResult:
         """The outcome, from the facts on disk first and the turn's end second."""
-        if self._desk.status is TaskStatus.COMPLETE:
+        work = self._desk.work
+        if work.status is TaskStatus.COMPLETE:
             return _result(IterationOutcome.COMPLETE, "every check passed")
-        if self._desk.status is TaskStatus.BLOCKED and cut is not Cut.TASK_TAKEN:
-            blockers = self._desk.task.blockers if self._desk.task else ()
+        if work.status is TaskStatus.BLOCKED and cut is not Cut.TASK_TAKEN:
+            blockers = work.task.blockers if work.task else ()
             return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")
         if self._handed_off:
-            percent = self._meter.budget.percent
-            return _result(IterationOutcome.HANDED_OFF, f"context {percent:.0f} % full")
+            return _result(IterationOutcome.HANDED_OFF, self._handed_off)
         if cut is not Cut.NONE:
             return _cut_result(cut)
         if ended.failure is not None:
@@ -149,12 +152,12 @@ class Iteration:
         return self._without_claim()
 
     def _without_claim(self) -> IterationResult:
-        gate = self._desk.gate_result
+        gate = self._desk.work.gate_result
         reason = "the model stopped without a claim"
-        if gate is not None and self._desk.claim_refused:
+        if gate is not None and self._desk.work.claim_refused:
             failed = ", ".join(r.command for r in gate.failures)
             reason = f"the claim was refused: {failed} failed"
-        return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.retry_counted)
+        return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.work.retry_counted)
 
 
 def fitted(spec: SessionSpec, task: Task) -> SessionSpec:

@@ -158,10 +158,10 @@ def system_prompt(phase: Phase, claude_md: str, git: Sequence[str] = ()) -> str:
     return f"{rules}\n{section('CLAUDE.md of this project', claude_md)}"
 
 
-def handoff_prompt(percent: float) -> str:
-    """The request for a summary when the context is full enough."""
+def handoff_prompt(why: str) -> str:
+    """The request for a summary before a session ends."""
     return (
-        f"{HANDOFF_MARK} your context is {percent:.0f} % full and this session ends here. "
+        f"{HANDOFF_MARK} this session ends here: {why}. "
         "Do no further work on the task. Call `ralph_update_memory` once with what the next session "
         "must know: what was completed, how far the current task is, decisions made, the five most "
         "important files, blockers, and notes. Then stop."

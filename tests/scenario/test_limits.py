@@ -11,15 +11,15 @@ from ralph_tui.demo.wire import Reply
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.rate import RequestRate
 from ralph_tui.domain.state import ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.store.project import Documents, Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.scenarios import finishes, scenario
+from tests.harness.scenarios import finishes, hands_over, scenario, works_forever
 from tests.scenario.running import Run, play
+from tests.scenario.test_phases import SPEC
 from tests.scenario.test_recovery import limited
 
 pytestmark = pytest.mark.real_cli
@@ -88,35 +88,13 @@ def _no_stop(docs: Documents) -> Documents:
     return docs.model_copy(update={"state": docs.state.model_copy(update={"stop": Halt.NONE})})
 
 
-@pytest.mark.long
-async def test_the_hours_requests_are_remembered_by_the_next_run(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    rate = RequestRate().counting(50, datetime.now(UTC))
-
-    def earlier(docs: Documents) -> Documents:
-        state = docs.state.model_copy(update={"requests": rate})
-        return docs.model_copy(update={"state": state})
-
-    Project(project).create()
-    Project(project).transact(earlier)
-
-    async def person(run: Run) -> None:
-        await run.until_told(ev.LimitWait)
-        assert not server.requests
-        Controls(project).stop()
-
-    overrides = {"limits.rate_limit_per_hour": 50}
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server, overrides=overrides, meanwhile=person)
-        assert not server.requests
-    assert (run.end.status, run.end.iterations) == (LoopStatus.INTERRUPTED, 0)
-    assert not run.of(ev.IterationStarted)
+# Only a subscription has an allowance; the token is no real one.
+LOGIN = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-no-real-token"}
 
 
-@pytest.mark.long
-async def test_the_loop_stops_before_the_allowance_is_used_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model reports that 83 % of the 5-hour window is used."""
     resets = int(datetime.now(UTC).timestamp()) + 3600
     said = {
         "anthropic-ratelimit-unified-status": "allowed",
@@ -135,17 +113,46 @@ async def test_the_loop_stops_before_the_allowance_is_used_up(
         await begin(self, {**said, **(headers or {})})
 
     monkeypatch.setattr(Reply, "begin", with_allowance)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("allowance")
+async def test_a_session_is_summed_up_when_the_share_of_the_allowance_is_used(
+    tmp_path: Path,
+) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     overrides = {"limits.stop_at_allowance_percent": 80}
-    # Only a subscription has an allowance; the token is no real one.
-    login = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-no-real-token"}
-    async with serving(scenario(finishes("a"), finishes("b"))) as server:
+    async with serving(scenario(works_forever("a"), hands_over("a", "half of it"))) as server:
         async with asyncio.timeout(60):
-            run = await play(project, server, overrides=overrides, environ=login)
+            run = await play(project, server, overrides=overrides, environ=LOGIN)
     windows = {e.allowance.name: e.allowance.percent for e in run.of(ev.AllowanceReported)}
     assert windows == {"5-hour": 83, "weekly": 41}
     assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
-    assert run.end.reason == "83 % of the 5-hour allowance is used, the limit is 80 %"
+    why = "83 % of the 5-hour allowance is used, the limit is 80 %"
+    assert run.end.reason == why
     assert "It resets at 20" in run.end.hint
-    assert task_of(project, "a").status is TaskStatus.COMPLETE
-    assert task_of(project, "b").status is TaskStatus.PENDING
+    (ended,) = run.of(ev.IterationFinished)
+    assert (ended.outcome, ended.reason) == (IterationOutcome.HANDED_OFF, why)
+    assert len(run.of(ev.ToolFinished)) == 2, "the operation it was at, and the summary"
+    assert "half of it" in (project / "MEMORY.md").read_text(encoding="utf-8")
+    assert task_of(project, "a").status is TaskStatus.PENDING
+    assert task_of(project, "a").retry_count == 0
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("allowance")
+async def test_a_phase_ends_after_its_operation_when_the_share_is_used(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
+    overrides = {"limits.stop_at_allowance_percent": 80}
+    looks = """
+    - name: looks around
+      phase: planning
+      turns: [{read: specs/greeter.md, repeat: 10000}]
+    """
+    async with serving(scenario(looks)) as server:
+        mission = Mission(only=Phase.PLANNING)
+        run = await play(project, server, overrides=overrides, environ=LOGIN, mission=mission)
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
+    (ended,) = run.of(ev.IterationFinished)
+    assert (ended.outcome, ended.reason) == (IterationOutcome.INTERRUPTED, run.end.reason)
+    assert len(run.of(ev.ToolFinished)) == 1

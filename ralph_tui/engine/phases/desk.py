@@ -44,6 +44,7 @@ class PhaseDesk:
         """Serve the tools in `handlers`; those in `ends_turn` end it when nothing is missing."""
         self.handing_off = False
         self.wrap_up = ""
+        self.ending = ""
         self._shop = shop
         self._missing = missing
         self._handlers = handlers
@@ -96,6 +97,8 @@ class PhaseDesk:
             await self._on_output(call, output)
         if call.name in self._ends_turn and await self._missing() is None:
             return AfterTool(end_turn=True, note="The phase has what it needs.")
+        if call.agent_id is None and self.ending:
+            return AfterTool(end_turn=True, note=self.ending)
         await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
@@ -122,7 +125,7 @@ class PhaseDesk:
     async def on_stop(self, last_message: str) -> str | None:
         """Tell the model what the phase still lacks, a few times."""
         del last_message
-        if self._reminders >= MAX_REMINDERS:
+        if self._reminders >= MAX_REMINDERS or self.ending:
             return None
         self._reminders += 1
         return await self._missing()

@@ -58,7 +58,7 @@ async def run_session(
     async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
         ended = await talk.say(prompt)
     lacking = await missing()
-    result = _result(ended, talk.cut, lacking).model_copy(
+    result = _result(ended, talk.cut, lacking, desk.ending).model_copy(
         update={
             "session_id": talk.session_id,
             "cost_usd": meter.costs.iteration,
@@ -83,7 +83,7 @@ async def _begin(shop: Workshop) -> int:
     return (await shop.ledger.transact(change)).state.iteration_count
 
 
-def _result(ended: TurnEnded, cut: Cut, lacking: str | None) -> IterationResult:
+def _result(ended: TurnEnded, cut: Cut, lacking: str | None, ending: str) -> IterationResult:
     if cut in (Cut.STOP, Cut.PAUSE):
         return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
     if lacking is None:
@@ -93,6 +93,8 @@ def _result(ended: TurnEnded, cut: Cut, lacking: str | None) -> IterationResult:
     if ended.failure is not None:
         reason, failure = ended.failure.message, ended.failure
         return IterationResult(outcome=IterationOutcome.FAILED, reason=reason, failure=failure)
+    if ending:
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=ending)
     return IterationResult(outcome=IterationOutcome.INCOMPLETE, reason=lacking)
 
 

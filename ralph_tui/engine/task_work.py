@@ -1,0 +1,205 @@
+"""The one task of a session, and what the model's `ralph_*` tools do about it."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.memory import MemoryNote
+from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
+from ralph_tui.domain.tools import ToolAnswer
+from ralph_tui.domain.verification import GateResult
+from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.verify import receipt_text
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents
+
+
+class TaskWork:
+    """Where the task stands; every claim about it passes the gate."""
+
+    def __init__(self, task_id: str, shop: Workshop, meter: Meter) -> None:
+        """Work on `task_id`."""
+        self.task_id = task_id
+        self.note: MemoryNote | None = None
+        self.gate_result: GateResult | None = None
+        self.retry_counted = False
+        self._settled_by_model = False
+        self._shop = shop
+        self._ledger = shop.ledger
+        self._meter = meter
+
+    @property
+    def task(self) -> Task | None:
+        """The task as last seen; None when it was taken out of the plan."""
+        return self._ledger.docs.plan.task(self.task_id)
+
+    @property
+    def status(self) -> TaskStatus | None:
+        """The task's status as last seen."""
+        return self.task.status if self.task else None
+
+    @property
+    def working(self) -> bool:
+        """Whether the task is still in progress."""
+        return self.status is TaskStatus.IN_PROGRESS
+
+    @property
+    def taken_away(self) -> bool:
+        """Whether the person blocked, reset or removed the task; a settled one is not taken away."""
+        return not self._settled_by_model and not self.working
+
+    @property
+    def claim_refused(self) -> bool:
+        """Whether a claim was made and the last gate was red."""
+        return self.gate_result is not None and not self.gate_result.passed
+
+    async def answer(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+        """Answer a `ralph_*` tool."""
+        given = rt.parse(name, arguments)
+        match given:
+            case ToolAnswer():
+                return given
+            case rt.Claim():
+                return await self._claim(given)
+            case rt.Block():
+                return await self._block(given)
+            case rt.Learning():
+                return await self._learn(given)
+            case rt.NewTask():
+                return await self._add(given)
+            case rt.Memory():
+                return self._remember(given)
+            case rt.TaskRef():
+                return await self._refer(name, given)
+            case _:
+                return self._report(name)
+
+    def _report(self, name: str) -> ToolAnswer:
+        docs = self._ledger.docs
+        if name == "ralph_get_plan_summary":
+            return rt.plan_summary(docs.plan)
+        if name == "ralph_get_next_task":
+            task = self.task
+            return rt.answer({"task": rt.task_json(task) if task else None})
+        budget, costs = self._meter.budget, self._meter.costs
+        return rt.answer(
+            {
+                "phase": docs.state.current_phase.value,
+                "iteration": docs.state.iteration_count,
+                "context_percent": round(budget.percent, 1),
+                "context_zone": budget.zone.value,
+                "iteration_cost_usd": round(costs.iteration, 4),
+                "session_cost_usd": round(costs.session, 4),
+                "total_cost_usd": round(costs.total, 4),
+                "completion_percentage": docs.plan.completion_percentage,
+            }
+        )
+
+    def _not_mine(self, task_id: str) -> ToolAnswer | None:
+        if task_id == self.task_id:
+            return None
+        return rt.error(
+            f"Python chose task {self.task_id} for this session, not {task_id}. "
+            f"Work on {self.task_id} only."
+        )
+
+    async def _refer(self, name: str, ref: rt.TaskRef) -> ToolAnswer:
+        if refused := self._not_mine(ref.task_id):
+            return refused
+        if name == "ralph_increment_retry":
+            return await self._increment_retry()
+        status = self.status.value if self.status else "gone from the plan"
+        return rt.answer({"task_id": ref.task_id, "status": status})
+
+    async def _increment_retry(self) -> ToolAnswer:
+        if self.retry_counted:
+            return rt.error("This attempt was counted already; Python counts each attempt once.")
+        self.retry_counted = True
+        await self._change_task("an attempt failed", retry_count=(self.task_retries + 1))
+        return rt.answer(
+            {"task_id": self.task_id, "retry_count": self.task_retries, "blocks_at": MAX_RETRIES}
+        )
+
+    @property
+    def task_retries(self) -> int:
+        """Failed attempts so far."""
+        return self.task.retry_count if self.task else 0
+
+    async def _claim(self, claim: rt.Claim) -> ToolAnswer:
+        if refused := self._not_mine(claim.task_id):
+            return refused
+        task = self.task
+        if task is None or task.status is not TaskStatus.IN_PROGRESS:
+            return self._taken_away()
+        self.gate_result = await self._shop.gate.run(task, claim.verification_notes)
+        if not self.gate_result.passed:
+            return rt.error(receipt_text(self.gate_result))
+        self._settled_by_model = True
+        await self._change_task(
+            "every check passed",
+            status=TaskStatus.COMPLETE,
+            completion_notes=claim.verification_notes or None,
+            completed_at=self._shop.clock(),
+            blockers=(),
+        )
+        if self.status is not TaskStatus.COMPLETE:
+            self._settled_by_model = False
+            return self._taken_away()
+        remaining = sum(
+            1 for t in self._ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
+        )
+        done = self._ledger.docs.plan.completion_percentage
+        summary = (
+            f"\nTask {task.id} is complete; {done:.0%} of the plan, {remaining} to go. Stop now."
+        )
+        return ToolAnswer(text=receipt_text(self.gate_result) + summary)
+
+    def _taken_away(self) -> ToolAnswer:
+        return rt.error(f"The person took task {self.task_id} away meanwhile. Stop now.")
+
+    async def _block(self, block: rt.Block) -> ToolAnswer:
+        if refused := self._not_mine(block.task_id):
+            return refused
+        blockers = (*(self.task.blockers if self.task else ()), block.reason)
+        self._settled_by_model = True
+        await self._change_task(
+            f"blocked: {block.reason}", status=TaskStatus.BLOCKED, blockers=blockers
+        )
+        return rt.answer({"task_id": block.task_id, "status": "blocked", "next": "Stop now."})
+
+    async def _change_task(self, reason: str, **changes: object) -> None:
+        """Change our task if it is still in progress; the person's edit wins otherwise."""
+
+        def change(docs: Documents) -> Documents:
+            task = docs.plan.task(self.task_id)
+            if task is None or task.status is not TaskStatus.IN_PROGRESS:
+                return docs
+            return docs.model_copy(update={"plan": docs.plan.with_task(self.task_id, **changes)})
+
+        await self._ledger.transact(change, reason)
+
+    async def _learn(self, learning: rt.Learning) -> ToolAnswer:
+        category = learning.category.upper()
+        await self._ledger.learn(category, learning.learning)
+        self._shop.emit(ev.LearningRecorded(category=category, text=learning.learning))
+        return rt.answer({"recorded": True, "category": category})
+
+    async def _add(self, wanted: rt.NewTask) -> ToolAnswer:
+        refused: list[ToolAnswer] = []
+
+        def change(docs: Documents) -> Documents:
+            refused.clear()  # the store may call this again
+            task = rt.new_task(docs.plan, wanted)
+            if isinstance(task, ToolAnswer):
+                refused.append(task)
+                return docs
+            return docs.model_copy(update={"plan": docs.plan.adding([task])})
+
+        await self._ledger.transact(change, f"added during {self.task_id}")
+        return refused[0] if refused else rt.answer({"added": wanted.id, "status": "pending"})
+
+    def _remember(self, memory: rt.Memory) -> ToolAnswer:
+        self.note = MemoryNote.model_validate(memory.model_dump())
+        return rt.answer({"remembered": True})
