@@ -145,6 +145,10 @@ COMMANDS: tuple[Command, ...] = (
         "export", ("E",), "Export", "Write the tasks or the activity, as filtered, to .ralph/exports.",
         "Look",
     ),
+    Command(
+        "jump", ("o", "ctrl+o"), "Jump",
+        "Letters appear on panes, tabs and rows; press one to go there.", "Look",
+    ),
     Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look"),
     Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look"),
     Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look"),

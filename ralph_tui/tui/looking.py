@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui.exporting import write_export
+from ralph_tui.tui.jumping import targets
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.board import board_text
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.screens.breaker_detail import BreakerDetail
+from ralph_tui.tui.screens.jump import Jump
 from ralph_tui.tui.screens.planning import PlanReview
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
@@ -52,6 +54,13 @@ class Looking:
             self._app.push_screen(BreakerDetail(chosen))
         else:
             self._app.push_screen(ToolDetail(detail_of(chosen, self._app.glyphs)))
+
+    async def jump(self) -> None:
+        """Letters on whatever can be gone to."""
+        places = targets(self._app.screen)
+        chosen = await self._app.push_screen_wait(Jump([place.at for place in places]))
+        if chosen is not None:
+            places[chosen].go()
 
     async def plan(self) -> None:
         """The plan as graph or list."""

@@ -6,7 +6,9 @@ from textual import getters
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.host import Host
+from ralph_tui.tui.rebinding import bind
 
 Answer = TypeVar("Answer")
 
@@ -17,6 +19,11 @@ class Dialog(ModalScreen[Answer]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Close", show=False)]
 
     app = getters.app(Host)
+
+    def on_mount(self) -> None:
+        """Letters are a dialog's own, so a jump begins with the other keys."""
+        keys = (key for key in self.app.keys_of(BY_NAME["jump"]) if len(key) > 1)
+        bind(self, [Binding(key, "app.invoke('jump')", show=False) for key in keys])
 
     def action_cancel(self) -> None:
         """Close without an answer."""

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 ALWAYS = (
     *("answer", "hurry", "build", "pause", "resume", "stop", "inject"),
-    *("help", "palette", "screenshot", "quit"),
+    *("jump", "help", "palette", "screenshot", "quit"),
     *PAGES,
 )
 """Commands of the app that work on a page as they do on the dashboard."""

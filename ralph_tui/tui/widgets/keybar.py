@@ -16,6 +16,8 @@ _PALETTE: Line = (Span("^p", Tone.ACCENT), Span(" more", Tone.MUTED))
 class KeyBar(LinkLine):
     """Whole labels only; the least important go first when the line is short."""
 
+    can_jump = False
+
     situation: reactive[Situation | None] = reactive(None)
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:

@@ -1,6 +1,7 @@
 """A line of words that run commands when clicked."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.content import Content
@@ -8,11 +9,16 @@ from textual.content import Content
 from ralph_tui.tui.render.spans import Line, Span, width_of
 from ralph_tui.tui.widgets.toned import Toned
 
+if TYPE_CHECKING:
+    from ralph_tui.tui.screens.page import Page
+
 
 class LinkLine(Toned):
     """Draws `links(width)` side by side; a click on one invokes its command."""
 
     GAP = "  "
+    can_jump = True
+    """A jump can go to its links."""
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
         """Command names and what stands for them, as many as fit."""
@@ -32,7 +38,20 @@ class LinkLine(Toned):
     def on_click(self, event: events.Click) -> None:
         """Run what is under the pointer."""
         if name := self.link_at(event):
-            self.app.action_invoke(name)
+            self.follow(name)
+
+    def follow(self, name: str) -> None:
+        """Do what a link stands for."""
+        self.app.action_invoke(name)
+
+    def places(self) -> list[tuple[int, str]]:
+        """Where each link begins."""
+        found: list[tuple[int, str]] = []
+        start = 0
+        for name, line in self.links(self.content_size.width):
+            found.append((start, name))
+            start += width_of(line) + len(self.GAP)
+        return found
 
     def link_at(self, event: events.Click) -> str | None:
         """The command under the pointer."""
@@ -44,3 +63,12 @@ class LinkLine(Toned):
                 return name
             start = end + len(self.GAP)
         return None
+
+
+def page_above(line: LinkLine) -> "Page":
+    """The page a line of links is on."""
+    from ralph_tui.tui.screens.page import Page
+
+    page = line.screen
+    assert isinstance(page, Page)
+    return page

@@ -1,18 +1,13 @@
 """The footer of a page: its own commands, and the way to all others."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from textual import events
 from textual.reactive import reactive
 
 from ralph_tui.tui.commands import Command
 from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
-from ralph_tui.tui.widgets.links import LinkLine
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.screens.page import Page
+from ralph_tui.tui.widgets.links import LinkLine, page_above
 
 _MORE: Line = (Span("^p", Tone.ACCENT), Span(" more", Tone.MUTED))
 
@@ -20,25 +15,19 @@ _MORE: Line = (Span("^p", Tone.ACCENT), Span(" more", Tone.MUTED))
 class PageBar(LinkLine):
     """Whole labels only; the least important go first when the line is short."""
 
+    can_jump = False
+
     commands: reactive[tuple[Command, ...]] = reactive(())
-
-    @property
-    def _page(self) -> "Page":
-        from ralph_tui.tui.screens.page import Page
-
-        page = self.screen
-        assert isinstance(page, Page)
-        return page
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
         """The page's commands by rank, and the palette for the rest."""
         room = width - width_of(_MORE)
         shown: list[tuple[str, Line]] = []
         for command in sorted((c for c in self.commands if c.footer), key=lambda c: c.rank):
-            label = self._page.label(command)
+            label = page_above(self).label(command)
             if not label:
                 continue
-            usable = not self._page.not_now(command.name)
+            usable = not page_above(self).not_now(command.name)
             line = (
                 Span(
                     key_label(self.app.keys_of(command)[0]), Tone.ACCENT if usable else Tone.FAINT
@@ -51,8 +40,6 @@ class PageBar(LinkLine):
             shown.append((command.name, line))
         return [*shown, ("palette", _MORE)]
 
-    def on_click(self, event: events.Click) -> None:
+    def follow(self, name: str) -> None:
         """A click is for the page."""
-        event.prevent_default()
-        if name := self.link_at(event):
-            self._page.action_invoke(name)
+        page_above(self).action_invoke(name)

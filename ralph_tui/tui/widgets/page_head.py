@@ -10,7 +10,7 @@ from ralph_tui.tui.page_commands import PAGES
 from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 from ralph_tui.tui.render.states import RUN
-from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.links import LinkLine, page_above
 
 FIRST_KEY = 4
 """The keys below are the dashboard's panes."""
@@ -46,6 +46,10 @@ class PageHead(LinkLine):
             Span(name if named else "", Tone.TITLE if chosen else Tone.MUTED),
             Span(self.app.glyphs.current if chosen else " " if named else "", Tone.ACCENT),
         )
+
+    def follow(self, name: str) -> None:
+        """Another page, or back."""
+        page_above(self).action_invoke(name)
 
     def render(self) -> Content:
         """The pages at the left, the loop's state at the right."""

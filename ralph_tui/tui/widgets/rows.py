@@ -83,6 +83,16 @@ class RowsView(Toned, ScrollView, can_focus=True):
         """What a row shows."""
         raise NotImplementedError
 
+    def keys_in_sight(self) -> list[tuple[int, Key]]:
+        """The visible items with how far below the upper edge each begins."""
+        top = self.scroll_offset.y
+        seen: dict[Key, int] = {}
+        for y in range(top, min(self.row_count(), top + self.size.height)):
+            key = self.row_at(y)[0]
+            if key is not None:
+                seen.setdefault(key, y - top)
+        return [(y, key) for key, y in seen.items()]
+
     # Drawing.
 
     @property

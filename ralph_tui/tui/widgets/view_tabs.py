@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from textual import events
 from textual.message import Message
 from textual.reactive import reactive
 
@@ -51,8 +50,6 @@ class ViewTabs(LinkLine):
         if self.is_attached:
             self.post_message(self.Chosen(view))
 
-    def on_click(self, event: events.Click) -> None:
-        """Choose what is under the pointer."""
-        event.prevent_default()
-        if name := self.link_at(event):
-            self.active = name
+    def follow(self, name: str) -> None:
+        """Choose a view."""
+        self.active = name
