@@ -4,7 +4,7 @@ import re
 import signal
 import socket
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -98,7 +98,10 @@ async def test_other_addresses_are_refused_in_words(
 async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     lock = LoopLock(Project(project).layout)
-    running: Callable[[], bool] = lambda: lock.owner() is not None  # noqa: E731
+
+    def running() -> bool:
+        return lock.owner() is not None
+
     with serving_in_process(scenario(works_forever("a")), tmp_path) as server:
         environment = ralph_environment(server, tmp_path, uuid.uuid4().hex)
         async with served(project, environment) as address:

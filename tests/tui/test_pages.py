@@ -107,7 +107,7 @@ async def test_pages_follow_each_other_and_esc_goes_back_to_the_dashboard(
         app = ralph(pilot)
         for key, name in zip("45678", PAGES, strict=True):
             await pilot.press(key)
-            await until(pilot, lambda n=name: isinstance(app.screen, CLASSES[n]))  # type: ignore[misc]
+            await until(pilot, lambda n=name: isinstance(app.screen, CLASSES[n]))  # type: ignore[misc]  # the default binds the loop's value
             assert len(app.screen_stack) == 3, "pages do not pile up"
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
@@ -196,7 +196,7 @@ async def test_hostile_text_stays_text_on_every_page(open_app: Open, tmp_path: P
         app = ralph(pilot)
         for key, views in (("4", 3), ("5", 3), ("6", 1), ("7", 3), ("8", 3)):
             await pilot.press(key)
-            await until(pilot, lambda k=key: isinstance(app.screen, CLASSES[PAGES[int(k) - 4]]))  # type: ignore[misc]
+            await until(pilot, lambda k=key: isinstance(app.screen, CLASSES[PAGES[int(k) - 4]]))  # type: ignore[misc]  # the default binds the loop's value
             for _ in range(views):
                 await until(
                     pilot, lambda: all(w.is_finished for w in app.workers if w.node is app.screen)

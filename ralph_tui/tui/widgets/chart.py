@@ -19,7 +19,7 @@ HALF = 0.35
 class Chart(Toned):
     """Draws one series; says so when there is nothing to draw."""
 
-    def __init__(self, title: str, unit: str, tone: Tone, *, id: str) -> None:  # noqa: A002
+    def __init__(self, title: str, unit: str, tone: Tone, *, id: str) -> None:  # noqa: A002 - Textual's name
         """Name what it shows."""
         super().__init__(id=id, classes="chart")
         self._title = title

@@ -19,7 +19,7 @@ from ralph_tui.tui.widgets.searched import Searched
 class Stream(Searched):
     """Entries as rows; follows the end until the person scrolls away, and never pulls them back."""
 
-    def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.timeline = timeline or Timeline()
         self.following = True

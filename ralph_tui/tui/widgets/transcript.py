@@ -12,7 +12,7 @@ from ralph_tui.tui.widgets.stream import Stream
 class Transcript(Stream):
     """A stream that somebody fills, holding still until it is played."""
 
-    def __init__(self, roots: tuple[str, ...], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, roots: tuple[str, ...], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(self._fresh(roots), id=id)
         self._roots = roots
         self.following = False
