@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ralph_tui.cli import person_lines as person
+from ralph_tui.cli import work_lines as work
 from ralph_tui.cli.line import Line, counted, line
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.text import one_line
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import STATE_OF, Call
@@ -81,8 +81,10 @@ def _iteration_started(n: Narrator, e: ev.IterationStarted, _: LoopView) -> Iter
     n.calls.clear()
     attempt = f", attempt {e.attempt}" if e.attempt > 1 else ""
     why = f" ({e.why}{attempt})" if e.why or attempt else ""
+    about = work.subject(e.task_id)
+    about = f"{about}, {e.title or 'no title'}" if about.startswith("task ") else about
     yield line(
-        f"{n.glyphs.current} iteration {e.iteration}: task {e.task_id}, {e.title or 'no title'}{why}",
+        f"{n.glyphs.current} iteration {e.iteration}: {about}{why}",
         "bold",
     )
 
@@ -160,60 +162,6 @@ def _tool_rewritten(n: Narrator, e: ev.ToolRewritten, _: LoopView) -> Iterator[L
     yield line(f"{n.glyphs.retry} rewritten{rule}: {before} {n.glyphs.arrow} {e.after}", "", 1)
 
 
-def _gate_started(n: Narrator, e: ev.GateStarted, _: LoopView) -> Iterator[Line]:
-    checks = plural(len(e.commands), "check")
-    text = f"{n.glyphs.verifying} task {e.task_id} is claimed complete, {checks} to run"
-    yield line(text, "cyan", 1)
-
-
-def _gate_checked(n: Narrator, e: ev.GateChecked, _: LoopView) -> Iterator[Line]:
-    yield _receipt(n.glyphs, e.receipt)
-
-
-def _receipt(glyphs: Glyphs, receipt: Receipt) -> Line:
-    sign = glyphs.skipped if receipt.status is ReceiptStatus.SKIPPED else glyphs.ok
-    word = receipt.status.value.replace("_", " ")
-    code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
-    told = receipt.status is ReceiptStatus.FAILED and receipt.exit_code is not None
-    why = f": {one_line(receipt.reason, 120)}" if receipt.reason and not told else ""
-    text = f"{sign if receipt.ok else glyphs.failed} {receipt.command} {glyphs.between} "
-    return line(
-        f"{text}{word}{code}, {seconds(receipt.seconds)}{why}", "" if receipt.ok else "yellow", 2
-    )
-
-
-def _gate_finished(n: Narrator, e: ev.GateFinished, _: LoopView) -> Iterator[Line]:
-    if e.passed:
-        yield line(f"{n.glyphs.ok} task {e.task_id} is verified", "green", 1)
-        return
-    failed = [one_line(r.command, 80) for r in e.receipts if not r.ok]
-    text = f"{n.glyphs.failed} task {e.task_id} is not complete yet, failed: {', '.join(failed)}"
-    yield line(text, "yellow", 1)
-
-
-def _learning(n: Narrator, e: ev.LearningRecorded, _: LoopView) -> Iterator[Line]:
-    yield line(f"{n.glyphs.learned} learned ({e.category}): {e.text}", "", 1)
-
-
-def _injection_queued(n: Narrator, e: ev.InjectionQueued, _: LoopView) -> Iterator[Line]:
-    yield line(f"{n.glyphs.guidance} guidance queued: {e.text}")
-
-
-def _injection_consumed(n: Narrator, e: ev.InjectionConsumed, _: LoopView) -> Iterator[Line]:
-    count = plural(len(e.ids), "piece")
-    yield line(f"{n.glyphs.guidance} {count} of guidance given to iteration {e.iteration}")
-
-
-def _handoff_started(n: Narrator, e: ev.HandoffStarted, _: LoopView) -> Iterator[Line]:
-    text = f"{n.glyphs.handoff} handing off at {e.percent:.0f} % of the context: {e.reason}"
-    yield line(text, "cyan", 1)
-
-
-def _handoff_finished(n: Narrator, e: ev.HandoffFinished, _: LoopView) -> Iterator[Line]:
-    by = "the model's summary" if e.summarised else "what ralph knows; the model gave no summary"
-    yield line(f"{n.glyphs.handoff} handed off in {e.path} ({by})", "cyan", 1)
-
-
 def _phase_changed(n: Narrator, e: ev.PhaseChanged, _: LoopView) -> Iterator[Line]:
     why = f": {e.reason}" if e.reason else ""
     yield line(f"{n.glyphs.arrow} phase {e.phase}{why}", "bold")
@@ -270,7 +218,10 @@ def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Li
         f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete, "
         f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {seconds(e.seconds)}",
     )
-    yield line(f"ralph: {_ENDINGS[e.status]}: {one_line(e.reason, 250)} {e.hint}", tone)
+    label, reason = _ENDINGS[e.status], one_line(e.reason, 250)
+    said = reason if reason.startswith(label) else f"{label}: {reason}"
+    stop = "." if e.hint and not said.endswith(".") else ""
+    yield line(f"ralph: {said}{stop} {e.hint}", tone)
 
 
 _Teller = Callable[[Narrator, Any, LoopView], Iterator[Line]]
@@ -300,14 +251,14 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.ToolFinished: _tool_finished,
     ev.ToolDenied: _tool_denied,
     ev.ToolRewritten: _tool_rewritten,
-    ev.GateStarted: _gate_started,
-    ev.GateChecked: _gate_checked,
-    ev.GateFinished: _gate_finished,
-    ev.LearningRecorded: _learning,
-    ev.InjectionQueued: _injection_queued,
-    ev.InjectionConsumed: _injection_consumed,
-    ev.HandoffStarted: _handoff_started,
-    ev.HandoffFinished: _handoff_finished,
+    ev.GateStarted: _simply(work.gate_started),
+    ev.GateChecked: _simply(work.gate_checked),
+    ev.GateFinished: _simply(work.gate_finished),
+    ev.LearningRecorded: _simply(work.learning),
+    ev.InjectionQueued: _simply(work.injection_queued),
+    ev.InjectionConsumed: _simply(work.injection_consumed),
+    ev.HandoffStarted: _simply(work.handoff_started),
+    ev.HandoffFinished: _simply(work.handoff_finished),
     ev.BreakerChanged: _breaker_changed,
     ev.LimitReached: _limit_reached,
     ev.ApiRetry: _api_retry,

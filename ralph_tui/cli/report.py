@@ -50,7 +50,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         if following
         else "",
         "iteration": str(state.iteration_count),
-        "cost": f"{money(state.session_cost_usd)} in the last run, "
+        "cost": f"{money(state.session_cost_usd)} in {'this' if owner else 'the last'} run, "
         f"{money(state.total_cost_usd)} in total",
         "tokens": f"{tokens(state.total_tokens_used)} in total",
         "breaker": f"{breaker.state} ({counted(breaker)})",

@@ -26,6 +26,10 @@ _WHY = {
     Phase.BUILDING: "the plan is sound and agreed to",
     Phase.VALIDATION: "every task is complete",
 }
+_NEEDS = {
+    Phase.PLANNING: "There are no specs to plan from.",
+    Phase.VALIDATION: "There is nothing to validate: no spec, and no task that was built.",
+}
 
 
 def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
@@ -39,11 +43,9 @@ def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
         require_workable(docs.plan)
     if phase is Phase.DISCOVERY:
         require_request(docs, mission)
-    if phase is Phase.PLANNING and not project.read_specs() and not docs.plan.tasks:
-        message = "There are no specs to plan from."
-        raise PlanError(
-            message, 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
-        )
+    if phase in _NEEDS and not project.read_specs() and not docs.plan.tasks:
+        hint = 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
+        raise PlanError(_NEEDS[phase], hint)
     return phase
 
 

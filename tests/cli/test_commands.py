@@ -145,6 +145,27 @@ def test_a_wrong_use_is_no_usage_limit(tmp_path: Path, words: tuple[str, ...]) -
     assert f"`ralph {words[0]} --help`" in said(done)[1]
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("discover", "nothing to discover"),
+        ("plan", "no specs to plan from"),
+        ("regenerate-plan", "no specs to plan from"),
+        ("build", "no tasks"),
+        ("validate", "nothing to validate"),
+        ("run", "no tasks"),
+    ],
+)
+def test_a_project_with_nothing_in_it_starts_nothing(
+    tmp_path: Path, command: str, said: str
+) -> None:
+    Project(tmp_path).create()
+    done = inside(command, "--headless", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert said in done.stderr
+    assert not Layout(tmp_path).events.exists()
+
+
 @pytest.mark.parametrize("words", [("status",), ("tasks",), ("inject", "x"), ("build",), ()])
 def test_without_a_project_every_command_says_so(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = inside(*words, cwd=tmp_path)
@@ -209,6 +230,10 @@ def test_status_as_json(running: Path) -> None:
         "blocked": 0,
     }
     assert (status["current_task"], status["next_task"]) == (None, "task-002")
+
+
+def test_the_cost_is_this_runs_while_it_runs(running: Path) -> None:
+    assert "$0.00 in this run, " in inside("status", cwd=running).stdout
 
 
 def test_status_shows_a_cycle(project: Path) -> None:

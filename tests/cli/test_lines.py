@@ -34,7 +34,7 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
   + task task-001 is verified
 + task task-001 is complete
   + learned (testing): use tmp_path
-  > handing off at 62 % of the context: the context is 62 % full
+  > handing off: the context is 62 % full
   > handed off in MEMORY.md (the model's summary)
 + iteration 1 complete: every check passed - 12.3s, $0.12 ($3.50 in total), context 41.2k (21 %)
 > guidance queued: use argparse
@@ -63,6 +63,29 @@ def test_a_whole_run_reads_as_written_here() -> None:
 def test_the_last_line_says_why_and_what_to_do() -> None:
     end = STOPPED.model_copy(update={"hint": "`ralph build` goes on."})
     assert told(end)[-1] == "ralph: interrupted: You asked it to stop. `ralph build` goes on."
+
+
+def test_a_wait_for_approval_is_said_once() -> None:
+    reason = {"reason": "waiting for approval of the plan", "hint": "`ralph approve`."}
+    end = STOPPED.model_copy(update={"status": ev.LoopStatus.WAITING, **reason})
+    assert told(end)[-1] == "ralph: waiting for approval of the plan. `ralph approve`."
+
+
+def test_a_phase_is_not_called_a_task() -> None:
+    failed = Receipt(
+        command="make", source="backpressure", status=ReceiptStatus.FAILED, exit_code=2, seconds=1
+    )
+    assert told(
+        ev.IterationStarted(iteration=3, task_id="planning", title="Planning", why="no plan yet"),
+        ev.GateStarted(task_id="validation", commands=("make",)),
+        ev.GateFinished(task_id="validation", passed=True),
+        ev.GateFinished(task_id="validation", passed=False, receipts=(failed,)),
+    ) == [
+        "> iteration 3: planning (no plan yet)",
+        "  ? validation, 1 check to run",
+        "  + validation: no check failed",
+        "  x validation: failed: make",
+    ]
 
 
 @pytest.mark.parametrize("status", ev.LoopStatus)

@@ -38,7 +38,9 @@ async def test_an_approval_over_status_4(tmp_path: Path) -> None:
     async with serving(scenario(validates())) as server:
         waiting = await run_ralph(["run", "--headless", "--yes"], project, server)
         assert waiting.status == 4, waiting.stderr
-        assert waiting.last_line.startswith("ralph: waiting for approval: ")
+        assert waiting.last_line.startswith(
+            "ralph: waiting for approval of the validation. `ralph approve`"
+        )
         status = await run_ralph(["status"], project)
         assert "needed, of the validation" in status.stdout
         assert (await run_ralph(["approve"], project)).status == 0

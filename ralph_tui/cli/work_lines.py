@@ -1,0 +1,80 @@
+"""The lines of what the work leaves behind: checks, learnings, guidance, hand-offs."""
+
+from collections.abc import Iterator
+
+from ralph_tui.cli.line import Line, line
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.text import one_line
+from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.figures import plural, seconds
+
+_PHASES = frozenset(phase.value for phase in Phase)
+
+
+def subject(task_id: str) -> str:
+    """What an iteration is about: a task, or a phase that has none."""
+    return task_id if task_id in _PHASES else f"task {task_id}"
+
+
+def gate_started(signs: Glyphs, e: ev.GateStarted) -> Iterator[Line]:
+    """A claim, or the checks a validation begins with."""
+    checks = plural(len(e.commands), "check")
+    claim = "" if e.task_id in _PHASES else " is claimed complete"
+    yield line(f"{signs.verifying} {subject(e.task_id)}{claim}, {checks} to run", "cyan", 1)
+
+
+def gate_checked(signs: Glyphs, e: ev.GateChecked) -> Iterator[Line]:
+    """One command's receipt."""
+    receipt = e.receipt
+    sign = signs.skipped if receipt.status is ReceiptStatus.SKIPPED else signs.ok
+    text = f"{sign if receipt.ok else signs.failed} {receipt.command} {signs.between} "
+    yield line(f"{text}{_outcome(receipt)}", "" if receipt.ok else "yellow", 2)
+
+
+def _outcome(receipt: Receipt) -> str:
+    word = receipt.status.value.replace("_", " ")
+    code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
+    told = receipt.status is ReceiptStatus.FAILED and receipt.exit_code is not None
+    why = f": {one_line(receipt.reason, 120)}" if receipt.reason and not told else ""
+    return f"{word}{code}, {seconds(receipt.seconds)}{why}"
+
+
+def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:
+    """The verdict of all checks."""
+    about, phase = subject(e.task_id), e.task_id in _PHASES
+    if e.passed:
+        word = "no check failed" if phase else "is verified"
+        yield line(f"{signs.ok} {about}{':' * phase} {word}", "green", 1)
+        return
+    failed = ", ".join(one_line(r.command, 80) for r in e.receipts if not r.ok)
+    word = "" if phase else " is not complete yet,"
+    yield line(f"{signs.failed} {about}{':' * phase}{word} failed: {failed}", "yellow", 1)
+
+
+def learning(signs: Glyphs, e: ev.LearningRecorded) -> Iterator[Line]:
+    """Something worth knowing next time."""
+    yield line(f"{signs.learned} learned ({e.category}): {e.text}", "", 1)
+
+
+def injection_queued(signs: Glyphs, e: ev.InjectionQueued) -> Iterator[Line]:
+    """Guidance that waits."""
+    yield line(f"{signs.guidance} guidance queued: {e.text}")
+
+
+def injection_consumed(signs: Glyphs, e: ev.InjectionConsumed) -> Iterator[Line]:
+    """Guidance that was given."""
+    count = plural(len(e.ids), "piece")
+    yield line(f"{signs.guidance} {count} of guidance given to iteration {e.iteration}")
+
+
+def handoff_started(signs: Glyphs, e: ev.HandoffStarted) -> Iterator[Line]:
+    """Why a session is summed up."""
+    yield line(f"{signs.handoff} handing off: {e.reason}", "cyan", 1)
+
+
+def handoff_finished(signs: Glyphs, e: ev.HandoffFinished) -> Iterator[Line]:
+    """Where the summary is, and whose it is."""
+    by = "the model's summary" if e.summarised else "what ralph knows; the model gave no summary"
+    yield line(f"{signs.handoff} handed off in {e.path} ({by})", "cyan", 1)
