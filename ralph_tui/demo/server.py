@@ -1,7 +1,4 @@
-"""A Messages API on loopback that plays a scenario to the real Claude Code CLI.
-
-`python -m ralph_tui.demo.server SCENARIO --port-file F` runs it as a process of its own.
-"""
+"""A Messages API on loopback that plays a scenario to the real Claude Code CLI."""
 
 import asyncio
 import contextlib
@@ -10,7 +7,6 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +20,6 @@ from ralph_tui.demo.requestlog import RecordedRequest, RequestLog
 from ralph_tui.demo.scenario import Scenario, Script, Turn
 from ralph_tui.demo.selection import Choice, Step, choose, read_steps
 from ralph_tui.demo.wire import BadRequestError, Reply, Request, read_request
-from ralph_tui.domain.errors import RalphError
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK_HOSTS = frozenset({LOOPBACK, "localhost", "[::1]"})
@@ -260,42 +255,3 @@ def _is_assistant(message: JsonValue) -> bool:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def main() -> None:
-    """Serve a scenario until ended by a signal, writing the port to a file."""
-    import argparse
-
-    from ralph_tui.demo.loading import load_scenario
-
-    parser = argparse.ArgumentParser(description="Play a scenario on a loopback Messages API.")
-    parser.add_argument("scenario", type=Path)
-    parser.add_argument("--port-file", type=Path, required=True)
-    parser.add_argument("--log", type=Path, help="append one JSON line for each request")
-    parser.add_argument("--speed", type=float, default=math.inf)
-    given = parser.parse_args()
-    try:
-        scenario = load_scenario(given.scenario)
-    except RalphError as error:
-        parser.exit(error.exit_code, f"{error}\n")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_forever(scenario, given.port_file, given.log, given.speed))
-
-
-async def _serve_forever(
-    scenario: Scenario, port_file: Path, log: Path | None, speed: float
-) -> None:
-    def note(request: RecordedRequest) -> None:
-        assert log
-        with log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(request)) + "\n")
-
-    async with ModelServer(scenario, speed=speed, on_request=note if log else None) as server:
-        partial = port_file.with_suffix(".partial")
-        partial.write_text(str(server.port))
-        partial.replace(port_file)
-        await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

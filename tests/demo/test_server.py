@@ -229,7 +229,7 @@ def test_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_process_with_a_wrong_scenario_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ralph_tui.demo.server", "missing.yaml", "--port-file", "port"]
+    command = [sys.executable, "-m", "ralph_tui.demo", "missing.yaml", "--port-file", "port"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert done.stderr.startswith("Scenario missing.yaml cannot be read: No such file")

@@ -1,0 +1,50 @@
+"""`python -m ralph_tui.demo SCENARIO --port-file F`: the model's server as a process of its own."""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+
+from ralph_tui.demo.loading import load_scenario
+from ralph_tui.demo.requestlog import RecordedRequest
+from ralph_tui.demo.scenario import Scenario
+from ralph_tui.demo.server import ModelServer
+from ralph_tui.domain.errors import RalphError
+
+
+def main() -> None:
+    """Serve a scenario until ended by a signal, writing the port to a file."""
+    parser = argparse.ArgumentParser(description="Play a scenario on a loopback Messages API.")
+    parser.add_argument("scenario", type=Path)
+    parser.add_argument("--port-file", type=Path, required=True)
+    parser.add_argument("--log", type=Path, help="append one JSON line for each request")
+    parser.add_argument("--speed", type=float, default=math.inf)
+    given = parser.parse_args()
+    try:
+        scenario = load_scenario(given.scenario)
+    except RalphError as error:
+        parser.exit(error.exit_code, f"{error}\n")
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_forever(scenario, given.port_file, given.log, given.speed))
+
+
+async def _serve_forever(
+    scenario: Scenario, port_file: Path, log: Path | None, speed: float
+) -> None:
+    def note(request: RecordedRequest) -> None:
+        assert log
+        with log.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(request)) + "\n")
+
+    async with ModelServer(scenario, speed=speed, on_request=note if log else None) as server:
+        partial = port_file.with_suffix(".partial")
+        partial.write_text(str(server.port))
+        partial.replace(port_file)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
