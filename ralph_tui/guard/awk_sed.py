@@ -9,6 +9,7 @@ _AWK_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _AWK_STARTS = re.compile(r'system\s*\(|"\s*\|&?\s*getline|\|&?\s*["a-zA-Z_$(]')
 _AWK_REGEX = re.compile(r"(?<=[~(,!{};&|\s])/(?:[^/\\\n]|\\.)*/|^/(?:[^/\\\n]|\\.)*/")
 _AWK_WRITE = re.compile(r'print[^;}\n]*>>?\s*"((?:[^"\\]|\\.)*)"')
+_AWK_WRITE_BY_NAME = re.compile(r"print[^;}\n]*>>?\s*[A-Za-z_(]")
 
 _ADDRESS = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|\+\d+|~\d+)?[\s,!;{}]*")
 
@@ -32,10 +33,18 @@ def awk_writes(code: str) -> Iterator[str]:
         yield match[1]
 
 
+def awk_writes_by_name(code: str) -> bool:
+    """Whether an awk program prints into a file that a variable names."""
+    return bool(_AWK_WRITE_BY_NAME.search(code))
+
+
 def sed_commands(script: str) -> Iterator[str]:
-    """The shell commands of a sed script: `e COMMAND`, and what `s///e` is given to run."""
+    """The shell commands of a sed script: `e COMMAND`, and what `s///e` is given to run.
+
+    An empty one is whatever sed has read.
+    """
     for letter, rest in _sed(script):
-        if letter == "e" and rest:
+        if letter == "e":
             yield rest
         elif letter == "s" and "e" in rest.partition("\n")[0]:
             yield rest.partition("\n")[2]

@@ -17,7 +17,7 @@ Rule = Callable[[Invocation], None]
 _SYSTEM = re.compile(
     r"mkfs(\..*)?|mke2fs|mkswap|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|wipefs|blkdiscard|shutdown"
     r"|reboot|halt|poweroff|telinit|userdel|groupdel|deluser|swapoff|cryptsetup|lvremove|vgremove"
-    r"|pvremove|zpool|badblocks|hdparm|kexec|rmmod|iptables|nft|visudo|crontab"
+    r"|pvremove|zpool|badblocks|hdparm|kexec|rmmod|iptables|nft|visudo|crontab|umount|killall5"
 )
 _READING_SYSTEM = names("-l --list --version --help")
 
@@ -57,6 +57,19 @@ def _kill(given: Invocation) -> None:
         _refuse(given, "This ends every process of the user")
 
 
+def _mount(given: Invocation) -> None:
+    if parse(given.arguments, Spec("ot", long=names("--options --types"))).operands:
+        _refuse(given, "This changes what the machine has mounted")
+
+
+def _sysctl(given: Invocation) -> None:
+    read = parse(given.arguments)
+    if read.has("-w", "--write", "-p", "--load", "--system") or any(
+        "=" in word.text for word in read.operands
+    ):
+        _refuse(given, "This changes the machine's kernel")
+
+
 _DOCKER_VALUES = Spec("cHl", long=names("--context --config --host --log-level --tlscacert"))
 _DOCKER_GROUPS = names(
     "container image volume network system builder buildx compose context stack service secret"
@@ -78,7 +91,8 @@ def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
         deny(
             "unreadable-command", given.shown, "Which docker command runs is not known", "Name it."
         )
-    if verb.text in _DOCKER_REMOVALS:
+    helps = any(word.text == "--help" for word in words)
+    if verb.text in _DOCKER_REMOVALS and not helps:
         _refuse(given, "This removes containers, images, volumes or networks")
     if verb.text in _DOCKER_GROUPS:
         spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
@@ -88,7 +102,7 @@ def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
                 w.text.startswith("--rmi") for w in rest
             ):
                 _refuse(given, "This removes volumes or images")
-        elif rest and rest[0].text in _DOCKER_REMOVALS:
+        elif rest and rest[0].text in _DOCKER_REMOVALS and not helps:
             _refuse(given, "This removes containers, images, volumes or networks")
     elif verb.text in ("exec", "run"):
         _judge_in_container(words[1:], given)
@@ -182,11 +196,24 @@ def _pattern(tests: Sequence[Word]) -> str | None:
     """The pattern of the first name test that is not negated."""
     for at, word in enumerate(tests[:-1]):
         negated = at > 0 and tests[at - 1].text in ("!", "-not")
+        if word.text in _PATH_TESTS and _below_a_name(tests[at + 1].text):
+            return "found"
         if word.text in _NAME_TESTS and not negated and tests[at + 1].known:
             return tests[at + 1].text
         if word.text in _NAME_TESTS and not negated and "q" in tests[at + 1].kinds:
             return tests[at + 1].text
     return None
+
+
+_PATH_TESTS = names("-path -ipath -wholename -iwholename")
+
+
+def _below_a_name(pattern: str) -> bool:
+    """Whether a pattern for a whole path goes through a plain directory that is not guarded."""
+    parts = pattern.split("/")[:-1]
+    return not any(name in pattern for name in _GUARDED_DIRECTORIES) and any(
+        part.strip(".") and not any(c in part for c in "*?[") for part in parts
+    )
 
 
 def _may_match_guarded(pattern: str) -> bool:
@@ -204,6 +231,8 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "init": _init,
         "systemctl": _systemctl,
         "kill": _kill,
+        "mount": _mount,
+        "sysctl": _sysctl,
         "docker-compose": _compose,
         **dict.fromkeys(names("docker podman nerdctl"), _docker),
     }

@@ -1,11 +1,13 @@
 """Programs that complete a command from what they read: xargs, parallel, fd."""
 
+import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
-from ralph_tui.guard.syntax import UNKNOWN, Word, anything
+from ralph_tui.guard.syntax import UNKNOWN, Word, anything, literal
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
 
@@ -22,7 +24,10 @@ def joined(given: Invocation, words: Sequence[Word]) -> None:
     elif words:
         text = " ".join(word.text for word in words)
         kinds = "q".join(word.kinds for word in words)
-        given.walker.shell(Word(text, kinds, text), given, None)
+        start = words[0].start
+        if start >= 0 and not given.walker.source.startswith(text, start):
+            start = -1
+        given.walker.shell(Word(text, kinds, text, start), given, None)
 
 
 _XARGS = Spec(
@@ -43,6 +48,9 @@ def _xargs(given: Invocation) -> None:
         marks = ["{}"]
     if not marks:
         given.walker.run((*read.operands, *added), given)
+        if read.has("-d", "-0", "--delimiter", "--null") or _quoted(given.feed):
+            for item in _fed_lines(given)[:16]:
+                given.walker.run((*read.operands, item), given)
         return
     for item in _fed_lines(given)[:16]:  # with a mark an item is a whole line
         given.walker.run(tuple(_put(word, marks[0], item) for word in read.operands), given)
@@ -62,8 +70,13 @@ def _fed_lines(given: Invocation) -> list[Word]:
     words = _fed_words(given)
     if given.feed is None or not words[0].known:
         return words
-    lines = (line.strip() for line in given.feed.text.splitlines())
+    lines = (line.strip(" \t'\"") for line in re.split(r"[\n\\0]", given.feed.text))
     return [Word(line, "q" * len(line), line) for line in lines if line]
+
+
+def _quoted(feed: Word | None) -> bool:
+    """Whether xargs finds quotes in what it reads, so that one item may hold blanks."""
+    return feed is not None and any(mark in feed.text for mark in "'\"\\")
 
 
 def _put(word: Word, mark: str, item: Word) -> Word:
@@ -82,11 +95,33 @@ def _parallel(given: Invocation) -> None:
     spec = Spec("jaNnLIPS", long=names("--jobs --arg-file --max-args --delay --timeout --joblog"))
     words = parse(given.arguments, spec, stop=True).operands
     end = next((i for i, w in enumerate(words) if w.text.startswith(":::")), len(words))
-    command = [_put(word, "{}", anything()) for word in words[:end]]
-    if command:
-        joined(given, [*command, Word(UNKNOWN, "x")])
+    if words[:end]:
+        listed = words[end:][:1] and words[end].text == ":::"
+        items = [word.text for word in words[end + 1 :]] if listed else []
+        known = items and not any(i.startswith(":::") or UNKNOWN in i for i in items)
+        for item in items[:16] if known else ():
+            _filled_in(given, words[:end], shlex.quote(item))
+        if not known:
+            _filled_in(given, words[:end], '"$1"')
+    elif words:  # no command: each of the arguments is one
+        for word in words[1:]:
+            if not word.text.startswith(":::"):
+                given.walker.shell(word, given)
     elif given.feed is not None:
         given.walker.shell(given.feed, given)
+
+
+def _filled_in(given: Invocation, command: Sequence[Word], item: str) -> None:
+    """Parallel gives a shell the command with the item, quoted, in its places or at its end."""
+    marked = any(_PLACE.search(word.text) for word in command)
+    pieces = []
+    for word in command:
+        text = _PLACE.sub(lambda _: item, word.text)
+        pieces.append(Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text))
+    joined(given, [*pieces, *([] if marked else [literal(item)])])
+
+
+_PLACE = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
 
 
 def _fd(given: Invocation) -> None:

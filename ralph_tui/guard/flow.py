@@ -11,15 +11,20 @@ from ralph_tui.guard.syntax import UNKNOWN, Command, Compound, Redirect, Word, a
 def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
     """What is read from standard input behind these redirections."""
     for redirect in redirects:
-        if redirect.descriptor not in ("", "0"):
-            continue
         target = redirect.target
-        if redirect.body is not None:
+        if redirect.descriptor not in ("", "0"):
+            if feed is None and redirect.operator == "<<<":  # for /dev/fd/3 and the like
+                feed = Word(target.text + "\n", target.kinds + "q", target.raw, target.start)
+            elif feed is None and redirect.body is not None:
+                feed = redirect.body
+        elif redirect.body is not None:
             feed = redirect.body
         elif redirect.operator == "<<<":
             feed = Word(target.text + "\n", target.kinds + "q", target.raw, target.start)
         elif redirect.operator == "<":
             feed = anything(target.raw) if target.feeds else None
+        elif redirect.operator == "<&" and target.text not in ("0", "-"):
+            feed = anything(target.raw)
     return feed
 
 

@@ -2,10 +2,11 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard import awk_sed
+from ralph_tui.guard.git_commands import MUTATING
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.packages import PYTHON, judge_module, refuse_manager
@@ -19,11 +20,23 @@ _STARTS_PROGRAMS = re.compile(
     r"|\bopen\b[^;]*\|",
     re.IGNORECASE,
 )
+_JAVASCRIPT = names("node nodejs bun deno")
+_JS_STARTS = re.compile(
+    r"child_process|\bBun\b|\bDeno\b|execa|shelljs|\bzx\b|process\.binding"
+    r"|\b(?:require|import)\s*\(\s*(?:[^'\"`\s]|['\"`][^)]*(?:\+|\$\{))"
+)
+"""What gives JavaScript a way to start programs, or may hide that it does."""
 _STRINGS = re.compile(
     r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
     r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
 )
 _BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
+_STARTS_UNKNOWN = re.compile(
+    r"child_process.*\b(?:exec|spawn)\w*\s*\(\s*(?:`[^`]*\$\{|(?!process\b)[a-z_]\w*\s*[,)+])"
+    r"|\b(?:system|exec|popen|passthru|shell_exec)\b\s*\(?\s*[$@]\w",
+    re.DOTALL,
+)
+"""Starting what a variable says."""
 _LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\"])[^'\"]*\4)+)")
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
@@ -55,8 +68,8 @@ _CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 _SPECS: Mapping[str, Spec] = MappingProxyType(
     {
-        "perl": Spec("eEIMmx", attached="i0lFCDdTtV"),
-        "ruby": Spec("eIrE", attached="i0FKTWx"),
+        "perl": Spec("eEIMm", attached="iFCDdVx", digits="0l"),
+        "ruby": Spec("eIrEC", attached="iFKx", digits="0TW"),
         "php": Spec("rdfBREF"),
         "node": Spec("eprC", long=names("--eval --print --require --import --input-type")),
         "nodejs": Spec("epr", long=names("--eval --print --require")),
@@ -64,6 +77,7 @@ _SPECS: Mapping[str, Spec] = MappingProxyType(
 )
 STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
 """The names of standard input."""
+_SHELL_ESCAPE = re.compile(r"\s*(?:\\!|\.shell\b|\.system\b|system\b|!)\s*")
 _EDITORS = names("vi vim nvim view ex ed nano")
 
 _INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
@@ -144,6 +158,9 @@ def _generic(given: Invocation) -> None:
         unreadable_part(given.shown, "The interpreter would run the output of another command")
     for code in codes:
         judge_code(code.text, given)
+    if given.program == "emacs":
+        for word in read.operands:
+            given.places.check_guarded(word, given.shown)
     in_place = given.program in ("perl", "ruby") and read.has("-i")
     if in_place:
         for word in read.operands:
@@ -160,15 +177,26 @@ def judge_code(code: str, given: Invocation) -> None:
             path = next((g for g in match.groups() if g), "")
             if path.startswith(("/", "~", "..")):
                 given.places.check_removal(literal(path), given.shown)
-    if not _STARTS_PROGRAMS.search(code):
-        return
+    starts = _JS_STARTS if given.program in _JAVASCRIPT else _STARTS_PROGRAMS
+    if starts.search(code):
+        _judge_starts(code, given)
+
+
+def _judge_starts(code: str, given: Invocation) -> None:
+    """Every text, and list of texts, in code that starts programs may be what it starts."""
+    if _STARTS_UNKNOWN.search(code):
+        unreadable_part(given.shown, "The code would start a program that is not known")
     for match in _BARE_START.finditer(code):
         judge_possible_command(match[1], given)
     for match in _LIST.finditer(code):
         rest = " ".join(item[1] for item in _ITEM.findall(match[3]))
         judge_possible_command(f"{match[2]} {rest}", given)
-    for match in _STRINGS.finditer(code):
-        judge_possible_command(next(g for g in match.groups() if g is not None), given)
+    texts = [next(g for g in m.groups() if g is not None) for m in _STRINGS.finditer(code)]
+    for text in texts:
+        judge_possible_command(text, given)
+    if "git" in texts:  # its arguments may come by a variable
+        for verb in MUTATING.intersection(texts):
+            judge_possible_command(f"git {verb}", given)
 
 
 def judge_possible_command(text: str, given: Invocation) -> None:
@@ -208,7 +236,7 @@ def _make(given: Invocation) -> None:
             continue
         if len(option.name) > 2 and "--eval".startswith(option.name):
             for part in re.split(r"[;\n\t]", value.text):
-                judge_possible_command(part, given)
+                judge_possible_command(part.lstrip(" @-+"), given)
         elif option.name in ("-f", "--file", "--makefile"):
             if value.feeds:
                 unreadable_part(given.shown, "make would run the output of another command")
@@ -245,13 +273,40 @@ def _editor(given: Invocation) -> None:
 
 def _debugger(given: Invocation) -> None:
     """Gdb's own commands: `shell COMMAND` and `!COMMAND` start programs, `python` runs code."""
-    words = given.arguments
-    for option, value in itertools.pairwise(words):
+    texts = given.feed.text.splitlines() if given.feed is not None else []
+    for option, value in itertools.pairwise(given.arguments):
         if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):
-            verb, _, rest = value.text.strip().replace("!", "shell ", 1).partition(" ")
-            if verb in ("shell", "python", "platform"):
-                judge_possible_command(rest.removeprefix("shell "), given)
-                judge_code(rest, given)
+            texts.append(value.text)
+    end = next((i for i, w in enumerate(given.arguments) if w.text in ("--args", "--")), None)
+    if end is not None and given.arguments[end + 1 :]:
+        given.walker.run(given.arguments[end + 1 :], given)
+    for text in texts:
+        verb, _, rest = text.strip().replace("!", "shell ", 1).partition(" ")
+        if verb in ("shell", "python", "platform"):
+            judge_possible_command(rest.removeprefix("shell "), given)
+            judge_code(rest, given)
+
+
+def _prompt(given: Invocation) -> None:
+    """A database's prompt, which takes `.shell` and the like for a shell's command."""
+    texts = [word.text for word in given.arguments]
+    texts += given.feed.text.splitlines() if given.feed is not None else []
+    for text in texts:
+        if (started := _SHELL_ESCAPE.match(text)) is not None:
+            judge_possible_command(text[started.end() :], given)
+
+
+def _program_files(files: Sequence[Word], given: Invocation) -> list[Word]:
+    """The programs behind `-f` that are given in the same text."""
+    if any(word.feeds for word in files):
+        unreadable_part(given.shown, "The program is the output of another command")
+    named = any(STDIN.fullmatch(word.text) for word in files)
+    return [given.feed] if named and given.feed is not None else []
+
+
+def _not_substituted(code: Word, given: Invocation) -> None:
+    if code.scripts and not code.text.strip(UNKNOWN):
+        unreadable_part(given.shown, "The program is the output of another command")
 
 
 def _sed(given: Invocation) -> None:
@@ -261,16 +316,19 @@ def _sed(given: Invocation) -> None:
     operands = list(read.operands)
     if not scripts and not read.values("-f", "--file") and operands:
         scripts = [operands.pop(0)]
+    scripts = [*scripts, *_program_files(read.values("-f", "--file"), given)]
     for script in scripts:
+        _not_substituted(script, given)
         for command in awk_sed.sed_commands(script.text):
-            if UNKNOWN in command:
+            if UNKNOWN in command or not command:
                 unreadable_part(given.shown, "sed would run a command that is not known")
             given.walker.shell(literal(command), given)
         for path in awk_sed.sed_writes(script.text):
             given.places.check_write(literal(path), given.shown)
     if read.has("-i", "--in-place"):
         for word in operands:
-            given.places.check_write(word, given.shown)
+            if word.text:  # BSD's `sed -i ''` names no backup
+                given.places.check_write(word, given.shown)
 
 
 def _awk(given: Invocation) -> None:
@@ -279,8 +337,13 @@ def _awk(given: Invocation) -> None:
     codes = read.values("-e", "--source")
     if not codes and not read.values("-f", "--file") and operands:
         codes = [operands.pop(0)]
+    codes = [*codes, *_program_files(read.values("-f", "--file"), given)]
     values = [w.text.partition("=")[2] for w in (*read.values("-v", "--assign"), *operands)]
     for code in codes:
+        _not_substituted(code, given)
+        if awk_sed.awk_writes_by_name(code.text):
+            for text in values:
+                given.places.check_guarded(literal(text), given.shown)
         if awk_sed.awk_starts_programs(code.text):
             for text in (*awk_sed.awk_strings(code.text), *values):
                 judge_possible_command(text, given)
@@ -296,6 +359,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(names("make gmake"), _make),
         **dict.fromkeys(_EDITORS, _editor),
         **dict.fromkeys(names("gdb lldb"), _debugger),
+        **dict.fromkeys(names("psql mysql mariadb sqlite3 ftp sftp mongo"), _prompt),
         **dict.fromkeys(names("sed gsed"), _sed),
         **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),
     }

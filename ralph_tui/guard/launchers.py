@@ -2,19 +2,24 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.fillers import FILLERS, joined, no_hidden_options
 from ralph_tui.guard.interpreters import STDIN
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
-from ralph_tui.guard.syntax import UNKNOWN, Word
+from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.variables import judge_removal
 from ralph_tui.guard.walk import Invocation, unreadable_part
 from ralph_tui.guard.wrappers import WRAPPERS
 
 SHELLS = names("sh bash dash zsh ksh mksh pdksh ash yash rbash posh busybox-sh fish csh tcsh")
 _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
+
+_ENV_BLANK = re.compile(r"\\[_tnrfv]")
+"""What separates words for `env -S`, beside blanks."""
 
 Launcher = Callable[[Invocation], None]
 
@@ -32,6 +37,10 @@ def _wrapped(given: Invocation) -> None:
     wrapper = WRAPPERS[given.program]
     read = parse(given.arguments, wrapper.spec, stop=True)
     no_hidden_options(given, read.operands)
+    if given.program == "sudo" and read.has("-e", "--edit"):
+        for word in read.operands:
+            given.places.check_write(word, given.shown)
+        return
     _run(given, read.operands[wrapper.skip :], assigns=wrapper.assigns)
 
 
@@ -50,8 +59,10 @@ def _env(given: Invocation) -> None:
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)
     for value in read.values("-S", "--split-string"):
+        text = _ENV_BLANK.sub(" ", value.text)
+        kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
         rest = "".join(" " + word.raw for word in read.operands)
-        given.walker.shell(Word(value.text + rest, value.kinds + "q" * len(rest)), given)
+        given.walker.shell(Word(text + rest, kinds + "q" * len(rest)), given)
         return
     _run(given, read.operands, assigns=True)
 
@@ -60,7 +71,30 @@ def _npx(given: Invocation) -> None:
     spec = Spec("pc", long=names("--package --call"))
     for text in parse(given.arguments, spec).values("-c", "--call"):
         given.walker.shell(text, given)
-    _run(given, parse(given.arguments, spec, stop=True).operands)
+    words = parse(given.arguments, spec, stop=True).operands
+    _run(replace(given, under_uv=True), words)  # what it names comes from npm, not from uv
+
+
+def _node_manager(given: Invocation) -> None:
+    """Npm and its kin: `exec` runs what follows."""
+    read = parse(given.arguments, Spec("C", long=names("--prefix --cwd")), stop=True)
+    if read.operands and read.operands[0].text in ("exec", "x", "dlx"):
+        _npx(replace(given, words=read.operands))
+
+
+def _entr(given: Invocation) -> None:
+    read = parse(given.arguments, stop=True)
+    if read.has("-s"):
+        joined(given, read.operands)
+    _run(given, read.operands)
+
+
+def _daemon(given: Invocation) -> None:
+    words = given.arguments
+    end = next((i for i, word in enumerate(words) if word.text == "--"), len(words))
+    for option, program in pairwise(words[:end]):
+        if option.text in ("-x", "--exec", "-a", "--startas"):
+            _run(given, [program, *words[end + 1 :]])
 
 
 def _command(given: Invocation) -> None:
@@ -90,24 +124,54 @@ def _script(given: Invocation) -> None:
 
 
 def _su(given: Invocation) -> None:
-    for text in parse(given.arguments, Spec("cgGsw", long=names("--command"))).values(
-        "-c", "--command"
-    ):
+    texts = parse(given.arguments, Spec("cgGsw", long=names("--command"))).values("-c", "--command")
+    for text in texts:
+        given.walker.shell(text, given)
+    if not texts and given.feed is not None:
+        given.walker.shell(given.feed, given)
+
+
+def _pager(given: Invocation) -> None:
+    """`less +!COMMAND` starts a program before it shows anything."""
+    for word in given.arguments:
+        if word.text.startswith("+") and "!" in word.text:
+            given.walker.shell(literal(word.text.partition("!")[2]), given)
+
+
+def _man(given: Invocation) -> None:
+    spec = Spec("PHCLMSesEpr", long=names("--pager --html"))
+    for text in parse(given.arguments, spec).values("-P", "-H", "--pager", "--html"):
         given.walker.shell(text, given)
 
 
 def _runuser(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("cgGsuw", long=names("--command --user --group")), stop=True)
-    for text in read.values("-c", "--command"):
+    spec = Spec("cgGsuw", long=names("--command --user --group"))
+    for text in parse(given.arguments, spec).values("-c", "--command"):
         given.walker.shell(text, given)
+    read = parse(given.arguments, spec, stop=True)
     if read.has("-u", "--user"):
         _run(given, read.operands)
+
+
+def _ssh(given: Invocation) -> None:
+    """The other machine may be this one; what is not known of its commands is its own matter."""
+    read = parse(given.arguments, Spec("BbcDEeFIiJLlmOoPpRSWw"), stop=True)
+    for word in read.values("-o"):
+        started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
+        if started is not None:
+            given.walker.shell(literal(started[1]), given)
+    words = read.operands[1:]
+    if words:
+        joined(given, words)
+    if given.feed is not None and given.feed.text.strip(UNKNOWN + " \n"):
+        given.walker.shell(given.feed, given)
 
 
 def _watch(given: Invocation) -> None:
     read = parse(given.arguments, Spec("nqs", long=names("--interval --equexit")), stop=True)
     no_hidden_options(given, read.operands)
     joined(given, read.operands)
+    _run(given, read.operands)
 
 
 def _eval(given: Invocation) -> None:
@@ -177,7 +241,9 @@ def _alias(given: Invocation) -> None:
         _, equals, _ = word.text.partition("=")
         if equals:
             value = word.cut(word.text.index("=") + 1)
-            given.walker.shell(Word(value.text + " " + UNKNOWN, value.kinds + "qx"), given)
+            followed = f'{value.text} "$@"'  # what a person types behind it
+            kinds = value.kinds + "q" * (len(followed) - len(value.text))
+            given.walker.shell(Word(followed, kinds, followed), given)
 
 
 def _hash(given: Invocation) -> None:
@@ -208,10 +274,16 @@ _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
         "env": _env,
         "genv": _env,
         **dict.fromkeys(names("npx pnpx bunx"), _npx),
+        **dict.fromkeys(names("npm yarn pnpm bun"), _node_manager),
+        "entr": _entr,
+        "start-stop-daemon": _daemon,
         "command": _command,
         "flock": _flock,
         "script": _script,
         "su": _su,
+        **dict.fromkeys(names("less more most pg"), _pager),
+        "man": _man,
+        "ssh": _ssh,
         "runuser": _runuser,
         "watch": _watch,
         "eval": _eval,
@@ -226,5 +298,6 @@ _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
         "readarray": _mapfile,
         "at": _at,
         "batch": _at,
+        "newgrp": _at,
     }
 )

@@ -19,6 +19,7 @@ _ANSI_LETTERS = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
+_ZSH_QUALIFIER = re.compile(r"[\w^.-]*e[^\w\s|).*?-]|\+\w")
 _MAX_DEPTH = 30
 _MAX_STEPS = 40_000
 
@@ -209,6 +210,8 @@ class Lexer(ABC):
     def _pattern(self, out: WordBuilder) -> None:
         """`@(a|b)`: alternatives, any of which may hold substitutions."""
         self.skip(1)
+        if _ZSH_QUALIFIER.match(self.look(20)):
+            raise UnreadableError("zsh would run what stands in this pattern")
         while (char := self.look(1)) != ")":
             if char and char in "| \t":
                 self.skip(1)

@@ -13,12 +13,14 @@ class Spec:
     Attributes:
         short: Letters whose value follows, attached or as the next word.
         attached: Letters whose value can only be attached (`-U3`).
+        digits: Letters that may be followed by digits, then by more letters (perl's `-0777ne`).
         long: Long options, with dashes, whose value may be the next word.
     """
 
     short: str = ""
     attached: str = ""
     long: frozenset[str] = frozenset()
+    digits: str = ""
 
 
 NO_VALUES = Spec()
@@ -86,7 +88,11 @@ def _long(word: Word, spec: Spec) -> tuple[list[Option], bool]:
 
 def _short(word: Word, spec: Spec) -> tuple[list[Option], bool]:
     found: list[Option] = []
+    numbered = False
     for at, letter in enumerate(word.text[1:], start=1):
+        if numbered and letter.isdigit():
+            continue
+        numbered = letter in spec.digits
         rest = at + 1 < len(word.text)
         if letter in spec.attached or letter == UNKNOWN:
             found.append(Option("-" + letter, word.cut(at + 1) if rest else None, word))

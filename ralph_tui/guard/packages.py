@@ -7,13 +7,13 @@ from typing import NoReturn
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
-from ralph_tui.guard.syntax import Word
+from ralph_tui.guard.syntax import Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 
 RULE = "uv-only"
 _PIP = re.compile(r"pip[\d.]*")
-PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?")
+PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?|py")
 _MANAGERS = names(
     "pip virtualenv pyvenv conda mamba micromamba conda-env poetry pipenv pipx pdm"
     " easy_install ensurepip rye pip-compile pip-sync"
@@ -122,6 +122,10 @@ def judge_sometimes(given: Invocation) -> None:
         DeniedError: It is one of them.
     """
     operands = parse(given.arguments).operands
+    if operands and operands[0].text == "exec":
+        at = given.arguments.index(operands[0]) + 1
+        if given.arguments[at:]:
+            given.walker.run(given.arguments[at:], given)
     if operands and operands[0].text in _SOMETIMES[given.program]:
         reason = f"`{given.program}` works outside uv, which owns this project"
         deny(RULE, given.shown, reason, "Use uv sync, uv run or uv python install.")
@@ -142,6 +146,8 @@ def judge_uv(given: Invocation) -> None:
     inner = parse(rest, _UV_RUN, stop=True)
     if inner.has("-m", "--module") and inner.operands:
         judge_module(inner.operands[0], inner.operands[1:], given)
+    elif inner.operands and inner.operands[0].text == "-":
+        given.walker.run((literal("python"), *inner.operands), given, under_uv=True)
     elif inner.operands and not inner.has("-s", "--script", "--gui-script"):
         given.walker.run(inner.operands, given, under_uv=True)
 

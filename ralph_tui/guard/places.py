@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ralph_tui.guard.names import names
 from ralph_tui.guard.paths import GUARDED, guarded_part
 from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.syntax import UNKNOWN, Word
+from ralph_tui.guard.syntax import UNKNOWN, Simple, Word
 from ralph_tui.guard.verdicts import deny
 
 # A scratch directory is named here to be written to, not used as a safe place.
@@ -18,6 +18,7 @@ _SCRATCH = (
 _DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/full /dev/zero")
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
 _GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
+_GIT_PLACES = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
 _MAX_DIRECTORIES = 8
 _NOWHERE = "/\0home"
 """Stands for a home directory that is not known: outside whatever the project is."""
@@ -59,6 +60,8 @@ class Places:
             return
         home = str(self.policy.home) if self.policy.home else _NOWHERE
         there = self.resolve(target) if target is not None else (home,)
+        if there is None and target is not None and (found := self.guarded(target)) is not None:
+            there = (f"{self.root}/{found}",)
         if there is None or self.directories is None:
             self.directories = None
             return
@@ -89,6 +92,8 @@ class Places:
 
     def guarded(self, word: Word) -> str | None:
         """The guarded directory that `word` leads into or may match."""
+        if _asks_for_git_directory(word):
+            return ".git"
         paths = self.resolve(word) or (_normal("/" + word.text.replace(UNKNOWN, "x")),)
         for path in paths:
             inner = path[len(self.root) :] if self.inside(path) else path
@@ -150,7 +155,7 @@ class Places:
         """Remember that a value which later commands may use names a guarded path."""
         if word.text.startswith(("-", "!", "^")):  # an option or a pattern that leaves it out
             return
-        if _GUARDED_NAME.search(word.text):
+        if _GUARDED_NAME.search(word.text) or _asks_for_git_directory(word):
             self.suspect = True
 
     def check_guarded(self, word: Word, shown: str) -> None:
@@ -179,6 +184,12 @@ class Places:
 
 def _normal(path: str) -> str:
     return re.sub(r"^/+", "/", os.path.normpath(path))
+
+
+def _asks_for_git_directory(word: Word) -> bool:
+    """Whether the word is `$(git rev-parse --git-dir)` or the like."""
+    simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
+    return any(v in _GIT_PLACES for c in simples for v in c.values)
 
 
 def _matched(parts: tuple[str, ...]) -> str | None:

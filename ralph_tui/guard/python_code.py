@@ -1,12 +1,14 @@
 """Python code on a command line: the programs it starts, the packages it handles."""
 
 import ast
+import shlex
 from collections.abc import Iterator
 
+from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.names import names
 from ralph_tui.guard.packages import refuse_manager
 from ralph_tui.guard.syntax import Word, anything, literal
-from ralph_tui.guard.verdicts import DeniedError
+from ralph_tui.guard.verdicts import DeniedError, deny
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
 _MANAGERS = names("pip venv virtualenv ensurepip conda poetry pipenv")
@@ -16,8 +18,19 @@ _LIST_CALLS = names(
     " execv execve execvp execvpe execl execle execlp execlpe spawnl spawnle spawnlp spawnlpe"
     " spawnv spawnve spawnvp spawnvpe subprocess_exec subprocess_shell"
 )
+_STARTERS = _SHELL_CALLS | _LIST_CALLS
 _EVALUATORS = names("exec eval compile")
+_EVALUATING_METHODS = names("runsource runcode run_string run_code")
+_COMMAND_ARGUMENTS = names("args cmd command")
+_GIT_LIBRARIES = names("git pygit2 dulwich")
 _MARKS = names("os subprocess pty asyncio sh popen2 commands")
+_LIBRARY_VERBS = names(
+    "push pull fetch commit create_commit checkout switch restore reset merge rebase revert stash"
+    " cherry_pick add rm mv clean clone clone_from init create_head create_tag create_branch"
+    " create_remote create_reference delete_head delete_tag set_target set_head"
+)
+"""What the git libraries of Python call their ways to write."""
+_READ_GIT = "Read with git status, git diff, git log."
 _DEPTH = 4
 
 
@@ -34,23 +47,61 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
         _judge_words(code, given)
         return
     starts = _mentions(tree, _MARKS)
+    renamed = _renamed(tree)
+    if starts and _passed_on(tree):
+        for text in _constants(tree):
+            _judge_possible(text, given)
+    library = _mentions(tree, _GIT_LIBRARIES)
     for node in ast.walk(tree):
         for module in _imports(node):
             if module.partition(".")[0] in _MANAGERS:
                 refuse_manager(module.partition(".")[0], (), given.shown)
         if isinstance(node, ast.Call):
-            _judge_call(node, given, starts=starts, depth=depth)
+            name = _name(node.func)
+            name = renamed.get(name, name)
+            if library and name in _LIBRARY_VERBS:
+                deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
+            _judge_call(node, name, given, starts=starts, depth=depth)
+
+
+def _renamed(tree: ast.AST) -> dict[str, str]:
+    """Other names that the code gives to what starts programs or runs code."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {a.asname: a.name for a in node.names if a.asname}
+        elif isinstance(node, ast.Assign) and (of := _name(node.value)) in _STARTERS | _EVALUATORS:
+            found |= {target.id: of for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _passed_on(tree: ast.AST) -> bool:
+    """Whether `os.system` or the like is handed to something else, which may call it with anything."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in _STARTERS
+        and isinstance(node.value, ast.Name)
+        and node.value.id in _MARKS
+        and id(node) not in called
+        for node in ast.walk(tree)
+    )
 
 
 def _judge_words(code: str, given: Invocation) -> None:
     for line in code.splitlines():
         for quote in ("'", '"'):
             for part in line.split(quote)[1::2]:
-                try:
-                    given.walker.shell(literal(part), given)
-                except DeniedError as error:
-                    if error.verdict.rule != "unreadable-command":
-                        raise
+                _judge_possible(part, given)
+
+
+def _judge_possible(text: str, given: Invocation) -> None:
+    """Refuse a text that would be refused as a command; what is no command is no matter."""
+    try:
+        given.walker.shell(literal(text), given)
+    except DeniedError as error:
+        if error.verdict.rule != "unreadable-command":
+            raise
 
 
 def _mentions(tree: ast.AST, wanted: frozenset[str]) -> bool:
@@ -81,9 +132,9 @@ def _name(function: ast.expr) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
-def _judge_call(node: ast.Call, given: Invocation, *, starts: bool, depth: int) -> None:
-    name = _name(node.func)
-    if name in _EVALUATORS and isinstance(node.func, ast.Name):
+def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, depth: int) -> None:
+    plain = isinstance(node.func, ast.Name)
+    if (name in _EVALUATORS and plain) or name in _EVALUATING_METHODS:
         _judge_evaluation(node, given, depth)
     elif name in _SHELL_CALLS or (name in _LIST_CALLS and starts):
         _judge_start(node, name, given)
@@ -108,13 +159,13 @@ def _judge_evaluation(node: ast.Call, given: Invocation, depth: int) -> None:
 
 
 def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
-    if not node.args:
+    first = _command_argument(node)
+    if first is None:
         return
     shell = name in _SHELL_CALLS or any(
         k.arg == "shell" and not (isinstance(k.value, ast.Constant) and not k.value.value)
         for k in node.keywords
     )
-    first = node.args[0]
     if isinstance(first, ast.List | ast.Tuple):
         _judge_words_started([*first.elts], given)
     elif name.startswith(("exec", "spawn", "posix_spawn", "create_subprocess_exec")):
@@ -130,6 +181,12 @@ def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
         unreadable_part(given.shown, "Python would start a program that is not known")
     elif shell or " " not in text or name in _LIST_CALLS:
         _judge_text(literal(text), given)
+
+
+def _command_argument(node: ast.Call) -> ast.expr | None:
+    """What the call starts: the first argument, or the one with that name."""
+    named = (k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS)
+    return node.args[0] if node.args else next(named, None)
 
 
 def _judge_words_started(elements: list[ast.expr], given: Invocation) -> None:
@@ -167,6 +224,9 @@ def _text(node: ast.expr) -> str | None:
 
 
 def _constants(node: ast.AST) -> Iterator[str]:
+    """The texts in a piece of code that could be commands; a list of texts is one too."""
     for child in ast.walk(node):
         if isinstance(child, ast.Constant) and isinstance(child.value, str) and " " in child.value:
             yield child.value
+        elif isinstance(child, ast.List | ast.Tuple):
+            yield shlex.join(text for e in child.elts if (text := _text(e)) is not None)

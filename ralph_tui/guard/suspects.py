@@ -15,12 +15,19 @@ from ralph_tui.guard.walk import Invocation
 from ralph_tui.guard.writers import READERS
 
 _COMMAND_TEXT = re.compile(
-    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+)(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
+    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?)(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
 )
 _TEXT_PROGRAMS = READERS | names(
     "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
     " espeak xmessage zenity dialog whiptail cloc mail sendmail xdg-open open code"
 )
+_TEXT_OPTION = (
+    r"--(?:message|title|body|description|subject|text|comment|note|notes|reason|summary|label"
+    r"|grep|pattern|query|search|filter|match|expect|name)"
+)
+_PROSE = re.compile(f"(?:-m|{_TEXT_OPTION})$")
+_PROSE_IS = re.compile(f"{_TEXT_OPTION}=")
+"""Options whose value is a text for people, or one to look for."""
 
 
 def judge_unknown(given: Invocation) -> None:
@@ -29,6 +36,8 @@ def judge_unknown(given: Invocation) -> None:
         return
     words = given.arguments
     for at, word in enumerate(words):
+        if _PROSE.match(words[at - 1].text if at else "") or _PROSE_IS.match(word.text):
+            continue
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""
         if (
@@ -69,7 +78,7 @@ def git_words(given: Invocation) -> tuple[Word, ...] | None:
         return given.arguments
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
         return (literal(program[4:]), *given.arguments)
-    if program in ("git-shell", "gitk", "git-gui", "tig", "lazygit", "hub", "jj"):
+    if program in ("git-shell", "gitk", "git-gui", "gitui", "tig", "lazygit", "hub", "jj"):
         deny(
             GIT_RULE,
             given.shown,

@@ -36,6 +36,8 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
         _refuse(shown, "This variable names a program that other programs start")
     if (name in _LOADED and text) or name.startswith("BASH_FUNC_"):
         _refuse(shown, "This variable is code that other programs load")
+    if name in ("LESS", "MORE") and "!" in text:
+        _refuse(shown, "The pager starts what stands behind the exclamation mark")
     if name in _PROMPTS and ("$(" in text or "`" in text):
         _refuse(shown, "The shell runs what stands in its prompt")
     if name in ("MAKEFLAGS", "GNUMAKEFLAGS") and "eval" in text:

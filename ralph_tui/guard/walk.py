@@ -84,5 +84,8 @@ def base_of(word: Word) -> int:
         return -1
     if word.raw == word.text:
         return word.start
-    quoted = word.raw[:1] in ("'", '"') and word.raw[1:-1] == word.text
+    text = word.text.removesuffix("\n")  # which a here-string adds
+    if word.raw == text:
+        return word.start
+    quoted = word.raw[:1] in ("'", '"') and word.raw[1:-1] == text
     return word.start + 1 if quoted and word.raw[:1] == word.raw[-1:] else -1

@@ -25,11 +25,13 @@ from ralph_tui.guard.suspects import git_words, judge_blocked, judge_unknown, re
 from ralph_tui.guard.syntax import (
     UNKNOWN,
     Command,
+    Compound,
     Pipeline,
     Redirect,
     Script,
     Simple,
     Word,
+    anything,
     literal,
 )
 from ralph_tui.guard.variables import judge_assignment, judge_removal, judge_subscript
@@ -66,6 +68,8 @@ class CommandWalker:
         self.seen: set[tuple[str, ...]] = set()
         self._rewrites = rewrites
         self.tools: dict[int, str] = {}
+        self._functions: dict[str, Compound] = {}
+        self._under_uv = False
         self._policy = policy
         self._places = Places.at_root(policy)
         self._commands = 0
@@ -126,6 +130,7 @@ class CommandWalker:
         feed = self._redirects(command.redirects, feed)
         if command.kind == "function":
             refuse_endless(command)
+            self._functions[command.name] = command
         before = self._places
         if command.kind in ("subshell", "function"):
             self._places = before.fork()
@@ -138,7 +143,7 @@ class CommandWalker:
         for script in word.scripts:
             before = self._places
             self._places = before.fork()
-            self.script(script)
+            self.script(script, anything() if ">(" in word.raw else None)
             self._places = before
 
     def _redirects(self, redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
@@ -161,7 +166,7 @@ class CommandWalker:
         """Judge words that are executed as a command."""
         self._count()
         self._enter()
-        started = replace(given, words=tuple(words), under_uv=under_uv)
+        started = replace(given, words=tuple(words), under_uv=under_uv or given.under_uv)
         self._start(started)
         self._depth -= 1
 
@@ -182,10 +187,11 @@ class CommandWalker:
         if self._nested_text > _MAX_NESTED_TEXT:
             raise UnreadableError("too much text within texts")
         script = read_command(text.text, base_of(text), self._depth)
-        before = self._places
+        before, under_uv = self._places, self._under_uv
         self._places = before.fork()
+        self._under_uv = under_uv or given.under_uv
         self.script(script, feed)
-        self._places = before
+        self._places, self._under_uv = before, under_uv
         self._depth -= 1
 
     def _enter(self) -> None:
@@ -194,12 +200,15 @@ class CommandWalker:
             raise UnreadableError("nested too deeply")
 
     def _invocation(self, words: Sequence[Word], feed: Word | None) -> Invocation:
-        return Invocation(tuple(words), self._places, self._policy, self, feed)
+        return Invocation(
+            tuple(words), self._places, self._policy, self, feed, under_uv=self._under_uv
+        )
 
     def _start(self, given: Invocation, *, certain: bool = False) -> None:
         """Judge a program with its arguments by the rule that knows it."""
         head = given.words[0]
-        if not head.known or "{" in head.raw.partition("/")[0]:
+        zsh = head.text.startswith("=") and head.kinds.startswith("u")  # a program's path, to zsh
+        if zsh or not head.known or "{" in head.raw.partition("/")[0]:
             unreadable_part(
                 head.raw or given.shown, "An expansion stands where a command should be"
             )
@@ -236,7 +245,20 @@ class CommandWalker:
                 rule(given)
         if not any(rules):
             judge_other(given)
-            judge_unknown(given)
+            if not self._called(given):
+                judge_unknown(given)
+
+    def _called(self, given: Invocation) -> bool:
+        """Whether this is a function of the text; its body is judged again with what it is given."""
+        name = given.words[0].text
+        function = self._functions.get(name)
+        if function is not None and given.feed is not None:
+            self._count()
+            self._functions[name] = replace(function, bodies=())  # it may call itself
+            for body in function.bodies:
+                self.script(body, given.feed)
+            self._functions[name] = function
+        return function is not None
 
     def _through_uv(self, program: str, given: Invocation) -> None:
         if given.under_uv or not self._rewrites:
@@ -255,7 +277,12 @@ class CommandWalker:
         """`python -m pytest` needs uv's environment as `pytest` does."""
         words = given.arguments
         plain = len(words) > 1 and words[0].text == "-m" and "/" not in given.words[0].text
-        if plain and PYTHON.fullmatch(program) and words[1].text in self._policy.python_tools:
+        if (
+            plain
+            and program != "py"
+            and PYTHON.fullmatch(program)
+            and words[1].text in self._policy.python_tools
+        ):
             self._through_uv(f"{program} -m {words[1].text}", given)
 
     def _change_directory(self, given: Invocation, *, certain: bool) -> None:
@@ -267,6 +294,7 @@ class CommandWalker:
 
     def _declare(self, given: Invocation) -> None:
         for word in given.arguments:
+            judge_subscript(word, given.shown)
             assignment = as_assignment(word)
             if assignment is not None:
                 judge_assignment(assignment.name, assignment.value, given.shown)

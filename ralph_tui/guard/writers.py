@@ -1,6 +1,8 @@
 """Programs that write, move or remove files, and which of their words name those files."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.names import names
@@ -62,7 +64,8 @@ def value_is_path(text: str) -> bool:
 
 def _check_all(words: Sequence[Word], given: Invocation) -> None:
     for word in words:
-        given.places.check_write(word, given.shown)
+        if word.text:  # as in BSD's `sed -i ''`
+            given.places.check_write(word, given.shown)
 
 
 def _remove(given: Invocation) -> None:
@@ -122,7 +125,10 @@ def _copy(given: Invocation) -> None:
 
 
 def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) -> None:
-    """`cp -r other/.git .` arrives as `./.git`."""
+    """`cp -r other/.git .` arrives as `./.git`; below a directory of its own a copy does no harm."""
+    places = given.places.resolve(target)
+    if places is not None and given.places.root not in places:
+        return
     for source in sources:
         name = source.text.rstrip("/").rpartition("/")[2]
         if name and not target.text.endswith(name):
@@ -174,19 +180,28 @@ def _install(given: Invocation) -> None:
     _no_copies_of_programs(read.operands, given)
 
 
-def _sqlite(given: Invocation) -> None:
-    """A database, and commands of which `.shell` and `.system` start programs."""
-    _first_operand(given)
-    for word in given.arguments:
-        verb, _, rest = word.text.strip().partition(" ")
-        if verb in (".shell", ".system") and rest:
-            given.walker.shell(literal(rest), given)
-
-
 def _dd(given: Invocation) -> None:
     for word in given.arguments:
         if word.text.startswith("of="):
             given.places.check_write(word.cut(3), given.shown)
+
+
+def _scp(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("cDFiJloPSX"))
+    for text in read.values("-S"):
+        given.walker.shell(text, given)
+    for word in read.values("-o"):
+        started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
+        if started is not None:
+            given.walker.shell(literal(started[1]), given)
+    _check_all([w for w in read.operands[-1:] if ":" not in w.text], given)
+
+
+def _zip(given: Invocation) -> None:
+    for option, value in pairwise(given.arguments):
+        if option.text in ("-TT", "--unzip-command"):
+            given.walker.shell(value, given)
+    _first_operand(given)
 
 
 def _rsync(given: Invocation) -> None:
@@ -200,8 +215,10 @@ def _rsync(given: Invocation) -> None:
 def _download(given: Invocation) -> None:
     spec = Spec("oOPdHXFuAebcmTwUxQ", long=names("--output --output-document --directory-prefix"))
     if given.program == "curl":
-        spec = Spec("odHXFuAebcmTwUxK", long=names("--output --data --header --request"))
-    names_of_files = ("-o", "-P", "--output", "--output-document", "--directory-prefix")
+        spec = Spec("odHXFuAebcmTwUxK", long=names("--output --output-dir --data --header"))
+    names_of_files = (
+        "-o", "-P", "--output", "--output-document", "--directory-prefix", "--output-dir",
+    )  # fmt: skip
     values = parse(given.arguments, spec).values(
         *names_of_files, *(("-O",) if given.program == "wget" else ())
     )
@@ -272,6 +289,16 @@ def _patch(given: Invocation) -> None:
     _check_all([*values, *read.operands[:1]], given)
 
 
+def _xxd(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("cgloRs", long=names("-cols -len -offset -seek")))
+    _check_all(read.operands[1:], given)
+
+
+def _csplit(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("bfn", long=names("--prefix --suffix-format --digits")))
+    _check_all(read.values("-f", "--prefix"), given)
+
+
 _RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "rm": _remove,
@@ -299,18 +326,19 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "install": _install,
         "dd": _dd,
         "rsync": _rsync,
-        "scp": _rsync,
+        "scp": _scp,
         "curl": _download,
         "wget": _download,
         "tar": _tar,
         "bsdtar": _tar,
         "sort": _sort,
         "split": _split,
-        "csplit": _split,
+        "csplit": _csplit,
+        "xxd": _xxd,
         "unzip": _unzip,
         "yq": _in_place,
-        "zip": _first_operand,
-        "sqlite3": _sqlite,
+        "zip": _zip,
+        "sqlite3": _first_operand,
         "uniq": _last_of_two,
         "patch": _patch,
         **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _operands()),

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,30 @@ def test_the_command_line_judges_every_line_as_its_author_did(tmp_path: Path) ->
             wrong.append((line["expect"], command, answer["reason"]))
     assert not wrong
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def classes() -> Iterator[tuple[str, str, str, str | None]]:
+    """The lines of classes.txt: class, expected verdict, command, and what it becomes."""
+    kind = expect = ""
+    marks = str.maketrans({"␤": "\n", "␉": "\t", "␍": "\r"})
+    text = Path(__file__).with_name("classes.txt").read_text(encoding="utf-8")
+    for line in filter(None, text.split("\n")[1:]):
+        if line.startswith("## "):
+            _, kind, expect = line.split(" ")
+        else:
+            command, _, becomes = line.translate(marks).partition(" ==> ")
+            yield kind, expect, command, becomes or None
+
+
+def test_each_class_of_the_corpus_in_other_words() -> None:
+    policy = Policy(root=POLICY.root, home=Path("/home/me"))
+    wrong = []
+    for kind, expect, command, becomes in classes():
+        verdict = judge_command(command, policy)
+        if (verdict.decision, verdict.command) != (expect, becomes):
+            wrong.append((kind, expect, command, verdict.message))
+    assert not wrong
+    assert len(list(classes())) > 5000
 
 
 @pytest.mark.parametrize("command", ["rm -rf build", "docker inspect rm", "pip_x install"])
