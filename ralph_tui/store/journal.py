@@ -127,7 +127,7 @@ class EventReader(Iterator[tuple[int, Event]]):
     def __init__(self, path: Path, offset: int = 0) -> None:
         """Read from `offset`, which must be 0 or one that a reader gave."""
         self.skipped = 0
-        self._lines = _lines(path, offset)
+        self._lines = read_lines(path, offset)
 
     def __next__(self) -> tuple[int, Event]:
         for offset, line in self._lines:
@@ -222,7 +222,7 @@ class _Batch:
 
 def _batch(path: Path, offset: int) -> _Batch:
     events: list[tuple[int, Event]] = []
-    for end, line in _lines(path, offset):
+    for end, line in read_lines(path, offset):
         offset = end
         if (event := _parse(line)) is not None:
             events.append((end, event))
@@ -246,8 +246,8 @@ def _parse(line: bytes) -> Event | None:
         return None
 
 
-def _lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Finished lines with the offset after each."""
+def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
+    """Finished lines, whatever is on them, with the offset after each."""
     with explained("read", path):
         try:
             descriptor = open_regular(path, os.O_RDONLY)

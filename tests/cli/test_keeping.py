@@ -141,7 +141,11 @@ def with_loop(project: Project, act: Callable[["subprocess.Popen[str]"], None], 
     lock.acquire("run-1")
     try:
         started = ev.LoopStarted(run_id="1", project="new", phase="building")
-        journal(project, *earlier, started, ev.Notice(text="before"))
+        journal(project, *earlier)
+        with project.layout.events.open("ab") as file:
+            file.write(b'{"type":"notice","text":"damaged\n{"type":"of_tomorrow"}\n')
+        journal(project, ev.Notice(text="gr\N{LATIN SMALL LETTER U WITH DIAERESIS}n"))
+        journal(project, started, ev.Notice(text="before"))
         process = attached(project, *words)
         assert process.stdout is not None
         said = ""
@@ -169,7 +173,9 @@ def test_attach_tells_this_run_from_its_start_to_its_end(project: Project) -> No
 def test_attach_to_everything_as_json(project: Project) -> None:
     said = with_loop(project, lambda _: journal(project, COMPLETE), "--all", "--json")
     kinds = [json.loads(line)["type"] for line in said.splitlines()]
-    assert kinds == ["loop_started", "loop_finished", "loop_started", "notice", "loop_finished"]
+    earlier = ["loop_started", "loop_finished", "notice"]
+    assert kinds == [*earlier, "loop_started", "notice", "loop_finished"]
+    assert said.isascii(), "what a locale or a terminal could stumble over is escaped"
 
 
 def test_leaving_does_not_end_the_loop(project: Project) -> None:
