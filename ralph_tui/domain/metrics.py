@@ -99,11 +99,14 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
     if e.context_tokens and t.capacity:
         t.context += e.context_tokens
         t.room += t.capacity
+    phase, done = e.task_id in _PHASES, e.outcome is ev.IterationOutcome.COMPLETE
     if e.outcome is ev.IterationOutcome.INCOMPLETE:
         t.exits += 1
         t.premature += 1
+    elif phase and done:  # a phase is left without a claim
+        t.exits += 1
     t.tokens[e.task_id] = t.tokens.get(e.task_id, 0) + e.tokens
-    if e.outcome is ev.IterationOutcome.COMPLETE and t.stagnant:
+    if done and not phase and t.stagnant:
         t.recovered += 1
         t.stagnant = False
 
@@ -207,8 +210,8 @@ def _false_exits(t: _Tally) -> Metric:
         name="false_exit_rate",
         title="False exit rate",
         target="< 5 %",
-        definition="claims the gate refused and turns that ended without a claim / "
-        "all claims and turns that ended without one",
+        definition="claims the gate refused and turns that left a task or a phase unfinished / "
+        "these, claims it accepted and phases that were finished",
         numerator=t.premature,
         denominator=t.exits,
         unknown="the model has not claimed or left anything",
@@ -220,7 +223,7 @@ def _recovery(t: _Tally) -> Metric:
         name="stagnation_recovery",
         title="Stagnation recovery",
         target="> 80 %",
-        definition="stagnations after which an iteration completed something / "
+        definition="stagnations after which a task was completed / "
         "times the stagnation counter reached its threshold",
         numerator=t.recovered,
         denominator=t.stagnations,

@@ -107,6 +107,8 @@ def test_refused_claims_and_silent_stops_are_false_exits() -> None:
         ended(3, "b", "handed_off"),
     )
     assert share("false_exit_rate", *events) == (2, 3)
+    phases = (ended(4, "planning", "incomplete"), ended(5, "planning", "complete"))
+    assert share("false_exit_rate", *events, *phases) == (3, 5), "a phase is left without a claim"
 
 
 def stagnation(count: int, threshold: int = 5) -> ev.BreakerChanged:
@@ -120,6 +122,9 @@ def test_a_stagnation_counts_once_and_recovers_with_the_next_success() -> None:
     assert share("stagnation_recovery", done, *stuck) == (0, 1)
     assert share("stagnation_recovery", *stuck, done, done) == (1, 1)
     assert share("stagnation_recovery", *stuck, done, *stuck) == (1, 2)
+    anew = ended(10, "planning", "complete")
+    assert share("stagnation_recovery", *stuck, anew) == (0, 1), "a new plan is no progress yet"
+    assert share("stagnation_recovery", *stuck, anew, done) == (1, 1)
     assert share("stagnation_recovery", stagnation(9, threshold=0)) == (0, 0)
 
 
