@@ -141,7 +141,6 @@ def look(project: Path, allowed: list[str], whole: list[bytes]) -> None:
 
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
-@pytest.mark.long
 def test_killed_at_any_call_the_state_is_before_or_after(
     world: World, tmp_path: Path, *, every: bool
 ) -> None:

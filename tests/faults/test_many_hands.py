@@ -7,24 +7,33 @@ import asyncio
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
+from ralph_tui.engine.run import run_mission
+from ralph_tui.engine.wiring import Wiring
 from ralph_tui.store.project import Project
+from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
 from tests.harness.processes import ralph_running
 from tests.harness.projects import events_of, make_project, plan_of, task
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 
-pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.timeout(1200)
 
 EACH = int(os.environ.get("RALPH_OPERATIONS", "120" if "RALPH_LONG" in os.environ else "15"))
+FEW = 10
 FINISHED = min(20, EACH // 100)
 """Tasks the loop begins and finishes meanwhile, which writes several documents at once."""
 
@@ -66,8 +75,8 @@ temp.unlink()
 """
 
 
-async def started(code: str, root: Path, name: str, env: Mapping[str, str]) -> Process:
-    command = [sys.executable, "-c", code, str(root), name, str(EACH)]
+async def started(code: str, root: Path, name: str, env: Mapping[str, str], each: int) -> Process:
+    command = [sys.executable, "-c", code, str(root), name, str(each)]
     return await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=PIPE, env=env)
 
 
@@ -81,6 +90,7 @@ def consumed(project: Path) -> bool:
     return b'"injection_consumed"' in (project / ".ralph" / "events.jsonl").read_bytes()
 
 
+@pytest.mark.real_cli
 @pytest.mark.long
 async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
     short = [f"w{n}" for n in range(FINISHED)]
@@ -95,7 +105,7 @@ async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
         told = asyncio.create_task(ralph.process.communicate())
         await until(lambda: server.requests or told.done(), what="the loop at work")
         hands = [
-            await started(code, project, name, ralph.environment)
+            await started(code, project, name, ralph.environment, EACH)
             for code, name in ((COMMANDS, "one"), (COMMANDS, "two"), (EDITS, "three"))
         ]
         given = [*await output_of(hands[0]), *await output_of(hands[1])]
@@ -113,12 +123,8 @@ async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
     assert b"Traceback" not in err
     documents, events = Project(project).load(), events_of(project)
 
-    # Guidance: each word either reached the agent, once, or still waits.
-    used = [i for e in events if isinstance(e, ev.InjectionConsumed) for i in e.ids]
-    left = [i.id for i in documents.pending]
-    assert sorted(used + left) == sorted(given)
     assert len(given) == 2 * EACH
-    assert used, "the loop took some meanwhile"
+    nothing_is_lost(project, given, edits)
 
     # Commands: the last word on each task holds, and the loop's own results stand beside it.
     tasks = {t.id: t for t in plan_of(project).tasks}
@@ -129,9 +135,81 @@ async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
     iterations = [e for e in events if isinstance(e, ev.IterationStarted)]
     assert documents.state.iteration_count == len(iterations) == FINISHED + 1
 
+
+class PaidSession(TalkingSession):
+    """Spends money, which the loop writes down each time, until it is interrupted."""
+
+    paid, over = 0, False
+
+    async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
+        assert prompt
+        while not self.over:
+            self.paid += 1
+            usage = TokenUsage(input_tokens=1_000, output_tokens=self.paid)
+            yield TurnUsage(usage=usage, session_cost_usd=0.0001 * self.paid)
+        yield TurnEnded(text="over", num_turns=1)
+
+    async def steer(self, text: str) -> None:
+        assert text
+
+    async def interrupt(self) -> None:
+        self.over = True
+
+
+class PaidAgent(TalkingAgent):
+    """Has only that session."""
+
+    session = PaidSession()
+
+    async def open(self, spec: SessionSpec, overseer: Overseer) -> PaidSession:
+        del spec, overseer
+        return self.session
+
+
+async def test_nothing_of_two_hands_is_lost_while_the_loop_writes(tmp_path: Path) -> None:
+    """The same without the real CLI, cheap enough for every run."""
+    names = ("z", "one", "edited")
+    project = make_project(tmp_path, [task(name, priority=n) for n, name in enumerate(names)])
+    agent, events = PaidAgent(), list[ev.Event]()
+    wiring = Wiring(lambda: agent, load_settings(project, environ={}))
+    loop = asyncio.create_task(
+        run_mission(project, wiring, Mission(only=Phase.BUILDING), events.append)
+    )
+    await until(lambda: agent.session.paid or loop.done(), what="the loop at work")
+    hands = [
+        await started(code, project, name, os.environ, FEW)
+        for code, name in ((COMMANDS, "one"), (EDITS, "two"))
+    ]
+    given = await output_of(hands[0])
+    (project / "over").touch()
+    edits = await output_of(hands[1])
+    await asyncio.to_thread(Controls(project).stop, now=True)
+    end = await loop
+    assert end.exit_code == 130, end
+    assert len(given) == FEW
+    nothing_is_lost(project, given, edits)
+    tasks = {t.id: t for t in plan_of(project).tasks}
+    assert tasks["one"].status is TaskStatus.PENDING
+    assert tasks["edited"].verification_criteria == (f"one {FEW - 1}",)
+    state = Project(project).load().state
+    assert state.session_cost_usd == pytest.approx(end.cost_usd)
+    assert end.cost_usd == pytest.approx(0.0001 * agent.session.paid, rel=0.1)
+
+
+def nothing_is_lost(project: Path, given: Sequence[str], edits: Sequence[str]) -> None:
+    """Guidance and edits of other processes are where they belong, and the files are whole."""
+    documents, events = Project(project).load(), events_of(project)
+
+    # Guidance: each word either reached the agent, once, or still waits.
+    used = [i for e in events if isinstance(e, ev.InjectionConsumed) for i in e.ids]
+    left = [i.id for i in documents.pending]
+    assert sorted(used + left) == sorted(given)
+    assert used, "the loop took some meanwhile"
+
     # Edits: in the plan; one made at the instant of several renames is kept beside it and told.
     assert edits
     kept = [p.read_text() for p in (project / ".ralph").glob("*.edited-*")]
+    tasks = {t.id for t in documents.plan.tasks}
     missing = [n for n in edits if f"edit-{n}" not in tasks]
     assert [n for n in missing if not any(f'"edit-{n}"' in text for text in kept)] == []
     assert len(missing) <= len(kept)
