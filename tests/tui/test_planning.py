@@ -166,3 +166,22 @@ async def test_a_refused_edit_opens_again_with_what_was_typed(open_app: Open) ->
         script.controls.error = None
         await until(pilot, lambda: isinstance(app.screen, EditTask))
         await until(pilot, lambda: "demo-01, ghost" in screen_text(app))
+
+
+async def test_a_very_long_plan_is_a_line_a_task_and_moves_like_a_short_one(open_app: Open) -> None:
+    tasks = tuple(Task(id=f"t{n}", description=f"Do {n}\nand more") for n in range(2_000))
+    script = script_of([feed.started(), ev.PlanLoaded(tasks=tasks)])
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("v", "v")
+        await until(pilot, lambda: isinstance(app.screen, PlanReview))
+        assert isinstance(app.screen, PlanReview)
+        plan = app.screen.plan
+        await until(pilot, lambda: plan.row_count() == 2_000)
+        await pilot.press("j", "j")
+        assert plan.cursor == "t2"
+        await pilot.press("G")
+        assert plan.cursor == "t1999"
+        await until(pilot, lambda: "Do 1999" in screen_text(app))
+        await pilot.press("k")
+        assert plan.cursor == "t1998"

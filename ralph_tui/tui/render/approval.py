@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.text import head, inert
+from ralph_tui.domain.text import head, inert, one_line
 from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, ValidationReport
 from ralph_tui.domain.verification import Receipt, criterion_text
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural, seconds, tokens
-from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.render.parts import Block, Part, parts_blocks
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
 
@@ -38,6 +38,31 @@ def in_order(tasks: Iterable[Task]) -> list[Task]:
     return sorted(left, key=lambda task: task.priority)
 
 
+SHORT_ABOVE = 500
+"""Tasks; a list of more has a line for each, because nobody reads all of it from top to bottom."""
+
+
+def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Block]:
+    """The open tasks as a list to choose from: whole, or a line each where there are very many."""
+    if len(tasks) <= SHORT_ABOVE:
+        return parts_blocks(plan_parts(tasks, glyphs))
+    blocks = [Block(task.id, [_short(task)], folds=False) for task in in_order(tasks.values())]
+    done = len(tasks) - len(blocks)
+    said = f"{plural(done, 'task')} complete already" if done else ""
+    return [*blocks, *([Block(None, [[], [Span(said, Tone.MUTED)]])] if said else [])]
+
+
+def _short(task: Task) -> Line:
+    state = "" if task.status is TaskStatus.PENDING else f"  {task.status.replace('_', ' ')}"
+    state = "  held" if task.is_held else state
+    return [
+        Span(f"{task.id}  ", Tone.INFO),
+        Span(f"{task.priority}  ", Tone.MUTED),
+        Span(one_line(task.title, 200)),
+        Span(state, Tone.MUTED),
+    ]
+
+
 def plan_parts(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Part]:
     """The open tasks with everything that was planned for them; each can be chosen."""
     parts = [
@@ -63,6 +88,8 @@ def _task(task: Task, glyphs: Glyphs) -> list[Line]:
         lines.append([Span("after  ", Tone.MUTED), Span(", ".join(task.dependencies))])
     size = f", about {tokens(task.estimated_tokens)} tokens" if task.estimated_tokens else ""
     state = "" if task.status is TaskStatus.PENDING else f", {task.status.replace('_', ' ')}"
+    state = ", held" if task.is_held else state
+    state += f", model {task.model}" if task.model else ""
     lines.append([Span(f"priority {task.priority}{size}{state}", Tone.MUTED)])
     return lines
 

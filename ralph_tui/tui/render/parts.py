@@ -21,6 +21,8 @@ class Block:
 
     key: Hashable
     lines: list[Line]
+    folds: bool = True
+    """Lines that are too long go on below; else they are cut."""
 
 
 def parts_text(parts: list[Part]) -> str:

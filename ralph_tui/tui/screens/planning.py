@@ -90,7 +90,7 @@ class PlanApproval(ApprovalDialog, Planned):
     def follow(self, view: LoopView) -> None:
         """Changes of the plan are seen at once, whoever makes them."""
         super().follow(view)
-        if self.is_attached:
+        if self.is_attached and view.tasks is not self.plan.tasks:
             self._show()
 
     def action_turn(self) -> None:

@@ -32,6 +32,10 @@ class Reader(Dialog[None]):
         """The frame's title; may hold hostile text."""
         raise NotImplementedError
 
+    def keys_said(self) -> str:
+        """The keys that matter, for the lower border."""
+        return self.KEYS
+
     def parts(self) -> Iterable[Widget]:
         """What is in the frame."""
         raise NotImplementedError
@@ -44,7 +48,7 @@ class Reader(Dialog[None]):
         """The frame."""
         with VerticalScroll(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
-            frame.border_subtitle = Content(self.KEYS)
+            frame.border_subtitle = Content(self.keys_said())
             yield from self.parts()
 
     def on_mount(self) -> None:

@@ -1,7 +1,9 @@
 """The whole of one entry of the stream: input, output, denial, receipt."""
 
 from collections.abc import Iterable
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -10,21 +12,31 @@ from ralph_tui.domain.text import inert
 from ralph_tui.tui.render.calls import Section, SectionKind
 from ralph_tui.tui.screens.reader import Reader
 from ralph_tui.tui.timeline.detail import Detail
-
-_DIFF_STYLE = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
+from ralph_tui.tui.widgets.diff_view import DiffView
 
 
 class ToolDetail(Reader):
     """Sections one below the other; text can be selected with the mouse or copied whole."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
 
     def __init__(self, detail: Detail) -> None:
         """Show what was prepared from an entry."""
         super().__init__()
         self._detail = detail
 
+    @property
+    def has_diff(self) -> bool:
+        """Whether something was changed."""
+        return any(section.kind is SectionKind.DIFF for section in self._detail.sections)
+
     def reader_title(self) -> str:
         """Tool and name."""
         return self._detail.title
+
+    def keys_said(self) -> str:
+        """A diff can be turned."""
+        return f"v side by side, {self.KEYS}" if self.has_diff else self.KEYS
 
     def parts(self) -> Iterable[Widget]:
         """Facts and sections."""
@@ -32,17 +44,28 @@ class ToolDetail(Reader):
             yield Static(Content(inert(self._detail.facts)), classes="facts")
         for section in self._detail.sections:
             yield Static(Content(inert(section.title)), classes="section-title")
-            yield Static(section_content(section), classes=f"section -{section.kind}")
+            yield self._body(section)
+
+    def _body(self, section: Section) -> Widget:
+        body, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
+        if section.kind is SectionKind.DIFF:
+            return DiffView(body, self._path(), classes=classes)
+        return Static(Content(body), classes=classes)
+
+    def _path(self) -> str:
+        """Of the file that was changed, whose name tells the language."""
+        return next((s.body for s in self._detail.sections if s.title == "File"), "")
+
+    def action_turn(self) -> None:
+        """One column, or side by side."""
+        if not self.has_diff:
+            self.app.say("There is no diff to turn.")
+        for shown in self.query(DiffView):
+            shown.split = not shown.split
+            keys = self.keys_said()
+            turned = keys.replace("side by side", "one column") if shown.split else keys
+            self.query_one("#reader").border_subtitle = Content(turned)
 
     def copy_text(self) -> str:
         """Every section."""
         return inert(self._detail.text)
-
-
-def section_content(section: Section) -> Content:
-    """A section's body; diffs have coloured lines, nothing is parsed."""
-    body = inert(section.body).expandtabs(4)
-    if section.kind is not SectionKind.DIFF:
-        return Content(body)
-    lines = (Content.styled(line, _DIFF_STYLE.get(line[:1], "")) for line in body.splitlines())
-    return Content("\n").join(lines)

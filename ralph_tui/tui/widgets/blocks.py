@@ -28,6 +28,7 @@ class Blocks(RowsView):
         self._blocks: Sequence[Block] = ()
         self._laid: list[tuple[Row, Line]] = []
         self._first: dict[Key, int] = {}
+        self._last: dict[Key, int] = {}
         self._width = 0
 
     def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
@@ -44,7 +45,11 @@ class Blocks(RowsView):
         return [
             ((block.key, part), piece)
             for block in self._blocks
-            for part, piece in enumerate(p for line in block.lines for p in fold(line, width))
+            for part, piece in enumerate(
+                (p for line in block.lines for p in fold(line, width))
+                if block.folds
+                else block.lines
+            )
         ]
 
     def _lay_out(self) -> None:
@@ -54,6 +59,7 @@ class Blocks(RowsView):
         self._first = {
             key: y for y, ((key, part), _) in enumerate(self._laid) if key is not None and not part
         }
+        self._last = {key: y for y, ((key, _), _) in enumerate(self._laid) if key is not None}
         self.resize_rows()
         self.forget_rows()
 
@@ -88,8 +94,8 @@ class Blocks(RowsView):
         self._strips.clear()
         if key == next(iter(self._first), None):
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
-        last = max((y for y, ((k, _), _) in enumerate(self._laid) if k == key), default=None)
-        if key is not None and last is not None:
+        last = self._last.get(key)
+        if last is not None:
             self._into_sight(last)
         super().move_cursor(key)
         if key is not None:
@@ -97,10 +103,9 @@ class Blocks(RowsView):
 
     def action_cursor(self, step: int) -> None:
         """To the next block; first through the rest of one that is taller than the list."""
-        rows = [y for y, ((key, _), _) in enumerate(self._laid) if key == self.cursor]
+        first, last = self._first.get(self.cursor), self._last.get(self.cursor)
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height - 1
-        hidden = rows[-1] > bottom if step > 0 else rows[0] < top
-        if self.cursor is None or hidden:
+        if first is None or last is None or (last > bottom if step > 0 else first < top):
             self.scroll_relative(y=step, animate=False, force=True, immediate=True)
         else:
             super().action_cursor(step)

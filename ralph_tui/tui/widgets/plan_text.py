@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from ralph_tui.domain.plan import Task
-from ralph_tui.tui.render.approval import plan_parts
+from ralph_tui.tui.render.approval import plan_blocks
 from ralph_tui.tui.render.graph import graph_blocks
-from ralph_tui.tui.render.parts import parts_blocks
 from ralph_tui.tui.widgets.text_view import TextView
 
 
@@ -21,7 +20,7 @@ class PlanText(TextView):
         if self.is_graph:
             self.show_made(lambda width: graph_blocks(tasks, width, self.app.glyphs))
         else:
-            self.show_blocks(parts_blocks(plan_parts(tasks, self.app.glyphs)))
+            self.show_blocks(plan_blocks(tasks, self.app.glyphs))
 
     def turn(self) -> None:
         """The other way to see it."""
