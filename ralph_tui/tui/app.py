@@ -100,6 +100,7 @@ class RalphApp(Host):
             self.register_theme(theme)
         wanted = self.launch.screen.theme
         self.theme = wanted if wanted in self.available_themes else RALPH_DARK.name
+        self.kept_theme = self.theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)

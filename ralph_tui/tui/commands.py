@@ -142,7 +142,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
     Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task.", "Look"),
     Command(
-        "export", ("E",), "Export", "Write the tasks or the activity, as filtered, to .ralph/exports.",
+        "export", ("E",), "Export", "Write the tasks, the activity, as filtered, or the status to .ralph/exports.",
         "Look",
     ),
     Command(
@@ -152,8 +152,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look"),
     Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look"),
     Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look"),
-    Command("next_pane", ("tab",), "Next pane", "Focus the next pane.", "Look"),
-    Command("previous_pane", ("shift+tab",), "Previous pane", "Focus the pane before.", "Look"),
+    Command("next_pane", ("tab", "right", "l"), "Next pane", "Focus the next pane.", "Look"),
+    Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look"),
     Command(
         "iterations", ("4",), "Iterations and replay",
         "Walk back through past iterations, see what each changed, replay them.", "Pages",

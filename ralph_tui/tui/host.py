@@ -31,6 +31,9 @@ class Host(App[int]):
     view: var[LoopView] = var(LoopView, init=False)
     """The loop at a glance; replaced as a whole, at most twenty times a second."""
 
+    kept_theme = ""
+    """The theme in use, also while others are tried on."""
+
     request = ""
     """What the project was asked for, as far as is known while nothing runs."""
 

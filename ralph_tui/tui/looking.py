@@ -10,8 +10,6 @@ from ralph_tui.tui.exporting import write_export
 from ralph_tui.tui.jumping import targets
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.board import board_text
-from ralph_tui.tui.render.breaker import breaker_parts
-from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.screens.breaker_detail import BreakerDetail
 from ralph_tui.tui.screens.jump import Jump
 from ralph_tui.tui.screens.planning import PlanReview
@@ -92,26 +90,29 @@ class Looking:
         if isinstance(chosen, Task):
             text = f"{chosen.id}  {chosen.description}"
         elif isinstance(chosen, CircuitBreaker):
-            text = parts_text(breaker_parts(chosen, self._app.glyphs))
+            text = self._app.dashboard.side.text()
         else:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)
         self._app.say("Copied.")
 
     async def export(self) -> None:
-        """The pane in use as a file: the tasks, or the activity as it is filtered."""
-        dashboard, app = self._app.dashboard, self._app
-        if dashboard.board.has_focus:
-            stem, work = (
-                "tasks",
-                partial(board_text, dict(app.view.tasks), app.glyphs, dashboard.board.only),
-            )
-        else:
-            stem, work = "activity", partial(entries_text, dashboard.stream.shown(), app.glyphs)
+        """The pane in use as a file: tasks and activity as they are filtered."""
+        app, (stem, work) = self._app, self._exported()
         root, now = app.launch.root, app.clock()
         path = await self._attempt(lambda: write_export(root, "txt", work(), now, stem=stem))
         if path is not None:
             app.say(f"Written: {path}")
+
+    def _exported(self) -> tuple[str, Callable[[], str]]:
+        """The file's name, and what makes its text off the event loop; widgets are asked here."""
+        dashboard, app = self._app.dashboard, self._app
+        if dashboard.board.has_focus:
+            tasks, only = dict(app.view.tasks), dashboard.board.only
+            return "tasks", partial(board_text, tasks, app.glyphs, only)
+        if dashboard.side.has_focus:
+            return "status", partial(str, dashboard.side.text())
+        return "activity", partial(entries_text, dashboard.stream.shown(), app.glyphs)
 
     async def keep_theme(self, name: str) -> None:
         """For the next time, too."""

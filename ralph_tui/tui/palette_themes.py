@@ -22,5 +22,5 @@ class KeptThemes(ThemeProvider):
 
     def _choose(self, name: str) -> None:
         app: RalphApp = self.app  # type: ignore[assignment]  # Textual's provider knows any app
-        app.theme = name
+        app.theme = app.kept_theme = name
         do(app, app.steering.looking.keep_theme(name), "theme")

@@ -4,15 +4,19 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from textual.command import CommandPalette
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.settings import Settings
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.timeline.lines import entries_text
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
+from tests.tui.past import past_project
 
 Open = Callable[..., Opened]
 
@@ -106,3 +110,58 @@ async def test_a_bug_in_a_handler_is_said_and_its_details_are_kept(open_app: Ope
         said = app.view.notices[-1].text
         report = Path(said.partition("The details are in ")[2].removesuffix("."))
         assert "in broken" in await asyncio.to_thread(report.read_text)
+
+
+async def test_the_status_pane_is_copied_and_exported(open_app: Open, tmp_path: Path) -> None:
+    script = past_project(tmp_path / "slug-demo")
+    script.first = feed.failed_gate()
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("3", "y")
+        await until(pilot, lambda: "context (" in app.clipboard)
+        assert "failures" in app.clipboard
+        await pilot.press("E")
+        made = tmp_path / "slug-demo" / ".ralph" / "exports"
+        await until(pilot, lambda: made.is_dir() and any(made.iterdir()))
+        (path,) = made.iterdir()
+        assert path.name.startswith("status-")
+        assert "hand-off at 60 %" in await asyncio.to_thread(path.read_text)
+
+
+async def test_vim_keys_move_between_panes_and_in_the_status_pane(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        for key, pane in (
+            ("l", "status"),
+            ("right", "tasks"),
+            ("h", "status"),
+            ("left", "activity"),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda p=pane: app.dashboard.pane == p)  # type: ignore[misc]  # binds it
+        await pilot.press("3", "G")
+        side = app.dashboard.side
+        await until(pilot, lambda: side.max_scroll_y > 0 and side.is_vertical_scroll_end)
+        await pilot.press("g")
+        await until(pilot, lambda: side.scroll_offset.y == 0)
+        await pilot.press("j")
+        await until(pilot, lambda: side.scroll_offset.y == 1)
+
+
+async def test_a_theme_of_the_palette_outlives_an_open_settings_page(
+    open_app: Open, tmp_path: Path
+) -> None:
+    script = past_project(tmp_path / "slug-demo")
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await pilot.press("8")
+        await until(pilot, lambda: isinstance(app.screen, Settings))
+        app.search_themes()
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+        await pilot.press(*"ralph-light")
+        await until(pilot, lambda: "ralph-light" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.theme == "ralph-light")
+        await pilot.press("v", "escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert app.theme == "ralph-light"

@@ -30,8 +30,8 @@ class Confirm(Dialog[str]):
     """Returns the chosen value, or None for Escape, which is always the harmless answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k,left", "app.focus_previous", show=False),
-        Binding("down,j,right", "app.focus_next", show=False),
+        Binding("up,k,left,h", "app.focus_previous", show=False),
+        Binding("down,j,right,l", "app.focus_next", show=False),
     ]
 
     def __init__(self, title: str, question: str, choices: Sequence[Choice]) -> None:

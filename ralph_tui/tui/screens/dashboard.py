@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from textual import getters
 from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
+from textual.containers import Container
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widget import Widget
@@ -37,6 +37,7 @@ from ralph_tui.tui.widgets.header import Header
 from ralph_tui.tui.widgets.keybar import KeyBar
 from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
 from ralph_tui.tui.widgets.searched import Searched
+from ralph_tui.tui.widgets.side import Side
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.strip import StatusStrip
 
@@ -63,7 +64,7 @@ class Dashboard(Screen[None]):
     strip = getters.query_one(StatusStrip)
     board = getters.query_one("#tasks", Board)
     stream = getters.query_one("#activity", Stream)
-    side = getters.query_one("#status", VerticalScroll)
+    side = getters.query_one("#status", Side)
     gauge = getters.query_one(ContextGauge)
     cost = getters.query_one(CostPanel)
     breaker = getters.query_one(BreakerPanel)
@@ -86,7 +87,7 @@ class Dashboard(Screen[None]):
         with Container(id="body"):
             yield Board(id="tasks")
             yield Stream(Timeline(roots=self._roots()), id="activity")
-            with VerticalScroll(id="status"):
+            with Side(id="status"):
                 yield ContextGauge()
                 yield CostPanel()
                 yield BreakerPanel()

@@ -39,8 +39,8 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", show=False),
         Binding("space", "mark", show=False),
-        Binding("n,right,tab", "page(1)", show=False),
-        Binding("m,left,shift+tab", "page(-1)", show=False),
+        Binding("n,right,l,tab", "page(1)", show=False),
+        Binding("m,left,h,shift+tab", "page(-1)", show=False),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
     ]
 

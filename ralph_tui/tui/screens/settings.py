@@ -50,8 +50,6 @@ class Settings(Searching):
         del library  # nothing here is in the journal
         self._known: _Known | None = None
         self._trouble = ""
-        self._theme = ""
-        """The theme in use, while others are tried on."""
         self._drawn: list[Block] = []
         self._shown: object = None
 
@@ -64,12 +62,11 @@ class Settings(Searching):
 
     def opened(self) -> None:
         """Read the files."""
-        self._theme = self.app.theme
         self._read()
 
     def on_unmount(self) -> None:
         """A theme that was only tried on goes."""
-        self.app.theme = self._theme
+        self.app.theme = self.app.kept_theme
 
     def changed(self, view: LoopView) -> None:
         """What is used of a limit changes while the loop runs, and so do the limits."""
@@ -106,7 +103,7 @@ class Settings(Searching):
 
     def _blocks(self) -> list[Block]:
         if self.tabs.active == "themes":
-            return theme_blocks(sorted(self.app.available_themes), self._theme)
+            return theme_blocks(sorted(self.app.available_themes), self.app.kept_theme)
         if self._trouble:
             return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
         if self._known is None:
@@ -128,9 +125,9 @@ class Settings(Searching):
 
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
         """Another list; a theme that was only tried on goes."""
-        self.app.theme = self._theme
+        self.app.theme = self.app.kept_theme
         self.text.cursor = None
-        self._show(self._theme if message.view == "themes" else None)
+        self._show(self.app.kept_theme if message.view == "themes" else None)
         self.text.focus()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
@@ -154,7 +151,7 @@ class Settings(Searching):
         if not isinstance(key, str) or self._known is None:
             return
         if self.tabs.active == "themes":
-            self._theme = key
+            self.app.kept_theme = key
             self._write(THEME, key)
             self._show(key)
         elif self.tabs.active == "all settings":
