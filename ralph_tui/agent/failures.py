@@ -33,6 +33,7 @@ _HINTS = {
     FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
 }
 
+_EXIT_CODE = re.compile(r" \(exit code: -?\d+\)$")
 _USAGE_WORDS = re.compile(r"hit your .*limit|usage limit|limit .*resets", re.IGNORECASE)
 _BY_ERROR = {
     "authentication_failed": FailureClass.AUTHENTICATION,
@@ -95,3 +96,9 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
     if "refus" in facts.text.lower():
         return FailureClass.REFUSAL
     return FailureClass.UNKNOWN
+
+
+def why_lost(error: Exception) -> str:
+    """How the CLI ended, in a few words; the SDK says its exit status twice, and where it is not to be found."""
+    words = one_line(str(error).partition("\nError output:")[0], 300)
+    return _EXIT_CODE.sub("", words).rstrip(".") or type(error).__name__

@@ -6,6 +6,7 @@ hooks and interrupts, SDK-FACTS section 12.1); whoever runs a turn reads from th
 
 import asyncio
 import contextlib
+import logging
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from claude_agent_sdk import (
 )
 from pydantic import JsonValue
 
-from ralph_tui.agent.failures import failure
+from ralph_tui.agent.failures import failure, why_lost
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.launcher import Launcher
 from ralph_tui.agent.options import session_options
@@ -38,6 +39,9 @@ from ralph_tui.engine.processes import SESSION_MARK, end_marked
 INTERRUPT_SECONDS = 10.0
 """How long an interrupted turn may take to report its end before the session counts as lost."""
 
+START_SECONDS = 55.0
+"""How long the CLI may take to say its first word; the SDK gives up after 60, in other words."""
+
 QUIET_TOOL_SECONDS = 3600.0
 """A tool may be silent this long: the CLI's own limit for a command is far below."""
 
@@ -45,6 +49,9 @@ UNHELD = "Sandbox disabled"
 """What the CLI says when it cannot hold commands and goes on."""
 
 Log = Callable[[str], None]
+
+# Python prints what nobody handles to standard error, across the screen; all of it reaches us as errors too.
+logging.getLogger("claude_agent_sdk").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,7 @@ class ClaudeSession:
         self._reader: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._lost: str | None = None
+        self._log_failed = False
         self._unanswered: set[str] = set()
 
     async def connect(self) -> None:
@@ -105,17 +113,23 @@ class ClaudeSession:
             SetupError: The CLI is missing or did not start.
         """
         try:
-            await self._client.connect()
+            async with asyncio.timeout(START_SECONDS):
+                await self._client.connect()
         except CLINotFoundError as error:
             message = "The Claude Code CLI is missing."
             raise SetupError(message, "Reinstall ralph-tui: the CLI comes with it.") from error
-        except (ClaudeSDKError, OSError) as error:
-            await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
-            message = f"The Claude Code CLI did not start: {inert(str(error))[:300]}"
-            raise SetupError(
-                message, "See .ralph/logs/claude-cli.log, and run `ralph doctor`."
-            ) from error
+        except TimeoutError as error:
+            raise await self._not_started(f"no answer in {START_SECONDS:g} seconds") from error
+        except Exception as error:
+            # A bare `Exception` is among what the SDK raises.
+            raise await self._not_started(why_lost(error)) from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
+
+    async def _not_started(self, why: str) -> SetupError:
+        """The error to raise, once whatever did start has been ended."""
+        await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
+        hint = "See .ralph/logs/claude-cli.log, and run `ralph doctor`."
+        return SetupError(f"The Claude Code CLI did not start: {why}.", hint)
 
     def oversee(self, overseer: Overseer) -> None:
         """Let `overseer` answer hooks and tools from now on."""
@@ -159,7 +173,7 @@ class ClaudeSession:
         try:
             await self._client.query(messages())
         except (ClaudeSDKError, OSError) as error:
-            return self._lost_turn(str(error))
+            return self._lost_turn(why_lost(error))
         return None
 
     async def _next_items(self) -> list[AgentItem]:
@@ -254,13 +268,19 @@ class ClaudeSession:
             async for message in self._client.receive_messages():
                 self._inbox.put_nowait(message)
         except Exception as error:  # noqa: BLE001 - whatever ended the stream, the turn must learn it
-            self._inbox.put_nowait(_Lost(inert(str(error))[:300] or type(error).__name__))
+            self._inbox.put_nowait(_Lost(why_lost(error)))
         else:
             self._inbox.put_nowait(_Lost("its output ended"))
 
     def _told(self, line: str) -> None:
         """A line of the CLI's stderr; only there it says that it goes on without the sandbox."""
-        self._log(line)
+        try:
+            self._log(line)
+        except OSError as error:
+            if not self._log_failed:
+                self._log_failed = True
+                text = f"What the CLI writes to its log cannot be kept: {error.strerror or error}."
+                self._emit(ev.Notice(level="warning", text=text))
         if UNHELD in line:
             self._emit(ev.Notice(level="warning", text=one_line(line, 300)))
 

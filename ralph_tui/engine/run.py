@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.secrets import hide, secret_values
 from ralph_tui.domain.state import Phase
@@ -96,6 +97,7 @@ async def run_mission(
 
 
 def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
+    _require_a_name(project.root)
     LoopLock(project.layout).require_free()  # or another loop's plan would be what is wrong
     phase = first_phase(project, project.load(), mission)
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if mission.only is None else (phase,)
@@ -104,3 +106,19 @@ def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> P
     GitWatch(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
+
+
+def _require_a_name(root: Path) -> None:
+    """Refuse a directory the CLI cannot be told of: it ends at once, and does not say why.
+
+    Raises:
+        SetupError: The path is not valid UTF-8.
+    """
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(root).decode("utf-8", "replace")
+        raise SetupError(
+            f"The name of {shown} is not valid UTF-8, and the Claude Code CLI cannot work there.",
+            "Rename the directory, or work in another one.",
+        ) from error

@@ -1,0 +1,74 @@
+"""A CLI that does not start, in every way that was seen: one sentence each, and nothing else on the screen."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.agent import launcher, session
+from ralph_tui.agent.session import ClaudeAgent
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import SetupError
+from tests.agent.test_contract import Recorder, script, spec, turn
+from tests.harness.model import cli_environment, serving
+
+ENDS = {
+    "status 0": ("#!/bin/sh\nexit 0\n", "did not start: no answer in 2 seconds."),
+    "silent": ("#!/bin/sh\nexec sleep 600\n", "did not start: no answer in 2 seconds."),
+    "status 1": (
+        "#!/bin/sh\necho oops >&2; exit 1\n",
+        "did not start: Command failed with exit code 1.",
+    ),
+    "killed": ("#!/bin/sh\nkill -9 $$\n", "did not start: Command failed with exit code -9."),
+    "segfault": ("#!/bin/sh\nkill -11 $$\n", "did not start: Command failed with exit code -11."),
+    "no program": ("neither", "did not start: "),
+    "missing": (None, "did not start: "),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.long) if n == "silent" else n for n in ENDS],
+)
+async def test_a_cli_that_does_not_start_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    program, told = ENDS[name]
+    cli = tmp_path / "claude"
+    if program is not None:
+        cli.write_text(program)
+        cli.chmod(0o700)
+    monkeypatch.setattr(launcher, "bundled_cli", lambda: cli)
+    if "2 seconds" in told:
+        monkeypatch.setattr(session, "START_SECONDS", 2)
+    log = tmp_path / "cli.log"
+    agent = ClaudeAgent({}, log=log)
+    with pytest.raises(SetupError) as failed:
+        await agent.open(spec(tmp_path), Recorder())
+    await agent.close()
+    assert failed.value.message.startswith(f"The Claude Code CLI {told}"), failed.value
+    assert failed.value.message.count("\n") == 0
+    assert "doctor" in failed.value.hint
+    assert capfd.readouterr() == ("", "")
+    assert [p.cmdline() for p in psutil.Process().children() if p.status() != "zombie"] == []
+    if "oops" in (program or ""):
+        assert log.read_text() == "oops\n"
+
+
+@pytest.mark.real_cli
+async def test_a_log_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "logs"
+    log.mkdir()
+    (tmp_path / "work").mkdir()
+    async with serving(script("say: hi")) as server:
+        agent = ClaudeAgent({**cli_environment(server, tmp_path), "DEBUG": "1"}, log=log)
+        opened = await agent.open(spec(tmp_path / "work"), Recorder())
+        assert isinstance(opened, session.ClaudeSession)
+        for line in ("one", "two"):
+            opened._told(line)
+        items = await turn(opened, "go")
+        await opened.close()
+        await agent.close()
+    notices = [item.text for item in items if isinstance(item, ev.Notice)]
+    assert notices == ["What the CLI writes to its log cannot be kept: Is a directory."]
+    assert any(isinstance(item, ev.AssistantText) for item in items)
