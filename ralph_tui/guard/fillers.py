@@ -1,5 +1,6 @@
 """Programs that complete a command from what they read: xargs, parallel, fd."""
 
+import contextlib
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -48,11 +49,12 @@ def _xargs(given: Invocation) -> None:
         marks = ["{}"]
     if not marks:
         given.walker.run((*read.operands, *added), given)
-        if read.has("-d", "-0", "--delimiter", "--null") or _quoted(given.feed):
-            for item in _fed_lines(given)[:16]:
-                given.walker.run((*read.operands, item), given)
+        given.walker.run(read.operands, given)  # as when it reads nothing
+        delimited = read.has("-d", "-0", "--delimiter", "--null")
+        for item in _fed_items(given, quotes=not delimited):
+            given.walker.run((*read.operands, item), given)
         return
-    for item in _fed_lines(given)[:16]:  # with a mark an item is a whole line
+    for item in _fed_items(given, quotes=True, lines=True):  # with a mark an item is a whole line
         given.walker.run(tuple(_put(word, marks[0], item) for word in read.operands), given)
 
 
@@ -65,18 +67,17 @@ def _fed_words(given: Invocation) -> list[Word]:
     return [anything()]
 
 
-def _fed_lines(given: Invocation) -> list[Word]:
-    """The lines that standard input holds, if the text says."""
+def _fed_items(given: Invocation, *, quotes: bool, lines: bool = False) -> list[Word]:
+    """What xargs makes of what it reads, if the text says: lines, or words that may be quoted."""
     words = _fed_words(given)
     if given.feed is None or not words[0].known:
         return words
-    lines = (line.strip(" \t'\"") for line in re.split(r"[\n\\0]", given.feed.text))
-    return [Word(line, "q" * len(line), line) for line in lines if line]
-
-
-def _quoted(feed: Word | None) -> bool:
-    """Whether xargs finds quotes in what it reads, so that one item may hold blanks."""
-    return feed is not None and any(mark in feed.text for mark in "'\"\\")
+    texts = given.feed.text.split("\n")
+    if quotes and any(mark in given.feed.text for mark in "'\"\\"):
+        with contextlib.suppress(ValueError):  # quotes that xargs itself would refuse
+            split = shlex.split(given.feed.text)
+            texts = [" ".join(shlex.split(text)) for text in texts] if lines else split
+    return [Word(text, "q" * len(text), text) for t in texts[:16] if (text := t.strip())] or words
 
 
 def _put(word: Word, mark: str, item: Word) -> Word:

@@ -59,10 +59,10 @@ def _env(given: Invocation) -> None:
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)
     for value in read.values("-S", "--split-string"):
-        text = _ENV_BLANK.sub(" ", value.text)
-        kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
         rest = "".join(" " + word.raw for word in read.operands)
-        given.walker.shell(Word(text + rest, kinds + "q" * len(rest)), given)
+        for text in {value.text, _ENV_BLANK.sub(" ", value.text)}:
+            kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
+            given.walker.shell(Word(text + rest, kinds + "q" * len(rest)), given)
         return
     _run(given, read.operands, assigns=True)
 

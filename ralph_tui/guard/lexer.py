@@ -20,6 +20,8 @@ _ANSI_LETTERS = {
     "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
 }  # fmt: skip
 _ZSH_QUALIFIER = re.compile(r"[\w^.-]*e[^\w\s|).*?-]|\+\w")
+_NO_QUOTES = re.compile(r"'(?:[^'$`\\}\"\n]|\\[\w\\])*'", re.ASCII)
+"""Means nothing else, whether or not the quotes are any."""
 _MAX_DEPTH = 30
 _MAX_STEPS = 40_000
 
@@ -335,9 +337,13 @@ class Lexer(ABC):
             if not char:
                 raise UnreadableError(f"no closing {close}")
             if char == "'":
-                if not in_word:  # bash's own rules differ by operator here
+                if in_word:
+                    self._single_quoted(inner)
+                elif self._continued or not (plain := _NO_QUOTES.match(self.text, self._position)):
+                    # Whether this quotes differs by operator and by shell.
                     raise UnreadableError("a single quote inside a quoted expansion")
-                self._single_quoted(inner)
+                else:
+                    self.skip(len(plain[0]))
             elif char == "\\":
                 self._position += 2
                 self._drop_continuations()

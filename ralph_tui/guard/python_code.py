@@ -136,7 +136,7 @@ def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, d
     plain = isinstance(node.func, ast.Name)
     if (name in _EVALUATORS and plain) or name in _EVALUATING_METHODS:
         _judge_evaluation(node, given, depth)
-    elif name in _SHELL_CALLS or (name in _LIST_CALLS and starts):
+    elif name in _SHELL_CALLS or (name in _LIST_CALLS and starts and not _an_event_loop(node.func)):
         _judge_start(node, name, given)
     elif name == "rmtree" and node.args:
         target = _text(node.args[0])
@@ -181,6 +181,11 @@ def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
         unreadable_part(given.shown, "Python would start a program that is not known")
     elif shell or " " not in text or name in _LIST_CALLS:
         _judge_text(literal(text), given)
+
+
+def _an_event_loop(function: ast.expr) -> bool:
+    """Whether this is `asyncio.run`, which runs a coroutine."""
+    return isinstance(function, ast.Attribute) and ast.unparse(function) == "asyncio.run"
 
 
 def _command_argument(node: ast.Call) -> ast.expr | None:

@@ -6,7 +6,7 @@ from ralph_tui.guard.lexer import Lexer
 from ralph_tui.guard.syntax import Assignment, Redirect, Word, WordBuilder
 from ralph_tui.guard.verdicts import UnreadableError
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=", re.ASCII)
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)((?:\[[^\]]*\])?)\+?=", re.ASCII)
 _REDIRECT = re.compile(
     r"(\d{1,5}|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||<(?!\()|>(?!\())|(&>>|&>)", re.ASCII
 )
@@ -139,7 +139,10 @@ class RedirectReader(Lexer):
 def as_assignment(word: Word) -> Assignment | None:
     """The word as `NAME=value`, if bash would take it for that."""
     match = _ASSIGNMENT.match(word.text)
-    if match is None or set(word.kinds[: match.end()]) - {"u"}:
+    if match is None:
+        return None
+    around = word.kinds[: match.start(2)] + word.kinds[match.end(2) : match.end()]
+    if set(around) - {"u"}:
         return None
     value = Word(
         word.text[match.end() :], word.kinds[match.end() :], word.raw, -1, word.scripts, word.feeds

@@ -41,14 +41,25 @@ def second_reading(text: str) -> Iterator[Simple]:
     nodes = [root]
     while nodes:
         node = nodes.pop()
+        if node.type == "command_substitution" and _escaped(
+            source[node.start_byte : node.end_byte]
+        ):
+            continue
         nodes.extend(node.children)
         if node.type == "command":
             words = tuple(_words(node, original))
+            if [w.text for w in (*words[:1], *words[2:3])] == ["coproc", "{"]:
+                continue  # a named group, of which it makes one command
             while words and words[0].text in ("!", "time", "coproc"):  # it takes these for programs
                 words = words[1:]
             if words:
                 raw = original[node.start_byte : node.end_byte].decode(errors="replace")
                 yield Simple(words=words, raw=raw)
+
+
+def _escaped(substitution: bytes) -> bool:
+    """Whether these are backticks with escapes, which the grammar does not take off."""
+    return substitution.startswith(b"`") and b"\\" in substitution
 
 
 def _words(node: "Node", source: bytes) -> Iterator[Word]:

@@ -7,7 +7,7 @@ from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
 from ralph_tui.guard.launchers import SHELLS
 from ralph_tui.guard.names import names
-from ralph_tui.guard.packages import is_manager
+from ralph_tui.guard.packages import PYTHON, is_manager
 from ralph_tui.guard.policy import RULED
 from ralph_tui.guard.syntax import Compound, Word, literal
 from ralph_tui.guard.verdicts import deny
@@ -30,6 +30,10 @@ _PROSE_IS = re.compile(f"{_TEXT_OPTION}=")
 """Options whose value is a text for people, or one to look for."""
 
 
+_GIT_GLOBALS = ("-C", "-c", "-P", "--git-dir", "--work-tree", "--no-pager")
+_CONTAINERS = names("docker podman nerdctl docker-compose")
+
+
 def judge_unknown(given: Invocation) -> None:
     """A program not known here may start what its arguments say; look whether they say git."""
     if given.program in _TEXT_PROGRAMS:
@@ -41,9 +45,12 @@ def judge_unknown(given: Invocation) -> None:
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""
         if (
-            (name == "git" and after in MUTATING)
+            (name == "git" and (after in MUTATING or after.startswith(_GIT_GLOBALS)))
             or (name in SHELLS and after.endswith("c"))
             or (is_manager(name) and after in ("install", "uninstall", "add", "remove"))
+            or (PYTHON.fullmatch(name) and after.startswith(("-m", "-c")))
+            or (name == "rm" and re.match(r"-\w*[rRf]|--(?:rec|for)", after))
+            or (name in _CONTAINERS and after)
         ):
             given.walker.run(words[at:], given)
         else:

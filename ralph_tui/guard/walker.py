@@ -86,13 +86,14 @@ class CommandWalker:
     def simple(self, command: Simple, feed: Word | None = None, *, certain: bool = False) -> None:
         """Judge a simple command."""
         self._count()
+        printed = output_of(command, feed)
         for word in command.words:
-            self._substitutions(word)
+            self._substitutions(word, printed)
         for assignment in command.assignments:
             self._substitutions(assignment.value)
             judge_assignment(assignment.name, assignment.value, command.raw)
             self._places.note(assignment.value)
-        feed = self._redirects(command.redirects, feed)
+        feed = self._redirects(command.redirects, feed, printed)
         if command.words:
             self.seen.add(command.values)
             self._start(self._invocation(command.words, feed), certain=certain)
@@ -139,17 +140,20 @@ class CommandWalker:
         if command.kind in ("subshell", "function"):
             self._places = before
 
-    def _substitutions(self, word: Word) -> None:
+    def _substitutions(self, word: Word, printed: Word | None = None) -> None:
+        """Judge what is substituted; `>(…)` reads what the command has `printed`."""
         for script in word.scripts:
             before = self._places
             self._places = before.fork()
-            self.script(script, anything() if ">(" in word.raw else None)
+            self.script(script, (printed or anything()) if ">(" in word.raw else None)
             self._places = before
 
-    def _redirects(self, redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
+    def _redirects(
+        self, redirects: Sequence[Redirect], feed: Word | None, printed: Word | None = None
+    ) -> Word | None:
         """Judge redirections; returns what is then read from standard input."""
         for redirect in redirects:
-            self._substitutions(redirect.target)
+            self._substitutions(redirect.target, printed)
             if redirect.body is not None:
                 self._substitutions(redirect.body)
             if redirect.operator in _WRITING_REDIRECTS:

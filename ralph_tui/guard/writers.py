@@ -112,12 +112,20 @@ def _move(given: Invocation) -> None:
     _check_all([*read.operands, *read.values("-t", "--target-directory")], given)
 
 
+def _last(operands: Sequence[Word]) -> list[Word]:
+    """The last operand; one that may vanish leaves its place to the one before it."""
+    at = max(len(operands) - 1, 0)
+    while at > 0 and operands[at].text == UNKNOWN and operands[at].may_split:
+        at -= 1
+    return list(operands[at:])
+
+
 def _copy(given: Invocation) -> None:
     read = parse(given.arguments, _TARGET_DIRECTORY)
     targets = read.values("-t", "--target-directory")
     sources = read.operands
     if not targets:
-        sources, targets = read.operands[:-1], list(read.operands[-1:])
+        sources, targets = read.operands[:-1], _last(read.operands)
     _check_all(targets, given)
     _no_copies_of_programs(sources, given)
     for target in targets:
@@ -167,7 +175,7 @@ def _link(given: Invocation) -> None:
     read = parse(given.arguments, _TARGET_DIRECTORY)
     for word in read.operands:
         given.places.check_guarded(word, given.shown)
-    target = read.values("-t", "--target-directory") or list(read.operands[1:][-1:])
+    target = read.values("-t", "--target-directory") or _last(read.operands[1:])
     _check_all(target, given)
     _no_copies_of_programs(read.operands, given)
 
@@ -175,7 +183,7 @@ def _link(given: Invocation) -> None:
 def _install(given: Invocation) -> None:
     spec = Spec("gmotSC", long=names("--group --mode --owner --target-directory --suffix"))
     read = parse(given.arguments, spec)
-    targets = read.values("-t", "--target-directory") or list(read.operands[-1:])
+    targets = read.values("-t", "--target-directory") or _last(read.operands)
     _check_all(list(read.operands) if read.has("-d", "--directory") else targets, given)
     _no_copies_of_programs(read.operands, given)
 
@@ -194,7 +202,7 @@ def _scp(given: Invocation) -> None:
         started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
         if started is not None:
             given.walker.shell(literal(started[1]), given)
-    _check_all([w for w in read.operands[-1:] if ":" not in w.text], given)
+    _check_all([w for w in _last(read.operands) if ":" not in w.text], given)
 
 
 def _zip(given: Invocation) -> None:
@@ -209,7 +217,7 @@ def _rsync(given: Invocation) -> None:
     read = parse(given.arguments, spec)
     for text in read.values("-e", "--rsh"):
         given.walker.shell(text, given)
-    _check_all([w for w in read.operands[-1:] if ":" not in w.text], given)
+    _check_all([w for w in _last(read.operands) if ":" not in w.text], given)
 
 
 def _download(given: Invocation) -> None:
