@@ -22,8 +22,15 @@ class Record(BaseModel):
 
 
 def _as_utc(value: datetime) -> datetime:
-    """Read a time without an offset as UTC, so that times can always be compared."""
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    """Read a time without an offset as UTC, so that times can always be compared.
+
+    Raises:
+        ValueError: In UTC it would be before the year 1 or after 9999.
+    """
+    try:
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{value.isoformat()} is outside of the calendar in UTC") from error
 
 
 Timestamp = Annotated[datetime, AfterValidator(_as_utc)]

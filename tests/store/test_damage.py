@@ -254,6 +254,31 @@ def test_costs_are_numbers_that_a_limit_can_hold(project: Project, cost: str) ->
         assert project.load().state.total_cost_usd > 1
 
 
+@pytest.mark.parametrize(
+    "moment",
+    [
+        *("1970-01-01T00:00:00Z", "2038-01-19T03:14:08Z", "0", "4294967296"),
+        *("0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"),
+    ],
+)
+def test_times_at_the_edges_of_calendars_are_tolerated_or_named(
+    project: Project, moment: str
+) -> None:
+    with_tasks(project, "a")
+    project.transact(count_up)
+    state = json.loads(project.layout.state.read_text())
+    value = int(moment) if moment.isdecimal() else moment
+    project.layout.state.write_text(json.dumps(state | {"started_at": value}))
+    fresh = Project(project.root)
+    try:
+        assert fresh.load().state.started_at is not None
+    except StoreError as error:
+        assert "field 'started_at'" in error.message
+    else:
+        fresh.transact(count_up)
+        assert Project(project.root).load().state.iteration_count == 2
+
+
 def test_a_symlink_out_of_the_project_is_refused(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
