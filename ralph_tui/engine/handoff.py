@@ -1,4 +1,8 @@
-"""The hand-off: MEMORY.md from the model's summary and what Python knows, and the session archive."""
+"""The hand-off: MEMORY.md from the model's summary and what Python knows, and the session archive.
+
+The summary comes through `ralph_update_memory`, whose input has a schema: an output format can be set
+for a whole session only, and made each of its turns some 25 times as dear in lost cache.
+"""
 
 import asyncio
 from typing import TYPE_CHECKING
