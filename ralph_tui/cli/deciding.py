@@ -103,7 +103,7 @@ def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
 
 
 def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":
-    from ralph_tui.domain.questions import Answer, Question, parse_answer
+    from ralph_tui.domain.questions import Answer, Question, parse_answer, slip
 
     if decline:
         if words:
@@ -120,7 +120,10 @@ def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) ->
             "Put it into a file and name that.",
         )
     # An unknown id is refused by the controls; its text need not be understood.
-    return parse_answer(asked.question if asked else Question(question=""), text, by=BY)
+    question = asked.question if asked else Question(question="")
+    if wrong := slip(question, text):
+        raise RalphError(wrong, "Nothing was answered.")
+    return parse_answer(question, text, by=BY)
 
 
 def register(app: typer.Typer) -> None:

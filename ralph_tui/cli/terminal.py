@@ -18,7 +18,7 @@ from ralph_tui.cli.person_lines import question_lines
 from ralph_tui.cli.say import note
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.questions import Answer, AskedQuestion, parse_answer
+from ralph_tui.domain.questions import Answer, AskedQuestion, parse_answer, slip
 from ralph_tui.domain.state import REASONED
 from ralph_tui.domain.text import inert
 from ralph_tui.engine.controls import Controls
@@ -163,6 +163,9 @@ class Terminal:
             self._decide(matter, text)
             return
         question = matter.question
+        if wrong := slip(question.question, text):
+            note(wrong)  # it is asked again
+            return
         answer = (
             parse_answer(question.question, text, by=BY) if text else Answer(declined=True, by=BY)
         )

@@ -135,8 +135,24 @@ def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
     return Answer(other=words, by=by)
 
 
+def slip(question: Question, text: str) -> str:
+    """A list of choices with a number that no option has, in words; empty when there is none.
+
+    A number alone may be an answer of one's own ("12" to "How many?").
+    """
+    parts = [part.strip() for part in text.split(",")] if question.multi_select else []
+    wrong = [part for part in parts if part.isdecimal() and _label(question, part) is None]
+    if len(wrong) == len(parts):
+        return ""
+    return (
+        f"There is no option {wrong[0]}: they go from 1 to {len(question.options)}."
+        if wrong
+        else ""
+    )
+
+
 def _label(question: Question, part: str) -> str | None:
     """The option meant by its number or its label; None when it is neither."""
-    if part.isdigit() and 1 <= int(part) <= len(question.options):
+    if part.isdecimal() and 1 <= int(part) <= len(question.options):
         return question.options[int(part) - 1].label
     return next((o.label for o in question.options if o.label.lower() == part.lower()), None)

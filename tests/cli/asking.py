@@ -21,14 +21,15 @@ from ralph_tui.store.project import Documents, Project
 from tests.cli.recorded import NOON, finished
 
 
-def _asked(number: int, text: str) -> AskedQuestion:
-    question = Question(question=text, options=(Option(label="Red"), Option(label="Green")))
+def _asked(number: int, text: str, *, several: bool = False) -> AskedQuestion:
+    options = (Option(label="Red"), Option(label="Green"))
+    question = Question(question=text, options=options, multi_select=several)
     return AskedQuestion(
         id=f"q-{number}", batch="b", phase=Phase.DISCOVERY, question=question, asked_at=NOON
     )
 
 
-QUESTIONS = (_asked(1, "Which colour first?"), _asked(2, "Which colour second?"))
+QUESTIONS = (_asked(1, "Which colour first?"), _asked(2, "Which colour second?", several=True))
 
 
 async def _run(project: Project, sink: EventSink) -> ev.LoopFinished:

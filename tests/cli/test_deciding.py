@@ -150,3 +150,12 @@ def test_nothing_to_decide_is_said(tmp_path: Path) -> None:
     done = inside("approve", cwd=tmp_path)
     assert done.returncode == 3
     assert "waits for approval" in done.stderr
+
+
+def test_a_choice_that_is_not_there_answers_nothing(project: Project) -> None:
+    done = inside("answer", "q-2", "1,9", cwd=project.root)
+    assert done.returncode == 3
+    assert done.stderr.startswith("ralph: There is no option 9")
+    question = project.load().questions.find("q-2")
+    assert question is not None
+    assert question.is_open

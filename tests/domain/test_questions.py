@@ -5,7 +5,7 @@ import re
 import pytest
 
 from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.questions import Answer, GivenAnswers, Option, Question, parse_answer
+from ralph_tui.domain.questions import Answer, GivenAnswers, Option, Question, parse_answer, slip
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.validation import (
     CriterionResult,
@@ -27,6 +27,7 @@ MANY = ONE.model_copy(update={"multi_select": True})
         (ONE, "b, C", ("B, c",), ""),
         (ONE, "3", (), "3"),
         (ONE, "neither of them", (), "neither of them"),
+        (ONE, "²", (), "²"),
         (MANY, "1, a", ("A", "A"), ""),
         (MANY, "1, 2", ("A", "B, c"), ""),
         (MANY, "1, something else", (), "1, something else"),
@@ -35,6 +36,22 @@ MANY = ONE.model_copy(update={"multi_select": True})
 def test_typed_answers(question: Question, typed: str, labels: tuple[str, ...], other: str) -> None:
     answer = parse_answer(question, typed, by="terminal")
     assert (answer.labels, answer.other) == (labels, other)
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "said"),
+    [
+        (MANY, "1, 3", "There is no option 3: they go from 1 to 2."),
+        (MANY, "a, 0", "There is no option 0: they go from 1 to 2."),
+        (MANY, "1, 2", ""),
+        (MANY, "1, something else", ""),
+        (MANY, "12", ""),  # an answer of one's own
+        (ONE, "3", ""),
+        (ONE, "1, 3", ""),
+    ],
+)
+def test_a_slip_in_a_list_of_choices(question: Question, typed: str, said: str) -> None:
+    assert slip(question, typed) == said
 
 
 def test_prepared_answers_are_found_by_text_then_header() -> None:
