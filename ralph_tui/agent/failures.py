@@ -17,6 +17,7 @@ class ResultFacts(Model):
     text: str = ""
     api_status: int | None = None
     terminal_reason: str = ""
+    stop_reason: str = ""
     assistant_error: str = ""
     rejected_until: int | None = None
     """Epoch seconds from a rate-limit event with status "rejected"."""
@@ -29,6 +30,7 @@ _HINTS = {
     FailureClass.OVERLOADED: "The service is busy; run again in a few minutes.",
     FailureClass.NETWORK: "Check the connection, then run again; no task was marked failed.",
     FailureClass.BAD_REQUEST: "See .ralph/logs/claude-cli.log; a wrong model name is the usual cause.",
+    FailureClass.REFUSAL: "Say the task in other words (`ralph edit`) or give it another model (`ralph edit --model`).",
     FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log.",
     FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
 }
@@ -78,6 +80,8 @@ def classify(facts: ResultFacts) -> Failure | None:
 def _kind_of_error(facts: ResultFacts) -> FailureClass:
     if facts.terminal_reason in _BY_REASON:
         return _BY_REASON[facts.terminal_reason]
+    if facts.stop_reason == "refusal":  # the CLI calls it an invalid request
+        return FailureClass.REFUSAL
     if facts.rejected_until is not None or _USAGE_WORDS.search(facts.text):
         return FailureClass.USAGE_LIMIT
     if facts.assistant_error in _BY_ERROR:
@@ -93,8 +97,6 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
         return FailureClass.BAD_REQUEST
     if status is None and facts.assistant_error == "server_error":
         return FailureClass.NETWORK
-    if "refus" in facts.text.lower():
-        return FailureClass.REFUSAL
     return FailureClass.UNKNOWN
 
 

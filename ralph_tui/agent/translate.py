@@ -211,6 +211,7 @@ class Translator:
             text=message.result or "; ".join(message.errors or ()),
             api_status=message.api_error_status,
             terminal_reason=message.terminal_reason or "",
+            stop_reason=message.stop_reason or "",
             assistant_error=self._assistant_error if message.is_error else "",
             rejected_until=self._rejected_until if message.is_error else None,
         )

@@ -27,7 +27,11 @@ def facts(**changes: object) -> ResultFacts:
         (facts(terminal_reason="blocking_limit"), FailureClass.CONTEXT_FULL),
         (facts(assistant_error="server_error", api_status=529), FailureClass.OVERLOADED),
         (facts(assistant_error="server_error"), FailureClass.NETWORK),
-        (facts(text="I refuse: refusal"), FailureClass.REFUSAL),
+        (
+            facts(assistant_error="invalid_request", stop_reason="refusal", text="API Error: …"),
+            FailureClass.REFUSAL,
+        ),
+        (facts(text="connection refused"), FailureClass.UNKNOWN),
         (facts(), FailureClass.UNKNOWN),
         (facts(subtype="error_max_turns", is_error=False), FailureClass.MAX_TURNS),
         (facts(subtype="error_max_budget_usd", is_error=False), FailureClass.BUDGET),

@@ -76,6 +76,7 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
     [
         ("status, status: 400, message: Your credit balance is too low", FailureClass.BILLING, 3),
         ("status, status: 400, message: nonsense", FailureClass.BAD_REQUEST, 3),
+        pytest.param("status, status: 413", FailureClass.BAD_REQUEST, 3, marks=pytest.mark.long),
     ],
 )
 async def test_what_only_a_person_can_put_right_ends_the_loop(
@@ -88,6 +89,65 @@ async def test_what_only_a_person_can_put_right_ends_the_loop(
     assert run.end.exit_code == exit_code
     assert run.end.hint
     assert len(run.of(ev.IterationStarted)) == 1
+
+
+NOBODY = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+"""A port where nobody listens."""
+
+ONCE: dict[str, object] = {"agent.max_api_retries": 0, "phases.building.max_iterations": 1}
+
+
+@pytest.mark.parametrize("fault", ["reset", "refused", "status, status: 502"])
+@pytest.mark.long
+async def test_a_service_that_stays_away_is_the_network_and_not_the_task(
+    tmp_path: Path, fault: str
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    environ = NOBODY if fault == "refused" else {}
+    script = scenario(finishes("a")) if environ else suffering(fault)
+    async with serving(script) as server:
+        run = await play(project, server, overrides=ONCE, environ=environ)
+    (failure,) = run.of(ev.AgentFailed)
+    away = FailureClass.OVERLOADED if "502" in fault else FailureClass.NETWORK
+    assert (failure.failure, bool(failure.hint)) == (away, True)
+    assert run.end.exit_code == 1
+    assert task_of(project, "a").status.value == "pending"
+    assert task_of(project, "a").retry_count == 0
+
+
+@pytest.mark.long
+async def test_a_prompt_too_long_is_a_full_context(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    told = "'prompt is too long: 250000 tokens > 200000 maximum'"
+    async with serving(suffering(f"status, status: 400, message: {told}")) as server:
+        run = await play(project, server, overrides=ONCE)
+    assert FailureClass.CONTEXT_FULL in [e.failure for e in run.of(ev.AgentFailed)] or run.of(
+        ev.HandoffStarted
+    )
+    assert task_of(project, "a").status.value == "pending"
+
+
+@pytest.mark.parametrize(
+    ("turn", "outcome"),
+    [
+        ("{say: I will not., stop: refusal, repeat: 9}", "failed"),
+        ("{say: '', repeat: 9}", "incomplete"),
+        ("{say: And so, stop: max_tokens}", "complete"),
+    ],
+)
+@pytest.mark.long
+async def test_an_odd_end_of_a_turn_has_an_outcome_of_its_own(
+    tmp_path: Path, turn: str, outcome: str
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    script = finishes("a").replace("turns:\n", f"turns:\n        - {turn}\n", 1)
+    async with serving(scenario(script)) as server:
+        run = await play(project, server, overrides=ONCE)
+    (finished,) = run.of(ev.IterationFinished)
+    assert finished.outcome.value == outcome, finished
+    failures = [e.failure for e in run.of(ev.AgentFailed)]
+    assert failures == ([FailureClass.REFUSAL] if outcome == "failed" else [])
+    assert finished.reason
 
 
 @pytest.mark.long
