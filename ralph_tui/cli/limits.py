@@ -158,8 +158,9 @@ def _show_breaker(found: "CircuitBreaker") -> None:
     out(f"{found.state.value.replace('_', '-')}{last}")
     width = max(len(signal.name) for signal in found.signals())
     for signal in found.signals():
-        most = f"{signal.threshold:g}" if signal.threshold else "off"
-        out(f"  {signal.name.ljust(width)}  {signal.count:g}/{most}")
+        shown = "${:.2f}" if signal.name == "cost" else "{:g}"
+        most = shown.format(signal.threshold) if signal.threshold else "off"
+        out(f"  {signal.name.ljust(width)}  {shown.format(signal.count)}/{most}")
         for line in signal.evidence if signal.count else ():
             out(f"  {' ' * width}    {line}")
 

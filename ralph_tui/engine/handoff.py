@@ -12,11 +12,11 @@ from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase, SessionRecord
 from ralph_tui.domain.text import one_line
 from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import Workshop
 
 if TYPE_CHECKING:  # the two need each other's types only
     from ralph_tui.engine.desk import BuildDesk
-    from ralph_tui.engine.iteration import IterationResult
 
 
 async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter: Meter) -> str:
@@ -67,7 +67,8 @@ def session_record(
     """The archive's line for the session that an iteration used; only building completes tasks."""
     building = phase is Phase.BUILDING
     done = "task_complete" if building else "phase_complete"
-    reasons = {"complete": done, "handed_off": "context_budget"}
+    full = result.reason.startswith("context ")
+    reasons = {"complete": done, "handed_off": "context_budget" if full else "allowance"}
     outcome = result.outcome.value
     return SessionRecord(
         session_id=result.session_id or f"iteration-{number}",

@@ -227,9 +227,10 @@ class Project:
         return tuple(self.read_text(path, notes.TAIL_BYTES) for path in recent)
 
     def archive_session(self, record: SessionRecord) -> None:
-        """Add a session that ended to the history."""
+        """Add a session that ended to the history; without a time it has ended now."""
         self._require_dot()
-        notes.archive_session(self.layout, record)
+        ended = record.ended_at or self._clock()
+        notes.archive_session(self.layout, record.model_copy(update={"ended_at": ended}))
 
     def read_sessions(self) -> tuple[SessionRecord, ...]:
         """The history of sessions, oldest first; lines that cannot be read are passed over."""

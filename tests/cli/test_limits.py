@@ -107,6 +107,7 @@ def test_the_breaker_is_shown_and_reset_with_a_reason(project: Project) -> None:
     assert lines[0] == "open"
     assert lines[1].split() == ["failures", "3/3"]
     assert lines[2].strip() == "a: pytest failed"
+    assert lines[-1].split() == ["cost", "$0.00/$200.00"]
     refused = inside("breaker", "--reset", " ", cwd=project.root)
     assert (refused.returncode, refused.stderr.splitlines()[0]) == (
         3,
