@@ -86,7 +86,8 @@ def _entr(given: Invocation) -> None:
     read = parse(given.arguments, stop=True)
     if read.has("-s"):
         joined(given, read.operands)
-    _run(given, read.operands)
+    else:
+        _run(given, read.operands)
 
 
 def _daemon(given: Invocation) -> None:
@@ -171,7 +172,8 @@ def _watch(given: Invocation) -> None:
     read = parse(given.arguments, Spec("nqs", long=names("--interval --equexit")), stop=True)
     no_hidden_options(given, read.operands)
     joined(given, read.operands)
-    _run(given, read.operands)
+    if len(read.operands) > 1:
+        _run(given, read.operands)
 
 
 def _eval(given: Invocation) -> None:

@@ -4,6 +4,7 @@ Every known hole in guards like this one is a text that the guard reads differen
 So a command must be harmless in both readings. Where the grammar meets an error it has no opinion.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from ralph_tui.guard.syntax import Script, Simple, Word
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+_LINE_AND_ESCAPE = re.compile(r"[^\s'\"`$()]*\s*\n\s*\\")
 _ARGUMENTS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",
      "number", "simple_expansion", "expansion", "command_substitution", "process_substitution",
@@ -50,6 +52,8 @@ def second_reading(text: str) -> Iterator[Simple]:
             words = tuple(_words(node, original))
             if [w.text for w in (*words[:1], *words[2:3])] == ["coproc", "{"]:
                 continue  # a named group, of which it makes one command
+            if any(_LINE_AND_ESCAPE.match(w.raw) for w in words):
+                continue  # it takes a line that begins with a backslash for more of the word
             while words and words[0].text in ("!", "time", "coproc"):  # it takes these for programs
                 words = words[1:]
             if words:

@@ -17,7 +17,7 @@ _LOADED = names(
     " PERL5DB RUBYOPT BASH_ALIASES BASH_CMDS PYTHONSTARTUP"
 )
 _PROMPTS = names("PS0 PS1 PS2 PS3 PS4")
-_SUBSCRIPT = re.compile(r"\[[^\]]*(?:\$\(|`)")
+_SUBSCRIPT = re.compile(r"\w\[[^\]]*(?:\$\(|`)")
 RULE = "environment"
 
 
@@ -61,7 +61,7 @@ def judge_subscript(value: Word, shown: str) -> None:
     Raises:
         DeniedError: The text holds one.
     """
-    if _SUBSCRIPT.search(value.text.replace(UNKNOWN, "")):
+    if _SUBSCRIPT.search(value.text.replace(UNKNOWN, "x")):
         _refuse(shown, "The shell may run the substitution in this subscript")
 
 

@@ -149,7 +149,7 @@ def disguised(draw: st.DrawFn, words: list[list[str]], others: list[str] | None 
 
 _NEEDS_SIMPLE = {
     "env", "timeout", "nohup", "nice", "command", "sudo", "A=1", "2>/dev/null", "time", "exec",
-    "builtin", "stdbuf", "setsid", "ionice", "uv", "x=1", ">", "{{fd}}>",
+    "builtin", "coproc", "stdbuf", "setsid", "ionice", "uv", "x=1", ">", "{{fd}}>",
 }  # fmt: skip
 
 
