@@ -1,15 +1,16 @@
 """What the commands about looking do: detail, search, filter, copy, export, panes."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import Task
-from ralph_tui.tui.exporting import write_export
 from ralph_tui.tui.jumping import targets
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.board import board_text
+from ralph_tui.tui.saving import save
 from ralph_tui.tui.screens.breaker_detail import BreakerDetail
 from ralph_tui.tui.screens.jump import Jump
 from ralph_tui.tui.screens.planning import PlanReview
@@ -98,11 +99,8 @@ class Looking:
 
     async def export(self) -> None:
         """The pane in use as a file: tasks and activity as they are filtered."""
-        app, (stem, work) = self._app, self._exported()
-        root, now = app.launch.root, app.clock()
-        path = await self._attempt(lambda: write_export(root, "txt", work(), now, stem=stem))
-        if path is not None:
-            app.say(f"Written: {path}")
+        stem, work = self._exported()
+        await save(self._app, stem, await asyncio.to_thread(work))
 
     def _exported(self) -> tuple[str, Callable[[], str]]:
         """The file's name, and what makes its text off the event loop; widgets are asked here."""

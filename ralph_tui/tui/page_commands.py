@@ -11,6 +11,8 @@ _SEARCH = (
     Command("previous_match", ("N",), "Previous match", "Go to the place before.", ""),
 )
 
+_EXPORT = Command("export", ("E",), "Export", "Write what is shown to .ralph/exports.", "")
+
 
 def _of(area: str, *commands: Command) -> tuple[Command, ...]:
     return tuple(Command(c.name, c.keys, c.title, c.help, area, c.footer, c.rank) for c in commands)
@@ -36,12 +38,13 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
         Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
+        _EXPORT,
     ),
     "history": _of(
         "History",
         Command("look", ("v",), "Next view", "Plots, sessions, metrics.", "", "view", 1),
         Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0),
-        Command("export", ("e",), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2),
+        Command("export", ("e", "E"), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2),
         Command("copy", ("y",), "Copy", "Copy what is shown as text.", "", "copy", 3),
     ),
     "memory": _of(
@@ -50,6 +53,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         *_SEARCH,
         Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1),
         Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
+        _EXPORT,
     ),
     "why": _of(
         "Why",
@@ -60,6 +64,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
             "Close the circuit breaker; asks for the reason, which is kept.", "", "reset breaker", 2,
         ),
         Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
+        _EXPORT,
     ),
     "settings": _of(
         "Settings",
@@ -67,5 +72,6 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy every setting with its source.", "", "copy", 4),
+        _EXPORT,
     ),
 }  # fmt: skip

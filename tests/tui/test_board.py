@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from textual.command import CommandPalette
 
 from ralph_tui.domain import events as ev
@@ -11,6 +12,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.screens.settings import Settings
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.timeline.lines import entries_text
@@ -165,3 +167,21 @@ async def test_a_theme_of_the_palette_outlives_an_open_settings_page(
         await pilot.press("v", "escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         assert app.theme == "ralph-light"
+
+
+@pytest.mark.parametrize("key", ["4", "6", "7", "8"])
+async def test_every_page_is_exported(open_app: Open, tmp_path: Path, key: str) -> None:
+    script = past_project(tmp_path / "slug-demo")
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Page))
+        assert isinstance(app.screen, Page)
+        page = app.screen
+        await until(pilot, lambda: bool(page.shown_text().strip()))
+        await pilot.press("E")
+        made = tmp_path / "slug-demo" / ".ralph" / "exports"
+        await until(pilot, lambda: made.is_dir() and any(made.iterdir()))
+        (path,) = made.iterdir()
+        assert path.name.startswith(f"{page.NAME}-")
+        assert await asyncio.to_thread(path.read_text) == page.shown_text()

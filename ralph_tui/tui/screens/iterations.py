@@ -29,6 +29,7 @@ from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.timeline.detail import detail_of
 from ralph_tui.tui.timeline.entries import CallEntry
 from ralph_tui.tui.timeline.fold import Timeline
+from ralph_tui.tui.timeline.lines import entries_text
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.iteration_list import IterationList
 from ralph_tui.tui.widgets.replay_line import ReplayLine
@@ -249,6 +250,12 @@ class Iterations(Replaying):
         text = self.text.text() if self.text.display else self.transcript.selected_text()
         self.app.copy_to_clipboard(flat_lines(text))
         self.app.say("Copied." if text else "Nothing is selected yet.")
+
+    def shown_text(self) -> str:
+        """The whole of what is in sight at the right."""
+        if self.text.display:
+            return flat_lines(self.text.text())
+        return entries_text(self.transcript.shown(), self.app.glyphs)
 
 
 def flat_lines(text: str) -> str:

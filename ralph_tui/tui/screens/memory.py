@@ -170,6 +170,11 @@ class Memory(Searching):
 
     def do_copy(self) -> None:
         """The text as it is in the file."""
-        if self._shown is not None:
-            self.app.copy_to_clipboard(inert(self._shown.text) or self.text.text())
+        if text := self.shown_text():
+            self.app.copy_to_clipboard(text)
             self.app.say("Copied.")
+
+    def shown_text(self) -> str:
+        """As it is in the file."""
+        shown = self._shown
+        return (inert(shown.text) or self.text.text()) if shown is not None else ""

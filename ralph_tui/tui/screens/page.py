@@ -28,6 +28,7 @@ from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.rebinding import bind
+from ralph_tui.tui.saving import save
 from ralph_tui.tui.styles import STYLES
 from ralph_tui.tui.widgets.page_bar import PageBar
 from ralph_tui.tui.widgets.page_head import PageHead
@@ -173,6 +174,14 @@ class Page(ModalScreen[None]):
         """What can be done now may have changed."""
         if self.is_attached and self.query(PageBar):
             self.bar.refresh()
+
+    def shown_text(self) -> str:
+        """What is in sight, whole, for the export."""
+        return ""
+
+    async def do_export(self) -> None:
+        """Write what is shown."""
+        await save(self.app, self.NAME, self.shown_text())
 
     def do_search(self) -> None:
         """Ask for words."""

@@ -20,7 +20,7 @@ from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.widgets.plan_text import PlanText
 
-CHANGES = ("detail", "edit", "split", "drop", "sooner", "later")
+CHANGES = ("detail", "edit", "split", "drop", "sooner", "later", "hold", "model")
 """Commands about a task, which mean the one under the cursor."""
 
 

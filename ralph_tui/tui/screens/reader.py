@@ -9,7 +9,9 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.saving import save
 from ralph_tui.tui.screens.dialog import Dialog
 
 
@@ -24,9 +26,10 @@ class Reader(Dialog[None]):
         Binding("ctrl+d", "scroll('page_down')", show=False),
         Binding("ctrl+u", "scroll('page_up')", show=False),
         Binding("y", "copy", show=False),
+        Binding("E", "export", show=False),
         Binding("q,enter", "cancel", show=False),
     ]
-    KEYS = "j k scroll, y copies, esc closes"
+    KEYS = "j k scroll, y copies, E exports, esc closes"
 
     def reader_title(self) -> str:
         """The frame's title; may hold hostile text."""
@@ -64,3 +67,7 @@ class Reader(Dialog[None]):
         """Copy the whole text."""
         self.app.copy_to_clipboard(self.copy_text())
         self.app.say("Copied.")
+
+    def action_export(self) -> None:
+        """Write the whole text to a file."""
+        do(self, save(self.app, "detail", self.copy_text()), "export")

@@ -222,7 +222,10 @@ class Settings(Searching):
 
     def do_copy(self) -> None:
         """Everything, whatever is in sight."""
-        settings = self._known.settings if self._known is not None else ()
-        lines = (f"{s.key} = {s.value}  ({s.source})" for s in settings)
-        self.app.copy_to_clipboard("\n".join(lines))
+        self.app.copy_to_clipboard(self.shown_text())
         self.app.say("Copied.")
+
+    def shown_text(self) -> str:
+        """Every setting with its source."""
+        settings = self._known.settings if self._known is not None else ()
+        return "\n".join(f"{s.key} = {s.value}  ({s.source})" for s in settings)

@@ -40,7 +40,7 @@ class TaskDetail(PartsReader):
     def on_mount(self) -> None:
         """Follow the loop, and look back."""
         super().on_mount()
-        self.watch(self.app, "view", self._follow, init=False)
+        self.watch(self.app, "view", self._follow, init=True)  # it may have changed since Enter
         self._look_back()
 
     def _follow(self, view: LoopView) -> None:

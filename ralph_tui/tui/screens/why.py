@@ -186,5 +186,9 @@ class Why(Searching):
 
     def do_copy(self) -> None:
         """The whole view."""
-        self.app.copy_to_clipboard(self.text.text())
+        self.app.copy_to_clipboard(self.shown_text())
         self.app.say("Copied.")
+
+    def shown_text(self) -> str:
+        """The whole view."""
+        return self.text.text()
