@@ -5,14 +5,14 @@ import time
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import BudgetDecision
 from ralph_tui.domain.events import FailureClass, IterationOutcome
-from ralph_tui.domain.model import Count, Model, Money
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.engine.conversation import Conversation, Cut
 from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.handoff import write_handoff
 from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.ports import AgentSession, Failure, SessionSpec, TurnEnded
+from ralph_tui.engine.ports import AgentSession, SessionSpec, TurnEnded
 from ralph_tui.engine.prompting import handoff_prompt
+from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import Workshop
 
 NOT_THE_TASKS_FAULT = frozenset(
@@ -29,26 +29,6 @@ NOT_THE_TASKS_FAULT = frozenset(
     }
 )
 """Failures that say nothing about the task, so they cost it no retry."""
-
-
-class IterationResult(Model):
-    """What the loop records of an iteration."""
-
-    outcome: IterationOutcome
-    reason: str
-    session_id: str = ""
-    failure: Failure | None = None
-    counts_as_retry: bool = False
-    handed_off: bool = False
-    cost_usd: Money = 0.0
-    tokens: Count = 0
-    context_tokens: Count = 0
-    seconds: Money = 0.0
-    files: tuple[str, ...] = ()
-    output_tokens: Count = 0
-    denied: str = ""
-    tests_only: bool = False
-    refused_claim: bool = False
 
 
 class Iteration:

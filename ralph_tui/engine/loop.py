@@ -10,11 +10,12 @@ from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.handoff import iteration_memory, session_record
-from ralph_tui.engine.iteration import Iteration, IterationResult
+from ralph_tui.engine.iteration import Iteration
 from ralph_tui.engine.ports import AgentSession
 from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_template
 from ralph_tui.engine.record import recorded, told
 from ralph_tui.engine.remembering import memory_for
+from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
 

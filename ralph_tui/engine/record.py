@@ -6,8 +6,8 @@ from ralph_tui.domain.model import Count
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.ending import failure_told
-from ralph_tui.engine.iteration import IterationResult
 from ralph_tui.engine.ralph_tools import after_failed_attempt
+from ralph_tui.engine.result import IterationResult
 from ralph_tui.store.project import Documents
 
 _FAILURES = (IterationOutcome.FAILED, IterationOutcome.INCOMPLETE)

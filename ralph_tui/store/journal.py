@@ -190,7 +190,7 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
     """
     import asyncio
 
-    from ralph_tui.store.watch import wake_ups
+    from ralph_tui.store.waking import wake_ups
 
     identity: int | None = None
     wakes = wake_ups(path.parent, names=frozenset({path.name}))

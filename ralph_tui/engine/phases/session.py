@@ -11,11 +11,11 @@ from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.handoff import session_record
-from ralph_tui.engine.iteration import IterationResult
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases.desk import Missing, PhaseDesk
 from ralph_tui.engine.ports import TurnEnded
 from ralph_tui.engine.record import phase_recorded, told
+from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
 
