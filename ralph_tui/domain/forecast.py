@@ -1,14 +1,32 @@
 """When the plan may be finished, and what that may cost; always with what it is based on."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from ralph_tui.domain.chronicle import Iteration
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.model import Model
-from ralph_tui.domain.state import Phase
 
 LOOKED_AT = 20
 """The last tasks that were finished; older ones say little about the next."""
+
+
+class Tried(Protocol):
+    """An attempt at a task, as the journal or an event tells of it."""
+
+    @property
+    def outcome(self) -> IterationOutcome | None:
+        """None while it goes on."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        ...
+
+    @property
+    def cost_usd(self) -> float:
+        """What it cost."""
+        ...
 
 
 class Forecast(Model):
@@ -31,18 +49,16 @@ class Forecast(Model):
         return f"at the pace of the last {tasks}, failed tries included"
 
 
-def forecast(iterations: Sequence[Iteration], open_tasks: int) -> Forecast:
+def forecast(tries: Sequence[Tried], open_tasks: int) -> Forecast:
     """What the open tasks will take, failed tries included."""
-    spent: list[Iteration] = []
+    spent: list[Tried] = []
     finished = 0
-    for iteration in reversed(iterations):
-        if iteration.phase is not Phase.BUILDING:
-            continue
-        complete = iteration.outcome is IterationOutcome.COMPLETE
+    for tried in reversed(tries):
+        complete = tried.outcome is IterationOutcome.COMPLETE
         if complete and finished == LOOKED_AT:
             break
         finished += complete
-        spent.append(iteration)
+        spent.append(tried)
     if not finished:
         return Forecast(open_tasks=open_tasks, finished=0)
     share = open_tasks / finished

@@ -46,6 +46,8 @@ class Glyphs:
     tick: str = "▴"
     dot: str = "●"
     no_dot: str = "○"
+    levels: tuple[str, ...] = tuple("▁▂▃▄▅▆▇█")
+    """From little to much, one per iteration."""
     spinner: tuple[str, ...] = ("◐", "◓", "◑", "◒")
     joints: tuple[str, ...] = tuple(" ╵╷│╴┘┐┤╶└┌├─┴┬┼")
     """Lines by the ways out of a cell: 1 up, 2 down, 4 left, 8 right, added up."""
@@ -91,6 +93,7 @@ ASCII = Glyphs(
     tick="^",
     dot="*",
     no_dot=".",
+    levels=tuple("._-=+*%#"),
     spinner=("|", "/", "-", "\\"),
     joints=tuple(" |||-'.+-`.+-+++"),
     unicode=False,

@@ -166,7 +166,7 @@ async def test_a_journal_that_cannot_be_read_is_said(open_app: Open, tmp_path: P
     path.unlink()
     path.mkdir()
     async with open_app(script, autostart=False) as pilot:
-        await open_page(pilot, "4", "try again.")
+        await open_page(pilot, "4", "again.")
         await open_page(pilot, "5", "regular")  # whole, however long the path before it
         await open_page(pilot, "7", "It cannot be read")
 

@@ -89,6 +89,6 @@ def limited() -> list[ev.Event]:
         *feed.failed_gate(),
         ev.LimitWait(
             until=feed.NOW + timedelta(minutes=42, seconds=5),
-            message="You've hit your limit, resets 10:05 (UTC)",
+            message="You've hit your limit, resets 9:43am (UTC)",
         ),
     ]

@@ -1,10 +1,12 @@
 """Bars of cells. Pure functions."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.events import IterationFinished
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.render.states import ZONE
 
 
@@ -31,9 +33,13 @@ def level_tone(share: float) -> Tone:
 
 
 def context_bar(
-    budget: ContextBudget, zone: tuple[int, int], width: int, glyphs: Glyphs
+    budget: ContextBudget,
+    zone: tuple[int, int],
+    width: int,
+    glyphs: Glyphs,
+    past: Sequence[IterationFinished] = (),
 ) -> list[Line]:
-    """The window's use over the smart zone, and the marks below it."""
+    """The window's use over the smart zone; below it the marks, and the iterations before."""
     marks = (budget.budget_percent, budget.handoff_threshold_percent, budget.interrupt_percent)
     used = _cell(min(100.0, budget.percent), width)
     if budget.current_usage:
@@ -48,7 +54,31 @@ def context_bar(
         else Span(glyphs.track, Tone.FAINT)
         for x in range(width)
     ]
-    return [_joined(cells), [Span(_scale((zone[0], *marks), width, glyphs), Tone.MUTED)]]
+    scale = _scale((zone[0], *marks), width, glyphs)
+    room = len(scale) - len(scale.lstrip()) - 1
+    before = spark(past, budget.total_capacity, room - len(_BEFORE), glyphs)
+    if before:
+        spans = [Span(_BEFORE, Tone.MUTED), *before]
+        return [_joined(cells), [*spans, Span(scale[width_of(spans) :], Tone.MUTED)]]
+    return [_joined(cells), [Span(scale, Tone.MUTED)]]
+
+
+_BEFORE = "before "
+
+
+def spark(
+    past: Sequence[IterationFinished], capacity: int, width: int, glyphs: Glyphs
+) -> list[Span]:
+    """How full the context was at the end of each of the last iterations; a hand-off stands out."""
+    shown = past[-width:] if width > 0 and capacity else ()
+    top = len(glyphs.levels) - 1
+    return [
+        Span(
+            glyphs.levels[min(top, it.context_tokens * len(glyphs.levels) // capacity)],
+            Tone.WARN if it.handoff else Tone.INFO,
+        )
+        for it in shown
+    ]
 
 
 def _cell(percent: float, width: int) -> int:

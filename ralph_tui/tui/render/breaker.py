@@ -9,7 +9,7 @@ from ralph_tui.tui.render.figures import limit, money, plural
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop
 
-MAIN = ("failures", "stagnation", "cost")
+MAIN = ("failures", "stagnation")
 """Signals that are always in sight."""
 
 _NAME, _COUNT, _OF = 15, 7, 10

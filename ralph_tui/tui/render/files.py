@@ -67,10 +67,8 @@ class Edit:
 
     def note(self, call: Call) -> str:
         """Lines added and removed."""
-        lines = [line for old, new in _replacements(call) for line in _diff(old, new)]
-        added = sum(1 for line in lines if line.startswith("+"))
-        removed = sum(1 for line in lines if line.startswith("-"))
-        return f"+{added} -{removed}" if lines else ""
+        added, removed = lines_changed(call)
+        return f"+{added} -{removed}" if added or removed else ""
 
     def sections(self, call: Call) -> tuple[Section, ...]:
         """The path and one diff per replacement."""
@@ -79,6 +77,15 @@ class Edit:
             for old, new in _replacements(call)
         )
         return (Section("File", _path(call)), *diffs)
+
+
+def lines_changed(call: Call) -> tuple[int, int]:
+    """How many lines a call that changes a file added and removed."""
+    if call.name == "Write":
+        return count_lines(text_of(call.input, "content")), 0
+    lines = [line for old, new in _replacements(call) for line in _diff(old, new)]
+    added = sum(1 for line in lines if line.startswith("+"))
+    return added, sum(1 for line in lines if line.startswith("-"))
 
 
 def _replacements(call: Call) -> list[tuple[str, str]]:

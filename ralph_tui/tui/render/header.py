@@ -10,7 +10,16 @@ from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import clock, plural
 from ralph_tui.tui.render.question import who_asks
-from ralph_tui.tui.render.spans import Line, Span, Tone, crop_words, flat, row, width_of
+from ralph_tui.tui.render.spans import (
+    Line,
+    Span,
+    Tone,
+    crop_path,
+    crop_words,
+    flat,
+    row,
+    width_of,
+)
 from ralph_tui.tui.render.states import BUSY, RUN
 
 _GAP = Span("   ")
@@ -48,7 +57,15 @@ def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
 def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     view = facts.view
     name = project_name(view, PurePath(facts.root).name)
-    label = f" {glyphs.between} {flat(facts.label)}" if facts.label else ""
+    attached = view.elsewhere is not None
+    says = [
+        flat(facts.label),
+        f"attached to process {view.elsewhere.pid}" if view.elsewhere else "",
+    ]
+    label, brief = (
+        f" {glyphs.between} {text}" if text else ""
+        for text in (", ".join(filter(None, says)), "attached" if attached else "")
+    )
     state = _state(facts, glyphs)
     iteration = f"iteration {view.iteration}"
     iteration += f"/{view.max_iterations}" if view.max_iterations else ""
@@ -61,11 +78,13 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
         [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *stepper],
         [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *short],
         [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED)],
+        [*state, _GAP, Span(name, Tone.TITLE), Span(brief, Tone.MUTED)],
         [*state, _GAP, Span(name, Tone.TITLE)],
         state,
     ]
-    for left, right in [(left, right) for right in rights for left in lefts]:
-        if width_of(left) + width_of(right) + 2 <= width:
+    named = [(left, right) for right in rights for left in lefts[:-1]]
+    for left, right in [*named, *((state, right) for right in rights)]:
+        if width_of(left) + width_of(right) + 2 <= width and width_of(right) <= width // 2:
             return row(left, right, width, glyphs.ellipsis)
     return row(state, [], width, glyphs.ellipsis)
 
@@ -86,9 +105,10 @@ def _stepper(phase: Phase, glyphs: Glyphs) -> list[Span]:
             spans.append(Span(f" {glyphs.chevron} ", Tone.FAINT))
         if step is phase:
             spans.append(Span(f"{glyphs.current} {step.value}", Tone.ACCENT))
+        elif place < phases.index(phase):
+            spans += [Span(f"{glyphs.ok} ", Tone.OK), Span(step.value, Tone.MUTED)]
         else:
-            done = place < phases.index(phase)
-            spans.append(Span(step.value, Tone.MUTED if done else Tone.FAINT))
+            spans.append(Span(step.value, Tone.MUTED))
     return spans
 
 
@@ -108,7 +128,9 @@ def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
         if width_of(left) + width_of(right) + 2 <= width:
             return row(left, right, width, glyphs.ellipsis)
     right = counts[-1] if width_of(counts[-1]) < width // 3 else []
-    return row(crop_words(now, width - width_of(right) - 2, glyphs.ellipsis), right, width)
+    return row(
+        crop_words(now, width - width_of(right) - 2, glyphs.ellipsis), right, width, glyphs.ellipsis
+    )
 
 
 def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
@@ -141,19 +163,11 @@ def _waiting(view: LoopView) -> list[Span]:
     return [Span("a answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
 
 
-def _place(root: str, width: int, ellipsis: str) -> str:
-    """A directory; of a long path, the end."""
-    parts = flat(root).split("/")
-    while len(parts) > 1 and width_of([Span("/".join(parts))]) > width:
-        parts = [ellipsis, *parts[2:]]
-    return "/".join(parts)
-
-
 def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
     """What happens right now; the banner says why nothing does."""
     view, task = facts.view, facts.view.current_task
     if view.run_state is RunState.IDLE or view.run_state in ENDED:
-        return [Span(_place(facts.root, width - 2, glyphs.ellipsis), Tone.MUTED)]
+        return [Span(crop_path(facts.root, width, glyphs.ellipsis), Tone.MUTED)]
     if waiting := _waiting(view):
         return waiting
     if view.run_state is RunState.PAUSED:
@@ -169,4 +183,13 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
             Span(title),
             Span(attempt, Tone.WARN),
         ]
-    return [Span("choosing the next task", Tone.MUTED)]
+    return [Span(_MEANWHILE[view.phase], Tone.MUTED)]
+
+
+_MEANWHILE = {
+    Phase.DISCOVERY: "finding out what to build",
+    Phase.PLANNING: "making the plan",
+    Phase.BUILDING: "choosing the next task",
+    Phase.VALIDATION: "checking the whole against its specs",
+}
+"""What is done while no task is worked."""

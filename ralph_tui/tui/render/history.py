@@ -17,6 +17,8 @@ _HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began
 def totals(chronicle: Chronicle, left: Forecast, width: int, glyphs: Glyphs) -> list[Line]:
     """What it came to, and what is left with the basis of that."""
     its = chronicle.iterations
+    if not its:
+        return [[Span("No iteration has run here yet; b starts the loop.", Tone.TITLE)], []]
     spent = [
         plural(len(chronicle.runs), "run"),
         plural(len(its), "iteration"),

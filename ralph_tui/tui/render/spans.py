@@ -89,8 +89,22 @@ def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
     if width_of(line) <= width or not cut:
         return cut
     *kept, last = cut
-    words = last.text.removesuffix(ellipsis).rpartition(" ")[0].rstrip(" ,;:.")
+    text = last.text.removesuffix(ellipsis)
+    after = flat(line[len(kept)].text)[len(text) : len(text) + 1]
+    whole = text if after in _BREAKS else text.rpartition(" ")[0]
+    words = whole.rstrip(f"{_BREAKS}.")
     return [*kept, Span(words + ellipsis, last.tone)] if words else cut
+
+
+_BREAKS = " ,;:"
+
+
+def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
+    """A path without its first directories where it is too long: its end says more."""
+    parts = flat(path).split("/")
+    while len(parts) > 2 and cell_len("/".join(parts)) > width:
+        parts = [ellipsis, *parts[2:]]
+    return "/".join(parts)
 
 
 def row(left: Line, right: Line, width: int, ellipsis: str = "…") -> list[Span]:

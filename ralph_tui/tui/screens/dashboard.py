@@ -3,7 +3,7 @@
 Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
 PaneTabs       below 100 columns, with StatusStrip
-Board | Stream | Side (context, cost, breaker, gate)
+Board | Stream | Side (context, cost, breaker, gate, files)
 KeyBar         from commands.py
 """
 
@@ -19,7 +19,8 @@ from textual.widget import Widget
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.forecast import Forecast, forecast
+from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.banner import banner_of, limit_banner
@@ -27,10 +28,12 @@ from ralph_tui.tui.render.board import why_empty
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
 from ralph_tui.tui.timeline.fold import Timeline
+from ralph_tui.tui.timeline.touched import Touched
 from ralph_tui.tui.widgets.banner import BannerFrame
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.breaker import BreakerPanel
 from ralph_tui.tui.widgets.cost import CostPanel
+from ralph_tui.tui.widgets.files import FilesPanel
 from ralph_tui.tui.widgets.gate import GatePanel
 from ralph_tui.tui.widgets.gauge import ContextGauge
 from ralph_tui.tui.widgets.header import Header
@@ -56,6 +59,12 @@ class Dashboard(Screen[None]):
         (100, "-wide"),
         (140, "-widest"),
     ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
+        (0, "-lowest"),
+        (28, "-low"),
+        (36, "-mid"),
+        (48, "-high"),
+    ]
 
     app = getters.app(Host)
     header = getters.query_one(Header)
@@ -69,6 +78,7 @@ class Dashboard(Screen[None]):
     cost = getters.query_one(CostPanel)
     breaker = getters.query_one(BreakerPanel)
     gate = getters.query_one(GatePanel)
+    files = getters.query_one(FilesPanel)
     keybar = getters.query_one(KeyBar)
 
     _searched: Searched | None = None
@@ -92,6 +102,7 @@ class Dashboard(Screen[None]):
                 yield CostPanel()
                 yield BreakerPanel()
                 yield GatePanel()
+                yield FilesPanel()
         yield KeyBar()
 
     @property
@@ -106,6 +117,7 @@ class Dashboard(Screen[None]):
 
     def on_mount(self) -> None:
         """Show what is known already, and every later view."""
+        self._touched = Touched(self._roots())
         self.add_class("-pane-activity")
         self.watch(self.app, "view", self.show, init=True)
 
@@ -115,9 +127,12 @@ class Dashboard(Screen[None]):
             self.header.view = view
             self.strip.view = view
             self.board.why_empty = why_empty(view)
+            if self.board.tasks is not view.tasks or self.gauge.past is not view.iterations:
+                self.cost.left = rest_of(view)
             if self.board.tasks is not view.tasks:
                 self.board.tasks = view.tasks
             self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
+            self.gauge.past = view.iterations
             self.cost.limits, self.cost.costs = view.limits, view.costs
             self.breaker.breaker = view.breaker
             self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
@@ -127,6 +142,9 @@ class Dashboard(Screen[None]):
     def absorb(self, batch: Sequence[Event]) -> None:
         """Hand the stream what happened."""
         self.stream.absorb(batch)
+        for event in batch:
+            self._touched.feed(event)
+        self.files.files = self._touched.files
 
     def show_banner(self, finished: LoopFinished | None, *, running: bool) -> None:
         """How to start, or how the last run went."""
@@ -222,3 +240,11 @@ class Dashboard(Screen[None]):
             if self.pane_widget(name).has_focus:
                 self.pane = name
         self.refresh_keys()
+
+
+def rest_of(view: LoopView) -> Forecast | None:
+    """What the open tasks will take, as far as this view can tell; None without a plan."""
+    if not view.tasks:
+        return None
+    tries = [it for it in view.iterations if it.task_id in view.tasks]
+    return forecast(tries, len(view.tasks) - view.count(TaskStatus.COMPLETE))

@@ -123,7 +123,8 @@ class History(Page):
         its = self._chronicle.iterations if self._chronicle else ()
         tasks = self.app.view.tasks
         left = len(tasks) - self.app.view.count(TaskStatus.COMPLETE)
-        return forecast(its, left if tasks else (its[-1].open_tasks if its else 0))
+        tries = [it for it in its if it.phase is Phase.BUILDING]
+        return forecast(tries, left if tasks else (its[-1].open_tasks if its else 0))
 
     def _show_figures(self) -> None:
         if self._chronicle is not None:

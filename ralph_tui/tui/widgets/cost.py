@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from textual.reactive import reactive
 
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.domain.forecast import Forecast
+from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.bars import bar, level_tone
-from ralph_tui.tui.render.figures import limit, money
-from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.tui.render.figures import limit, money, plural, seconds
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop_words, row, width_of
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.widgets.panel import Panel
 
@@ -22,6 +24,7 @@ class CostPanel(Panel):
 
     costs: reactive[CostMeter] = reactive(CostMeter())
     limits: reactive[CostLimits] = reactive(CostLimits())
+    left: reactive[Forecast | None] = reactive(None)
 
     def watch_costs(self) -> None:
         """The word in the border says how near the nearest limit is."""
@@ -36,8 +39,9 @@ class CostPanel(Panel):
         self.show_look(cost_look(self.costs, self.limits))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """One line per level."""
-        return [self._level(level, width) for level in CostLevel]
+        """One line per level, and what is left to spend."""
+        levels = [self._level(level, width) for level in CostLevel]
+        return [*levels, forecast_line(self.left, width, self.app.glyphs)]
 
     def _level(self, level: CostLevel, width: int) -> Line:
         spent, most = self.costs.of(level), self.limits.of(level)
@@ -49,6 +53,19 @@ class CostPanel(Panel):
         ]
         room = width - _FIGURES
         return [*line, *bar(share, room, level_tone(share), self.app.glyphs)] if room > 3 else line
+
+
+def forecast_line(left: Forecast | None, width: int, glyphs: Glyphs) -> Line:
+    """What the rest of the plan will take, and how many finished tasks say so."""
+    name = Span("to finish ", Tone.MUTED)
+    if left is None or not left.open_tasks or not left.finished:
+        why = "there is no plan yet" if left is None else left.basis.partition(",")[0]
+        return crop_words([name, Span(f" {why}", Tone.MUTED)], width, glyphs.ellipsis)
+    amount = [name, Span(f"{money(left.cost_usd):>8}")]
+    time = Span(f" {glyphs.between} {seconds(left.seconds)}", Tone.MUTED)
+    basis = [Span(f"from {plural(left.finished, 'task')}", Tone.MUTED)]
+    fits = width_of([*amount, time, *basis]) < width
+    return row([*amount, time] if fits else amount, basis, width, glyphs.ellipsis)
 
 
 def _share(spent: float, most: float) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from textual.reactive import reactive
 
 from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.events import IterationFinished
 from ralph_tui.tui.render.bars import context_bar
 from ralph_tui.tui.render.figures import tokens
 from ralph_tui.tui.render.spans import Line, Span, Tone, row
@@ -19,6 +20,7 @@ class ContextGauge(Panel):
 
     budget: reactive[ContextBudget] = reactive(ContextBudget())
     smart_zone: reactive[tuple[int, int]] = reactive((40, 60))
+    past: reactive[tuple[IterationFinished, ...]] = reactive(())
 
     def watch_budget(self) -> None:
         """The zone's word is in the border."""
@@ -37,4 +39,4 @@ class ContextGauge(Panel):
             [Span(f"hand-off at {budget.budget_percent} %", Tone.MUTED)],
             width,
         )
-        return [head, *context_bar(budget, self.smart_zone, width, self.app.glyphs)]
+        return [head, *context_bar(budget, self.smart_zone, width, self.app.glyphs, self.past)]

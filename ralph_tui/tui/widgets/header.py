@@ -42,18 +42,11 @@ class Header(Toned):
         """Which fields fit depends on the width."""
         self.refresh()
 
-    @property
-    def _label(self) -> str:
-        """What stands beside the project's name: the demo's word, and whose loop it is."""
-        found = self.view.elsewhere
-        attached = f"attached to process {found.pid}" if found else ""
-        return ", ".join(word for word in (self.app.launch.label, attached) if word)
-
     def render(self) -> Content:
         """Two lines."""
         facts = Facts(
             view=self.view,
-            label=self._label,
+            label=self.app.launch.label,
             root=str(self.app.launch.root),
             elapsed=self.elapsed,
             frame=self.frame if self._spinner else None,

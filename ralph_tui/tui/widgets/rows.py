@@ -8,10 +8,12 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -151,19 +153,27 @@ class RowsView(Toned, ScrollView, can_focus=True):
             self._style = self.rich_style
         return self._style
 
-    def _drawn(self, index: int) -> Strip:
+    def _drawn(self, index: int, background: Color | None = None) -> Strip:
         width = self.row_width
-        segments = to_segments(self.adapted(self.row_line(index, width)), self.tone_style)
+        segments = to_segments(
+            self.adapted(self.row_line(index, width)),
+            lambda tone: self.tone_style(tone, background),
+        )
         return Strip(segments).crop(0, width)
 
     def _marked(self, index: int, width: int, *, chosen: bool) -> Strip:
-        strip = self._drawn(index)
+        cursor = self.get_component_styles("rows--cursor")
+        behind = self.background_colors[1] + cursor.background if chosen else None
+        strip = self._drawn(index, behind)
         if self.text_selection is not None:
             strip = self._with_selection(strip, index, self.text_selection)
-        if chosen:
-            cursor = self.get_component_rich_style("rows--cursor", partial=True)
-            strip = strip.extend_cell_length(width).apply_style(cursor)
-        return strip
+        if behind is None:
+            return strip
+        strip = strip.extend_cell_length(width).apply_style(Style(bgcolor=behind.rich_color))
+        if behind.ansi is None:
+            return strip
+        own = Style(color=cursor.color.rich_color)  # the terminal's colours are a pair
+        return Strip(Segment.apply_style(strip, post_style=own), strip.cell_length)
 
     def _finished(self, strip: Strip, index: int, width: int) -> Strip:
         return strip.extend_cell_length(width).apply_style(self._base).apply_offsets(0, index)

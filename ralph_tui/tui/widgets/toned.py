@@ -14,6 +14,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from ralph_tui.tui.host import Host
+from ralph_tui.tui.render.contrast import SIGN, TEXT, readable
 from ralph_tui.tui.render.spans import Line, Span, Tone, to_content
 
 
@@ -22,16 +23,16 @@ class Toned(Widget):
 
     app = getters.app(Host)
 
-    _tones: dict[Tone, Style] | None = None
+    _tones: dict[tuple[Tone, Color | None], Style] | None = None
 
     def notify_style_update(self) -> None:
         """The theme or the background changed."""
         self._tones = None
         super().notify_style_update()
 
-    def tone_style(self, tone: Tone) -> RichStyle:
-        """The style of a tone for the Line API, without a background of its own."""
-        style = self._visual(tone)
+    def tone_style(self, tone: Tone, background: Color | None = None) -> RichStyle:
+        """The style of a tone for the Line API, to be read on what is behind it or on `background`."""
+        style = self._visual(tone, background)
         color = style.foreground.rich_color if style.foreground is not None else None
         return RichStyle(color=color, bold=style.bold, dim=style.dim)
 
@@ -45,19 +46,22 @@ class Toned(Widget):
             return line
         return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
 
-    def _visual(self, tone: Tone) -> Style:
+    def _visual(self, tone: Tone, background: Color | None = None) -> Style:
         if self._tones is None:
             self._tones = {}
-        if tone not in self._tones:
-            self._tones[tone] = self._style_on(self.background_colors[1], tone)
-        return self._tones[tone]
+        known = self._tones.get((tone, background))
+        if known is None:
+            behind = background or self.background_colors[1]
+            known = self._tones[tone, background] = self._style_on(behind, tone)
+        return known
 
     def _style_on(self, background: Color, tone: Tone) -> Style:
-        """The tone blended with what is behind it."""
+        """The tone blended with what is behind it, and readable there."""
         styles = self.app.get_component_styles(f"tone--{tone}")
         color = background.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
         text = styles.text_style
-        return Style(foreground=background + color, bold=text.bold, dim=text.dim)
+        seen = readable(background + color, background, SIGN if tone is Tone.FAINT else TEXT)
+        return Style(foreground=seen, bold=text.bold, dim=text.dim)
 
 
 def _ascii(text: str, ellipsis: str) -> str:

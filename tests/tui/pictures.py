@@ -1,0 +1,291 @@
+"""Every screen in every state of which a picture is kept: one table."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.engine.launch import Launch
+from ralph_tui.store.project import Project
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.iterations import Iterations
+from tests.tui import feed, waiting
+from tests.tui.conftest import script_of
+from tests.tui.feed import Script
+from tests.tui.past import past_project
+
+Size = tuple[int, int]
+
+SIZES: tuple[Size, ...] = ((80, 24), (120, 40), (160, 50))
+SMALL, MEDIUM, LARGE = SIZES
+
+
+@dataclass(frozen=True)
+class Picture:
+    """How one comes about.
+
+    Attributes:
+        script: What the loop tells; the directory is empty.
+        keys: Pressed one after the other, each when the one before has been answered.
+        shows: What must be on the screen before the picture is taken.
+        runs: The loop runs in this screen.
+        opens: A dialog opens by itself.
+        launch: What else the launch can do.
+        then: Done at last.
+        daily: Sizes that the normal run looks at; the others are for a release.
+    """
+
+    script: Callable[[Path], Script]
+    keys: Sequence[str] = ()
+    shows: str = ""
+    runs: bool = True
+    opens: bool = False
+    launch: Callable[[Launch], Launch] = lambda launch: launch
+    then: Callable[[RalphApp], None] = lambda app: None
+    daily: tuple[Size, ...] = ()
+
+
+def told(events: Callable[[], list[Event]]) -> Callable[[Path], Script]:
+    """A scripted loop in the one test project."""
+    return lambda _: script_of(events())
+
+
+def on_disk(events: Sequence[Event]) -> Callable[[Path], Script]:
+    """Nothing runs here; the watcher tells this."""
+
+    def script(_: Path) -> Script:
+        made = script_of()
+        made.idle = events[0]
+        for event in events[1:]:
+            made.disk.put_nowait(event)
+        return made
+
+    return script
+
+
+def no_plan(_: Path) -> Script:
+    """A new project."""
+    made = script_of()
+    made.idle, made.takes_requests = ev.PlanLoaded(tasks=()), True
+    return made
+
+
+def in_past(directory: Path) -> Script:
+    """A project with a journal; nothing runs."""
+    return past_project(directory / "slug-demo")
+
+
+def new_project(directory: Path) -> Script:
+    """A project in which nothing has happened yet."""
+    root = directory / "slug-demo"
+    root.mkdir()
+    Project(root).create()
+    return Script(root)
+
+
+REPORT = {
+    "round": 2,
+    "summary": "One criterion fails.",
+    "checks": [{"command": "uv run pytest", "source": "backpressure", "status": "passed"}],
+    "specs": [
+        {
+            "spec": "slugs.md",
+            "criteria": [
+                {"criterion": "A title becomes a slug", "passed": True, "evidence": "ran it"},
+                {"criterion": "Ten thousand a second", "passed": False, "evidence": "took 3 s"},
+            ],
+            "gaps": ["no Greek titles"],
+        }
+    ],
+    "observations": ["the README does not name the limit"],
+}
+
+
+def validated(directory: Path) -> Script:
+    """A loop that waits for the verdict on its work."""
+    made = new_project(directory)
+    report = made.controls.root / ".ralph" / "validation_report.json"
+    report.write_text(json.dumps(REPORT), encoding="utf-8")
+    made.first = waiting.approving(ApprovalKind.VALIDATION, "1 of 2 criteria is not met")
+    return made
+
+
+def busy() -> list[Event]:
+    """Some tasks are finished, so that there is a pace."""
+    contexts = (52_000, 118_000, 74_000, 131_000, 96_000)
+    before = [
+        ev.IterationFinished(
+            iteration=number,
+            task_id="demo-01",
+            outcome=ev.IterationOutcome.HANDED_OFF if tokens > 120_000 else done,
+            handoff=tokens > 120_000,
+            cost_usd=0.2 + 0.05 * number,
+            tokens=2 * tokens,
+            context_tokens=tokens,
+            seconds=40.0 + 9 * number,
+        )
+        for number, tokens in enumerate(contexts, 1)
+        for done in [ev.IterationOutcome.COMPLETE]
+    ]
+    now = [
+        e.model_copy(update={"iteration": 6}) if isinstance(e, ev.IterationStarted) else e
+        for e in feed.failed_gate()[2:]
+    ]
+    return [feed.started(), feed.plan(), *before, *now]
+
+
+def failed() -> list[Event]:
+    """The loop could not go on."""
+    return [
+        *feed.running()[:-3],
+        ev.LoopFinished(
+            status=ev.LoopStatus.ERROR,
+            reason="The API key was refused.",
+            hint="Set ANTHROPIC_API_KEY, or run `claude login`.",
+            exit_code=ExitCode.ERROR,
+            iterations=1,
+            tasks_complete=1,
+            tasks_total=6,
+            cost_usd=0.19,
+            seconds=84,
+        ),
+    ]
+
+
+def retrying() -> list[Event]:
+    """The model does not answer."""
+    retry = ev.ApiRetry(attempt=3, max_attempts=10, delay_seconds=8, status=529, error="overloaded")
+    return [*feed.running()[:-2], retry]
+
+
+def stuck() -> list[Event]:
+    """What is left cannot be worked."""
+    tasks = [
+        feed.TASKS[0],
+        feed.TASKS[5],
+        feed.TASKS[2].model_copy(update={"dependencies": ("demo-06",)}),
+    ]
+    return [ev.PlanLoaded(tasks=tuple(tasks))]
+
+
+def elsewhere(*more: Event) -> list[Event]:
+    """A loop of another process."""
+    return [*feed.running(), ev.LoopFound(pid=4711), *more]
+
+
+def _can_detach(launch: Launch) -> Launch:
+    return replace(launch, go_on=lambda _: 99)
+
+
+def _held_in_the_middle(app: RalphApp) -> None:
+    page = app.screen
+    assert isinstance(page, Iterations)
+    page.do_rewind()
+    page.player.playing = True
+    page.transcript.play(page.player.advance(8.0))
+    page.hold()
+
+
+def _edit_row(offset: int) -> tuple[str, ...]:
+    """To the entry so many rows above the end of the activity."""
+    return ("k",) * offset
+
+
+CALL = {"denied": 9, "failed": 10, "diff": 11}
+"""How far above the end of `failed_gate` some calls are."""
+
+ASKING = told(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS))
+PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
+
+DASHBOARD: dict[str, Picture] = {
+    "empty": Picture(no_plan, ("escape",), "There is no plan", runs=False, opens=True),
+    "request": Picture(
+        no_plan, (), "What shall Ralph build?", runs=False, opens=True, daily=(SMALL,)
+    ),
+    "ready": Picture(told(list), runs=False, daily=(SMALL, MEDIUM)),
+    "stuck": Picture(on_disk(stuck()), shows="No task is ready", runs=False),
+    "discovery": Picture(told(waiting.discovery)),
+    "running": Picture(told(feed.running), daily=(SMALL, MEDIUM)),
+    "busy": Picture(told(busy), daily=(LARGE,)),
+    "failed_gate": Picture(told(feed.failed_gate)),
+    "retrying": Picture(told(retrying)),
+    "paused": Picture(told(feed.paused), daily=(MEDIUM,)),
+    "later": Picture(ASKING, ("escape",), "a answers", opens=True, daily=(SMALL,)),
+    "limited": Picture(told(waiting.limited), daily=(MEDIUM,)),
+    "complete": Picture(told(feed.complete), daily=(MEDIUM,)),
+    "stopped": Picture(told(feed.stopped), daily=(MEDIUM,)),
+    "failed": Picture(told(failed), daily=(SMALL,)),
+    "attached": Picture(on_disk(elsewhere()), shows="process 4711", runs=False),
+    "disconnected": Picture(
+        on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False, daily=(MEDIUM,)
+    ),
+    "tasks": Picture(told(feed.failed_gate), ("1",), daily=(SMALL,)),
+    "status": Picture(told(busy), ("3",), daily=(SMALL,)),
+    "search": Picture(told(feed.failed_gate), ("slash", *"pytest"), " of "),
+    "toast": Picture(told(feed.failed_gate), ("b",), "already running"),
+}
+
+DIALOGS: dict[str, Picture] = {
+    "question": Picture(ASKING, opens=True, daily=(SMALL,)),
+    "multiple": Picture(
+        told(lambda: waiting.asking(waiting.PARTS)),
+        ("space", "j", "space", "4", "o", "k"),
+        opens=True,
+        daily=(SMALL,),
+    ),
+    "preview": Picture(told(lambda: waiting.asking(waiting.STORE)), ("j",), opens=True),
+    "answers": Picture(
+        told(lambda: waiting.asking(waiting.LANGUAGE, waiting.STORE)), ("2", "4"), opens=True
+    ),
+    "plan_approval": Picture(PLANNED, ("j",), opens=True, daily=(SMALL,)),
+    "plan_approval_graph": Picture(PLANNED, ("v",), opens=True),
+    "validation_approval": Picture(validated, shows="took 3 s", opens=True),
+    "recovery_approval": Picture(
+        told(lambda: waiting.approving(ApprovalKind.RECOVERY, "failures 3/3")), opens=True
+    ),
+    "plan_graph": Picture(told(feed.failed_gate), ("v",), daily=(MEDIUM,)),
+    "plan_list": Picture(told(feed.failed_gate), ("v", "v", "j")),
+    "task": Picture(told(feed.failed_gate), ("1", "enter"), daily=(SMALL,)),
+    "edit": Picture(told(feed.failed_gate), ("1", "e")),
+    "call_denied": Picture(told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
+    "call_rewritten": Picture(told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")),
+    "call_diff": Picture(
+        told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter"), daily=(MEDIUM,)
+    ),
+    "guide": Picture(told(feed.failed_gate), ("i", "K", "e", "e", "p"), daily=(SMALL,)),
+    "stop": Picture(told(feed.failed_gate), ("x",)),
+    "quit": Picture(told(feed.failed_gate), ("q",)),
+    "quit_detach": Picture(told(feed.failed_gate), ("q",), launch=_can_detach, daily=(SMALL,)),
+    "help": Picture(told(feed.failed_gate), ("f1",)),
+    "palette": Picture(told(feed.failed_gate), ("ctrl+p",), "Loop:"),
+}
+
+PAGES: dict[str, Picture] = {
+    "iterations": Picture(in_past, ("4",), "iterations 2", runs=False),
+    "iteration": Picture(in_past, ("4", "enter"), "iteration 4", runs=False),
+    "replay": Picture(in_past, ("4", "enter"), "held", runs=False, then=_held_in_the_middle),
+    "changes": Picture(in_past, ("4", "enter", "v"), "Other files", runs=False),
+    "summary": Picture(in_past, ("4", "enter", "v", "v"), "Figures", runs=False),
+    "history": Picture(in_past, ("5",), "pace of the last task", runs=False),
+    "sessions": Picture(in_past, ("5", "v"), "outcome", runs=False),
+    "metrics": Picture(in_past, ("5", "v", "v"), "completion", runs=False),
+    "export": Picture(in_past, ("5", "e"), "for a spreadsheet", runs=False),
+    "memory": Picture(in_past, ("6",), "What the model was given", runs=False),
+    "spec": Picture(in_past, ("6", "G", "k", "enter"), "An empty title", runs=False),
+    "why": Picture(in_past, ("7",), "Why blocked", runs=False),
+    "guard_log": Picture(in_past, ("7", "v"), "git.write", runs=False),
+    "breaker": Picture(in_past, ("7", "v", "v"), "The circuit breaker", runs=False),
+    "settings": Picture(in_past, ("8",), "from default", runs=False),
+    "all_settings": Picture(in_past, ("8", "v"), "default", runs=False),
+    "themes": Picture(in_past, ("8", "v", "v"), "rose-pine", runs=False),
+    "no_iterations": Picture(new_project, ("4",), runs=False),
+    "no_history": Picture(new_project, ("5",), runs=False),
+    "no_memory": Picture(new_project, ("6",), runs=False),
+    "nothing_to_ask": Picture(new_project, ("7",), runs=False),
+}
+
+PICTURES = DASHBOARD | DIALOGS | PAGES

@@ -1,0 +1,248 @@
+"""What is drawn can be read: on any background, at any width, and without half a word at the edges."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.color import Color
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.forecast import Forecast
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.glyphs import ASCII, UNICODE
+from ralph_tui.tui.render.bars import spark
+from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
+from ralph_tui.tui.render.header import Facts, header_lines
+from ralph_tui.tui.render.spans import Span, Tone, crop_path, crop_words, plain, width_of
+from ralph_tui.tui.screens.page import Page
+from ralph_tui.tui.themes import THEMES
+from ralph_tui.tui.timeline.touched import FileChange, Touched
+from ralph_tui.tui.widgets.cost import forecast_line
+from tests.tui import feed, waiting
+from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+
+Open = Callable[..., Opened]
+
+PART = st.integers(0, 255)
+COLOURS = st.builds(Color, PART, PART, PART, a=st.just(1.0), ansi=st.none(), auto=st.just(False))
+
+
+# Contrast.
+
+
+@given(COLOURS, COLOURS)
+def test_any_colour_is_made_readable_on_any_other(colour: Color, background: Color) -> None:
+    assert contrast(readable(colour, background), background) >= TEXT
+    if contrast(colour, background) >= TEXT:
+        assert readable(colour, background) == colour, "a theme's own colours stay where they can"
+
+
+def test_the_terminals_own_colours_are_left_to_it() -> None:
+    blue, default = Color.parse("ansi_blue"), Color.parse("ansi_default")
+    assert readable(blue, default) == blue
+
+
+def _unreadable(app: RalphApp, *, frames: bool) -> list[str]:
+    """Text on the screen whose contrast is too low; keys that cannot be used now need less.
+
+    Words in frames have a theme's own colours, as they come.
+    """
+    found = []
+    strips = app.screen._compositor.render_strips()
+    for y, strip in enumerate(strips):
+        if not frames and "─" in strip.text:
+            continue
+        for text, style, _ in strip:
+            if style is None or not re.search(r"\w", text):
+                continue
+            if style.color is None or style.bgcolor is None:
+                continue
+            front, back = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+            least = SIGN if y == len(strips) - 1 else TEXT
+            if contrast(front, back) < least:
+                found.append(f"{text.strip()!r} in line {y}: {contrast(front, back):.1f}")
+    return found
+
+
+async def _all_readable(open_app: Open, theme: str, *, frames: bool) -> None:
+    async with open_app(script_of(feed.stopped())) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        app.theme = theme
+        await pilot.press("1", "j")
+        await drained(pilot)
+        assert app.dashboard.board.selected is not None
+        assert _unreadable(app, frames=frames) == []
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_our_themes_can_be_read_everywhere(open_app: Open, theme: str) -> None:
+    await _all_readable(open_app, theme, frames=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["rose-pine", "nord", "textual-light", "solarized-dark"])
+async def test_so_can_other_themes(open_app: Open, theme: str) -> None:
+    await _all_readable(open_app, theme, frames=False)
+
+
+# Words.
+
+
+def test_lines_are_cut_between_words_and_paths_at_their_beginning() -> None:
+    line = [Span("demo-02  "), Span("Turn titles into slugs: lower case")]
+    assert plain(crop_words(line, 33)) == "demo-02  Turn titles into slugs…"
+    assert plain(crop_words(line, 99)) == plain(line)
+    assert plain(crop_words([Span("Donaudampfschiff")], 8)) == "Donauda…", "no word fits"
+    assert crop_path("/home/dev/very/long/slug-demo", 20) == "…/long/slug-demo"
+    assert crop_path("/home/dev", 20) == "/home/dev"
+
+
+STATES: dict[str, Callable[[], list[ev.Event]]] = {
+    "running": feed.running,
+    "paused": feed.paused,
+    "stopped": feed.stopped,
+    "limited": waiting.limited,
+    "asking": lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS),
+}
+
+
+def view_of(events: list[ev.Event]) -> LoopView:
+    view = LoopView()
+    for event in events:
+        view = reduce(view, event)
+    return view
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_header_drops_fields_and_cuts_no_word(state: str) -> None:
+    facts = Facts(view_of(STATES[state]()), "demo", "/home/dev/slug-demo", 84, None)
+    whole = {
+        word.strip(",;:.")
+        for line in header_lines(facts, 300, UNICODE)
+        for word in plain(line).split()
+    }
+    for width in range(56, 200):
+        first, second = header_lines(facts, width, UNICODE)
+        assert width_of(first) <= width
+        assert width_of(second) <= width
+        assert "…" not in plain(first)
+        assert "slug-demo" in plain(first)
+        said = re.sub(r"\d/4", "", f"{plain(first)} {plain(second)}").replace("…", " ").split()
+        assert {word.strip(",;:.") for word in said} <= whole, width
+        assert not facts.view.tasks or "of 6 tasks done" in plain(second), width
+
+
+async def test_header_and_footer_have_whole_words_at_every_size(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate()), size=(200, 50)) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        keys = set(screen_text(app).splitlines()[-1].split())
+        for width, height in (
+            *((60, 20), (79, 24), (99, 30), (100, 20)),
+            *((100, 30), (139, 50), (140, 30)),
+        ):
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda w=width, h=height: app.dashboard.size == (w, h))  # type: ignore[misc]  # the defaults bind the loop's values
+            await drained(pilot)
+            lines = screen_text(app).splitlines()
+            assert len(lines) == height
+            assert set(lines[-1].split()) <= keys
+            assert "p pause" in lines[-1]
+            assert "^p more" in lines[-1]
+            panes = [app.dashboard.pane_widget(name) for name in ("tasks", "activity", "status")]
+            shown = [pane for pane in panes if pane.display]
+            assert len(shown) == (1 if width < 100 else 3), width
+            columns = {pane.region.x for pane in shown}
+            assert len(columns) == (1 if width < 100 else 2 if width < 140 else 3), width
+            assert all(pane.region.height >= 5 for pane in shown), (width, height)
+
+
+async def test_a_page_at_sixty_columns_names_itself_and_numbers_the_others(
+    open_app: Open,
+) -> None:
+    async with open_app(script_of(feed.failed_gate()), size=(60, 20)) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await pilot.press("7")
+        await until(pilot, lambda: isinstance(app.screen, Page) and "why: now" in screen_text(app))
+        head = screen_text(app).splitlines()[0]
+        assert head.split()[:7] == ["esc", "back", "4", "5", "6", "7", "why▶"]
+        assert head.endswith("demo-02")
+
+
+# Figures.
+
+
+def test_the_forecast_fits_the_panel_and_says_what_it_is_based_on() -> None:
+    pace = Forecast(open_tasks=12, finished=20, seconds=5_000, cost_usd=123.4)
+    for width in (36, 38, 42, 60):
+        text = plain(forecast_line(pace, width, UNICODE))
+        assert width_of(forecast_line(pace, width, UNICODE)) <= width
+        assert "$123" in text
+        assert "from 20 tasks" in text
+    assert "1h23m" in plain(forecast_line(pace, 42, UNICODE))
+    nothing = Forecast(open_tasks=3, finished=0)
+    assert plain(forecast_line(nothing, 42, UNICODE)) == "to finish  no task is finished yet"
+    assert "every task is complete" in plain(
+        forecast_line(Forecast(open_tasks=0, finished=3), 42, UNICODE)
+    )
+
+
+def ended(number: int, context: int, *, handoff: bool = False) -> ev.IterationFinished:
+    return ev.IterationFinished(
+        iteration=number,
+        task_id="demo-02",
+        outcome=ev.IterationOutcome.COMPLETE,
+        context_tokens=context,
+        handoff=handoff,
+    )
+
+
+def test_the_last_iterations_are_small_bars_and_hand_offs_stand_out() -> None:
+    past = [ended(1, 0), ended(2, 100_000), ended(3, 130_000, handoff=True), ended(4, 200_000)]
+    spans = spark(past, 200_000, 10, UNICODE)
+    assert plain(spans) == "▁▅▆█"
+    assert [span.tone for span in spans].index(Tone.WARN) == 2
+    assert plain(spark(past, 200_000, 2, UNICODE)) == "▆█", "the last ones"
+    assert spark(past, 200_000, 0, UNICODE) == []
+    assert plain(spark(past, 200_000, 10, ASCII)).isascii()
+
+
+def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
+    touched = Touched(("/p",))
+    edit = {"file_path": "/p/a.py", "old_string": "x\ny\n", "new_string": "x\nz\nw\n"}
+    write = {"file_path": "b.py", "content": "1\n2\n"}
+    happened: list[ev.Event] = [
+        ev.ToolStarted(tool_id="1", name="Edit", input=edit),
+        ev.ToolFinished(tool_id="1", name="Edit", outcome=ev.ToolOutcome.OK),
+        ev.ToolStarted(tool_id="2", name="Write", input=write),
+        ev.ToolFinished(tool_id="2", name="Write", outcome=ev.ToolOutcome.DENIED),
+        ev.ToolStarted(tool_id="3", name="Edit", input=edit),
+        ev.ToolFinished(tool_id="3", name="Edit", outcome=ev.ToolOutcome.OK),
+        ev.IterationFinished(
+            iteration=3,
+            task_id="t",
+            outcome=ev.IterationOutcome.COMPLETE,
+            files_changed=("a.py", "c.lock"),
+        ),
+    ]
+    for event in happened:
+        touched.feed(event)
+    assert touched.files == (FileChange("a.py", 4, 2), FileChange("c.lock"))
+    touched.feed(ev.IterationStarted(iteration=4, task_id="t"))
+    assert not touched.files
+
+
+async def test_changed_files_stand_beside_the_stream_where_there_is_room(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate()), size=(160, 50)) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        text = screen_text(app)
+        assert re.search(r"src/slugs\.py +\+3 -2", text)
+        assert "1 file changed" in text
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: not app.dashboard.files.display)

@@ -1,0 +1,101 @@
+"""A picture of every screen in every state; look at the report before accepting a change."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.screen import ModalScreen
+
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.history import History
+from ralph_tui.tui.screens.waiting import WaitingDialog
+from tests.tui import feed
+from tests.tui.conftest import Moment, drained, screen_text, until
+from tests.tui.pictures import LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told
+
+Compare = Callable[..., bool]
+Look = Callable[[Pilot[int]], Awaitable[None]]
+
+
+def _cases() -> list[object]:
+    return [
+        pytest.param(
+            picture,
+            size,
+            id=f"{name}-{size[0]}x{size[1]}",
+            marks=() if size in picture.daily else pytest.mark.long,
+        )
+        for name, picture in PICTURES.items()
+        for size in SIZES
+    ]
+
+
+def _take(picture: Picture, directory: Path, *, theme: str = "") -> tuple[RalphApp, Look]:
+    """The app, and what leads to the picture."""
+    moment = Moment()
+    script = picture.script(directory)
+    app = RalphApp(picture.launch(script.launch), autostart=picture.runs, clock=moment)
+
+    async def look(pilot: Pilot[int]) -> None:
+        if theme:
+            app.theme = theme
+        await until(pilot, lambda: bool(script.runs if picture.runs else script.watches))
+        await drained(pilot)
+        if picture.opens:
+            await until(pilot, lambda: isinstance(app.screen, ModalScreen))
+            await drained(pilot)
+        if isinstance(app.screen, WaitingDialog):
+            moment.passes(1)
+            app._tick()
+        for key in picture.keys:
+            await pilot.press(key)
+            await until(pilot, lambda: _answered(app))
+            await drained(pilot)
+        picture.then(app)
+        try:
+            await until(pilot, lambda: picture.shows in screen_text(app), seconds=5)
+        except AssertionError as error:
+            text = f"{picture.shows!r} is not on the screen\n{screen_text(app)}"
+            raise AssertionError(text) from error
+        await drained(pilot)
+
+    return app, look
+
+
+def _answered(app: RalphApp) -> bool:
+    """A command is done or waits for the person, and a page has read what it shows."""
+    screen = app.screen
+    if isinstance(screen, History) and not screen._trouble and screen.not_now("export"):
+        return False
+    if any(w.node is screen and not w.is_finished for w in app.workers):
+        return False
+    busy = [w for w in app.workers if w.group.startswith("command-") and not w.is_finished]
+    return not busy or isinstance(screen, ModalScreen)
+
+
+@pytest.mark.parametrize(("picture", "size"), _cases())
+def test_picture(snap_compare: Compare, tmp_path: Path, picture: Picture, size: Size) -> None:
+    app, look = _take(picture, tmp_path)
+    assert snap_compare(app, terminal_size=size, run_before=look)
+
+
+@pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark", "ansi-light"])
+def test_dashboard_in_other_themes(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
+    app, look = _take(Picture(told(busy), ("1",)), tmp_path, theme=theme)
+    assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
+
+
+@pytest.mark.parametrize("name", ["NO_COLOR", "RALPH_ASCII"])
+def test_dashboard_without(
+    snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    app, look = _take(Picture(told(busy), ("1",)), tmp_path)
+    assert snap_compare(app, terminal_size=LARGE, run_before=look)
+
+
+@pytest.mark.parametrize("size", [(60, 20), (50, 12)], ids=["60x20", "50x12"])
+def test_dashboard_in_little_room(snap_compare: Compare, tmp_path: Path, size: Size) -> None:
+    app, look = _take(Picture(told(feed.running)), tmp_path)
+    assert snap_compare(app, terminal_size=size, run_before=look)
