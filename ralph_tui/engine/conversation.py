@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import BudgetDecision
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.state import Halt
 from ralph_tui.engine.metering import Meter, limit_event
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
@@ -208,7 +209,11 @@ class Conversation:
             left = tuple(i for i in docs.pending if i.id not in ids)
             return docs.model_copy(update={"pending": left})
 
-        docs = await self._shop.ledger.transact(change)
+        try:
+            docs = await self._shop.ledger.transact(change)
+        except StoreError as error:  # it was heard; only the next iteration will hear it again
+            self._shop.emit(ev.Notice(level="error", text=str(error)))
+            return
         iteration = docs.state.iteration_count
         self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
 

@@ -9,6 +9,7 @@ from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chos
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.ending import End, complete, stopped
+from ralph_tui.engine.guidance import give_back, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration
 from ralph_tui.engine.ports import AgentSession
@@ -85,17 +86,9 @@ class BuildLoop:
         self._close_later(session)
         self._checkpoint.done += 1
         await self._record(task, number, result)
-        if result.failure is not None and injections:
-            await self._give_back(injections)
+        if result.failure is not None:
+            await give_back(self._shop, injections)
         return await self._checkpoint.after(result.failure)
-
-    async def _give_back(self, injections: tuple[Injection, ...]) -> None:
-        """Guidance that a failed session swallowed waits for the next one."""
-
-        def change(docs: Documents) -> Documents:
-            return docs.model_copy(update={"pending": (*injections, *docs.pending)})
-
-        await self._shop.ledger.transact(change)
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
         """Mark the task, count the iteration and take the guidance that waits.
@@ -120,9 +113,7 @@ class BuildLoop:
         if task is None or task.id != task_id:
             return None
         number = docs.state.iteration_count
-        if waiting:
-            ids = tuple(injection.id for injection in waiting)
-            self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=number))
+        tell_consumed(self._shop, waiting, number)
         return task, number, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:

@@ -104,11 +104,16 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
         "criteria": bullets(criteria) or "- (none stated)",
         "checks": bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
         "attempts": _attempts(task),
-        "guidance": section("Guidance from the person (follow it)", bullets(parts.guidance)),
+        "guidance": said_by_person(parts.guidance),
         "memory": section("Memory of earlier sessions", _memory(parts)),
         "learnings": section("Learnings so far", bullets(parts.learnings)),
         "agents": section("AGENTS.md", parts.agents_md),
     }
+
+
+def said_by_person(guidance: Sequence[str]) -> str:
+    """The part of a prompt with what the person said; empty when they said nothing."""
+    return section("Guidance from the person (follow it)", bullets(guidance))
 
 
 def bullets(lines: Sequence[str]) -> str:

@@ -199,14 +199,16 @@ async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None
     assert len(run.of(ev.ToolDenied)) == 1
 
 
-@pytest.mark.long
-async def test_a_task_too_big_is_sent_back(tmp_path: Path) -> None:
+async def test_a_task_too_big_is_sent_back_and_guidance_is_heard(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
+    Controls(project).inject("One task is enough.")
     mission = Mission(only=Phase.PLANNING, assume_yes=True)
     async with serving(scenario(plans(90_000))) as server:
         run = await play(project, server, mission=mission)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "plans a"]
     assert any("split it" in text for text in told)
+    assert "(follow it)\\n- One task is enough." in told[0]
+    assert run.of(ev.InjectionConsumed)[0].iteration == 1
     assert plan_of(project).tasks[0].estimated_tokens == 20_000
     assert run.end.reason == "planning is done"
 

@@ -10,10 +10,12 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
 from ralph_tui.engine.ending import End
+from ralph_tui.engine.guidance import Injections, give_back, tell_consumed
 from ralph_tui.engine.handoff import session_record
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases.desk import Missing, PhaseDesk
 from ralph_tui.engine.ports import TurnEnded
+from ralph_tui.engine.prompting import said_by_person
 from ralph_tui.engine.record import phase_recorded, told
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
@@ -41,7 +43,8 @@ async def run_session(
 ) -> End | None:
     """Talk once; an end when nothing further can help, else None (the caller looks at the result)."""
     shop, checkpoint, phase = stage.shop, stage.checkpoint, stage.phase
-    number = await _begin(shop)
+    number, guidance = await _begin(shop)
+    prompt += said_by_person([injection.guidance for injection in guidance])
     shop.emit(
         ev.IterationStarted(
             iteration=number,
@@ -70,17 +73,25 @@ async def run_session(
     await talk.session.close()
     checkpoint.done += 1
     await _record(shop, phase, number, result)
+    if result.failure is not None:
+        await give_back(shop, guidance)
     return await checkpoint.after(result.failure)
 
 
-async def _begin(shop: Workshop) -> int:
-    def change(docs: Documents) -> Documents:
-        count = docs.state.iteration_count + 1
-        return docs.model_copy(
-            update={"state": docs.state.model_copy(update={"iteration_count": count})}
-        )
+async def _begin(shop: Workshop) -> tuple[int, Injections]:
+    """Count the iteration and take the guidance that waits."""
+    waiting: Injections = ()
 
-    return (await shop.ledger.transact(change)).state.iteration_count
+    def change(docs: Documents) -> Documents:
+        nonlocal waiting
+        waiting = docs.pending
+        count = docs.state.iteration_count + 1
+        state = docs.state.model_copy(update={"iteration_count": count})
+        return docs.model_copy(update={"state": state, "pending": ()})
+
+    number = (await shop.ledger.transact(change)).state.iteration_count
+    tell_consumed(shop, waiting, number)
+    return number, waiting
 
 
 def _result(ended: TurnEnded, cut: Cut, lacking: str | None, ending: str) -> IterationResult:
