@@ -6,17 +6,18 @@ the owner is gone, the files are looked at again.
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ralph_tui.domain.events import Event, LoopFound, LoopLost
+from ralph_tui.domain.events import Event, LoopFound, LoopLost, Notice
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.journal import last_run, read_events, tail_events
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
+from ralph_tui.store.scan import Scan
 
 Told = Coroutine[None, None, None]
 
@@ -25,6 +26,21 @@ OWNER_SECONDS = 0.5
 
 CATCH_UP = 2_000
 """Events read in one go."""
+
+RECENT = 16 * 1024 * 1024
+"""Bytes of a run that are told in full when it is met; of what was before, only what still counts."""
+
+LASTING = frozenset(
+    {
+        *("loop_started", "phase_changed", "plan_loaded", "task_changed", "limits_changed"),
+        *("question_asked", "question_answered", "approval_requested", "approval_given"),
+        *("injection_queued", "injection_consumed", "specs_checked", "validation_finished"),
+        *("tool_denied", "breaker_changed", "loop_finished"),
+    }
+)
+"""The events that a view of the loop still shows after any number of others."""
+
+SHORTENED = "This run is long: only its last part is here. Iterations and replay has all of it."
 
 
 async def follow_project(root: Path, sink: EventSink) -> None:
@@ -74,20 +90,35 @@ def _beginning(path: Path, owner: Owner) -> int:
     found = last_run(path)
     if found is not None and found[1].run_id == owner.run_id:
         return found[0]
-    return path.stat().st_size if path.exists() else 0
+    return _size(path)
 
 
 async def _tell_past(path: Path, place: _Place, sink: EventSink) -> None:
-    """Tell what stands in the journal now."""
-    reader = read_events(path, place.offset)
+    """Tell what stands in the journal now; a million events would take minutes to be shown."""
+    size = await asyncio.to_thread(_size, path)
+    if size - place.offset > RECENT:
+        scan = Scan(path, LASTING, start=place.offset, stop=size - RECENT)
+        await _tell(((found.end, found.event) for found in scan), place, sink)
+        place.offset = scan.end
+        sink(Notice(text=SHORTENED))
+    await _tell(read_events(path, place.offset), place, sink)
 
+
+async def _tell(found: Iterator[tuple[int, Event]], place: _Place, sink: EventSink) -> None:
     def some() -> Sequence[tuple[int, Event]]:
-        return list(islice(reader, CATCH_UP))
+        return list(islice(found, CATCH_UP))
 
     while batch := await asyncio.to_thread(some):
         for _, event in batch:
             sink(event)
         place.offset = batch[-1][0]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 async def _tail(path: Path, place: _Place, sink: EventSink) -> None:
