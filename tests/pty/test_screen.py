@@ -102,3 +102,43 @@ def test_a_signal_ends_the_loop_and_gives_the_terminal_back(
             assert status == 130
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert event_types(project)[-1] == "loop_finished"
+
+
+BREAKS = """
+import sys
+from pathlib import Path
+
+if sys.orig_argv[1:3] == ["-m", "ralph_tui"]:
+    from ralph_tui.tui.widgets.header import Header
+
+    whole = Header.render
+
+    def render(self):
+        if Path("break-now").exists():
+            raise ValueError("a bug in the drawing")
+        return whole(self)
+
+    Header.render = render
+"""
+"""Python reads it at its start when it is `sitecustomize.py`."""
+
+
+def test_a_bug_in_a_widget_gives_the_terminal_back_and_ends_the_loop(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    (tmp_path / "bug").mkdir()
+    (tmp_path / "bug" / "sitecustomize.py").write_text(BREAKS)
+    mark = uuid.uuid4().hex
+    with serving_in_process(scenario(works_forever("a")), tmp_path) as server:
+        environment = ralph_environment(server, tmp_path, mark)
+        environment["PYTHONPATH"] = str(tmp_path / "bug")
+        with terminal(["build"], cwd=project, notes=tmp_path, environment=environment) as shown:
+            shown.until(lambda: "tool_finished" in event_types(project), "a tool call")
+            (project / "break-now").touch()
+            assert shown.exit_status() == 3
+            assert shown.left_over() == []
+            wait_until(lambda: not marked_processes(mark), what="an empty machine")
+            assert shown.after_screen.startswith("ralph: the screen failed, ValueError: a bug in")
+            assert "Traceback" not in shown.after_screen
+    reports = list((project / ".ralph" / "logs").glob("ralph-crash-*"))
+    assert len(reports) == 1
+    assert "a bug in the drawing" in reports[0].read_text()
