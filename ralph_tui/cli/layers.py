@@ -72,19 +72,24 @@ def _hooks(root: Path) -> Finding:
 
 
 def _sandbox(root: Path, mode: str) -> Finding:
-    """Try to write to a repository in the sandbox, when there is one that works."""
+    """Try to write to a repository and to ralph's state in the sandbox, when there is one that works."""
     from ralph_tui.guard.sandbox import INSTALL, gate_prefix, sandbox_for, why_no_sandbox
 
     reason = "switched off (safety.sandbox)" if mode == "off" else why_no_sandbox()
     needed = mode == "required"
+    guarded = [root / ".git", root / ".ralph"]
+    for directory in guarded:
+        directory.mkdir(exist_ok=True)
     if not reason and (prefix := gate_prefix(sandbox_for(root, Path.home(), os.environ))):
-        target = root / ".git" / "ralph-doctor"
-        tried = subprocess.run(
-            [*prefix, "touch", str(target)], capture_output=True, timeout=_SECONDS, check=False
-        )
-        if tried.returncode == 0 or target.exists():
-            reason = "lets a command write to .git"
-    text = reason or "holds scripts: git and .ralph read-only, keys hidden, network limited"
+        for target in (directory / "ralph-doctor" for directory in guarded):
+            tried = subprocess.run(
+                [*prefix, "touch", str(target)], capture_output=True, timeout=_SECONDS, check=False
+            )
+            if tried.returncode == 0 or target.exists():
+                reason = f"lets a command write to {target.parent.name}"
+    text = reason or (
+        "holds scripts: .git and .ralph are read-only (tried), keys hidden, network limited"
+    )
     advice = (
         "" if mode == "off" else f"{INSTALL}. Without it a script can do what it does not show."
     )

@@ -222,6 +222,16 @@ def test_sub_agents_are_nested_and_unknown_calls_still_appear() -> None:
     assert last.call.name == "Read"
 
 
+def test_questions_are_shown_as_questions_not_as_a_tool() -> None:
+    asked = {"questions": [{"question": "Which colour?"}, {"question": "How many?"}, 7]}
+    timeline = Timeline()
+    timeline.feed(ev.ToolStarted(tool_id="q", name="AskUserQuestion", input=asked))
+    timeline.feed(ev.ToolStarted(tool_id="p", name="ExitPlanMode", input={"plan": "# Plan\nAll"}))
+    drawn = [plain(lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
+    assert "ask     Which colour? (and 1 more)" in drawn[0]
+    assert "plan    # Plan" in drawn[1]
+
+
 def test_finished_text_replaces_what_was_being_written() -> None:
     timeline = Timeline()
     timeline.feed(ev.TextDelta(text="half a sen"))

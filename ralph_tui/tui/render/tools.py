@@ -1,6 +1,7 @@
 """Which renderer draws which tool."""
 
 from ralph_tui.tui.render.agent import SubAgent
+from ralph_tui.tui.render.asking import Asking, PlanIsDone
 from ralph_tui.tui.render.bash import Bash
 from ralph_tui.tui.render.calls import Call, Renderer
 from ralph_tui.tui.render.files import Edit, Read, Write
@@ -21,6 +22,8 @@ _BY_NAME: dict[str, Renderer] = {
     "LS": Search("list"),
     "Agent": SubAgent(),
     "Task": SubAgent(),
+    "AskUserQuestion": Asking(),
+    "ExitPlanMode": PlanIsDone(),
     "WebFetch": Web(),
     "WebSearch": Web(),
 }
