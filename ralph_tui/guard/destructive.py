@@ -1,4 +1,4 @@
-"""What destroys more than the project's files: `find`, containers, disks, the machine."""
+"""What destroys more than the project's files: `find`, disks, the machine; containers by their own rules."""
 
 import fnmatch
 import re
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
+from ralph_tui.guard.containers import CONTAINERS
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import Word, anything, literal
@@ -68,56 +69,6 @@ def _sysctl(given: Invocation) -> None:
         "=" in word.text for word in read.operands
     ):
         _refuse(given, "This changes the machine's kernel")
-
-
-_DOCKER_VALUES = Spec("cHl", long=names("--context --config --host --log-level --tlscacert"))
-_DOCKER_GROUPS = names(
-    "container image volume network system builder buildx compose context stack service secret"
-    " config swarm node plugin manifest pod machine"
-)
-_DOCKER_REMOVALS = names("rm remove prune rmi")
-
-
-def _docker(given: Invocation) -> None:
-    read = parse(given.arguments, _DOCKER_VALUES, stop=True)
-    _judge_docker(read.operands, given)
-
-
-def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
-    if not words:
-        return
-    verb = words[0]
-    if not verb.known:
-        deny(
-            "unreadable-command", given.shown, "Which docker command runs is not known", "Name it."
-        )
-    helps = any(word.text == "--help" for word in words)
-    if verb.text in _DOCKER_REMOVALS and not helps:
-        _refuse(given, "This removes containers, images, volumes or networks")
-    if verb.text in _DOCKER_GROUPS:
-        spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
-        rest = parse(words[1:], spec, stop=True).operands
-        if verb.text == "compose" and rest and rest[0].text == "down":
-            if any(w.text in ("-v", "--volumes", "--rmi") for w in rest) or any(
-                w.text.startswith("--rmi") for w in rest
-            ):
-                _refuse(given, "This removes volumes or images")
-        elif rest and rest[0].text in _DOCKER_REMOVALS and not helps:
-            _refuse(given, "This removes containers, images, volumes or networks")
-    elif verb.text in ("exec", "run"):
-        _judge_in_container(words[1:], given)
-
-
-def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
-    """The project is often mounted in a container: git and shells count there too."""
-    for at, word in enumerate(words):
-        if word.text.rpartition("/")[2] in ("git", "sh", "bash"):
-            given.walker.run(words[at:], given)
-            return
-
-
-def _compose(given: Invocation) -> None:
-    _judge_docker([literal("compose"), *given.arguments], given)
 
 
 # --- find -------------------------------------------------------------------------------------
@@ -233,7 +184,6 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "kill": _kill,
         "mount": _mount,
         "sysctl": _sysctl,
-        "docker-compose": _compose,
-        **dict.fromkeys(names("docker podman nerdctl"), _docker),
+        **CONTAINERS,
     }
 )

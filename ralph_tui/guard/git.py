@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from ralph_tui.domain.git import GIT_READ_ONLY
 from ralph_tui.guard import git_options as known
+from ralph_tui.guard.git_commands import GIT_COMMANDS
 from ralph_tui.guard.git_forms import FORMS
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import NO_VALUES, Option, Spec, abbreviates, parse
@@ -52,6 +53,8 @@ _HARMLESS_CONFIG = re.compile(
     r"|format\.pretty|i18n\..*|user\.(name|email)|safe\.directory|versionsort\..*|merge\.renames"
     r"|tag\.sort|branch\.sort|submodule\.recurse|pretty\..*|gc\.auto|maintenance\.auto"
 )
+_LFS_READS = names("ls-files status env version locks")
+"""Where what is no file of the repository is changed with no option."""
 _PAGERS = re.compile(r"core\.pager|pager\..*")
 _NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
 
@@ -159,6 +162,10 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
         _refuse(subcommand.raw, "An expansion stands where git's subcommand should be")
     name = subcommand.text
     arguments = rest[1:]
+    if name in GIT_COMMANDS and [word.text for word in arguments] == ["--help"]:
+        return ()  # git itself takes this for `git help NAME`
+    if name == "lfs" and arguments and arguments[0].text in _LFS_READS:
+        return ()
     if name in GIT_READ_ONLY and name not in policy.git_allowed:
         deny(
             RULE,

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
+from ralph_tui.guard.carriers import CARRIERS
+from ralph_tui.guard.code_texts import STDIN
 from ralph_tui.guard.fillers import FILLERS, joined, no_hidden_options
-from ralph_tui.guard.interpreters import STDIN
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
@@ -65,21 +65,6 @@ def _env(given: Invocation) -> None:
             given.walker.shell(Word(text + rest, kinds + "q" * len(rest)), given)
         return
     _run(given, read.operands, assigns=True)
-
-
-def _npx(given: Invocation) -> None:
-    spec = Spec("pc", long=names("--package --call"))
-    for text in parse(given.arguments, spec).values("-c", "--call"):
-        given.walker.shell(text, given)
-    words = parse(given.arguments, spec, stop=True).operands
-    _run(replace(given, under_uv=True), words)  # what it names comes from npm, not from uv
-
-
-def _node_manager(given: Invocation) -> None:
-    """Npm and its kin: `exec` runs what follows."""
-    read = parse(given.arguments, Spec("C", long=names("--prefix --cwd")), stop=True)
-    if read.operands and read.operands[0].text in ("exec", "x", "dlx"):
-        _npx(replace(given, words=read.operands))
 
 
 def _entr(given: Invocation) -> None:
@@ -273,10 +258,9 @@ def _at(given: Invocation) -> None:
 _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
     {
         **FILLERS,
+        **CARRIERS,
         "env": _env,
         "genv": _env,
-        **dict.fromkeys(names("npx pnpx bunx"), _npx),
-        **dict.fromkeys(names("npm yarn pnpm bun"), _node_manager),
         "entr": _entr,
         "start-stop-daemon": _daemon,
         "command": _command,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.destructive import destroyer
 from ralph_tui.guard.flow import fed_by, output_of
+from ralph_tui.guard.forges import FORGES, judge_forge
 from ralph_tui.guard.git import judge_git
 from ralph_tui.guard.interpreters import interpreter
 from ralph_tui.guard.launchers import launcher
@@ -228,6 +229,8 @@ class CommandWalker:
                 given.places.check_write(written, given.shown)
         elif is_manager(program):
             refuse_manager(program, given.arguments, given.shown)
+        elif program in FORGES:
+            judge_forge(given)
         elif program in PACKAGE_RULES:
             PACKAGE_RULES[program](given)
         elif program in self._policy.python_tools and "/" not in head.text:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import NO_VALUES, Spec, parse
+from ralph_tui.guard.scratch import just_made
 from ralph_tui.guard.syntax import UNKNOWN, Simple, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
@@ -76,6 +77,8 @@ def _remove(given: Invocation) -> None:
     if any(UNKNOWN in o.name for o in read.options):
         recursive = True
     for word in read.operands:
+        if just_made(word, given.walker.source):
+            continue
         if recursive:
             given.places.check_removal(word, given.shown)
         else:

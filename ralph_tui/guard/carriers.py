@@ -1,0 +1,94 @@
+"""Programs that bring along what they start: from npm, nix, a flatpak, or for whoever connects."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.syntax import Word, anything, literal
+from ralph_tui.guard.walk import Invocation, unreadable_part
+from ralph_tui.guard.writers import judge_other
+
+_NIX = Spec("fIE", long=names("--file --include --expr --inputs-from --override-input --option"))
+
+
+def _npx(given: Invocation) -> None:
+    spec = Spec("pc", long=names("--package --call"))
+    for text in parse(given.arguments, spec).values("-c", "--call"):
+        given.walker.shell(text, given)
+    _brought(given, parse(given.arguments, spec, stop=True).operands)
+
+
+def _brought(given: Invocation, words: Sequence[Word]) -> None:
+    """What is named comes from elsewhere, not from uv."""
+    if words:
+        given.walker.run(words, given, under_uv=True)
+
+
+def _node_manager(given: Invocation) -> None:
+    """Npm and its kin: `exec` runs what follows."""
+    read = parse(given.arguments, Spec("C", long=names("--prefix --cwd")), stop=True)
+    if read.operands and read.operands[0].text in ("exec", "x", "dlx"):
+        _npx(replace(given, words=read.operands))
+
+
+def _nix(given: Invocation) -> None:
+    """`nix run nixpkgs#git -- push`, and `nix develop -c COMMAND`."""
+    judge_other(given)
+    words = parse(given.arguments, _NIX, stop=True).operands
+    if not words:
+        return
+    if not words[0].known:
+        unreadable_part(given.shown, "Which nix command runs is not known")
+    if words[0].text == "run":
+        inner = parse(words[1:], _NIX, stop=True).operands
+        arguments = [word for at, word in enumerate(inner) if at and (at > 1 or word.text != "--")]
+        if inner:
+            _brought(given, [literal(_packaged(inner[0].text)), *arguments])
+    for at, word in enumerate(words):
+        if word.text in ("-c", "--command"):
+            _brought(given, words[at + 1 :])
+            return
+
+
+def _packaged(installable: str) -> str:
+    """The program that a flake's package most likely starts."""
+    name = re.split(r"[#.:/]", installable)[-1].partition("^")[0]
+    return "git" if name.casefold() in _GITS else name or installable
+
+
+_GITS = names("gitfull gitminimal gitsvn")
+
+
+def _flatpak(given: Invocation) -> None:
+    judge_other(given)
+    words = parse(given.arguments, stop=True).operands
+    if not words or words[0].text not in ("run", "enter"):
+        return
+    read = parse(words[1:], Spec(long=names("--command --branch --arch --cwd")), stop=True)
+    named = read.values("--command")
+    _brought(given, [*named, *read.operands[1:]] if named else read.operands)
+    if words[0].text == "enter":
+        _brought(given, read.operands[1:])
+
+
+def _netcat(given: Invocation) -> None:
+    judge_other(given)
+    read = parse(given.arguments, Spec("ecpswiIqTxXVmMGKo", long=names("--exec --sh-exec")))
+    if read.has("-e", "--exec", "--sh-exec"):
+        unreadable_part(given.shown, "Whoever connects would steer the program")
+    for text in read.values("-c"):
+        given.walker.shell(text, given, anything())
+
+
+CARRIERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(names("npx pnpx bunx"), _npx),
+        **dict.fromkeys(names("npm yarn pnpm bun"), _node_manager),
+        "nix": _nix,
+        "flatpak": _flatpak,
+        **dict.fromkeys(names("nc ncat netcat"), _netcat),
+    }
+)

@@ -1,0 +1,106 @@
+"""Code in a language that is not parsed here: every text in it is judged as what it might run."""
+
+import re
+
+from ralph_tui.guard.git_commands import MUTATING
+from ralph_tui.guard.names import names
+from ralph_tui.guard.syntax import UNKNOWN, literal
+from ralph_tui.guard.verdicts import DeniedError
+from ralph_tui.guard.walk import Invocation, unreadable_part
+
+_STARTS_PROGRAMS = re.compile(
+    r"system|exec|popen|spawn|shell|child_process|qx\b|`|%x|Open3|IO\.popen|proc_open|passthru|fork|command\("
+    r"|\bopen\b[^;]*\|",
+    re.IGNORECASE,
+)
+_JAVASCRIPT = names("node nodejs bun deno")
+_JS_STARTS = re.compile(
+    r"child_process|\bBun\b|\bDeno\b|execa|shelljs|\bzx\b|process\.binding"
+    r"|\b(?:require|import)\s*\(\s*(?:[^'\"`\s]|['\"`][^)]*(?:\+|\$\{))"
+)
+"""What gives JavaScript a way to start programs, or may hide that it does."""
+_STRINGS = re.compile(
+    r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
+    r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
+)
+_BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
+_STARTS_UNKNOWN = re.compile(
+    r"child_process.*\b(?:exec|spawn)\w*\s*\(\s*(?:`[^`]*\$\{|(?!process\b)[a-z_]\w*\s*[,)+])"
+    r"|\b(?:system|exec|popen|passthru|shell_exec)\b\s*\(?\s*[$@]\w",
+    re.DOTALL,
+)
+"""Starting what a variable says."""
+_LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\"])[^'\"]*\4)+)")
+_ITEM = re.compile(r"(['\"])([^'\"]*)\1")
+_WRITES = re.compile(
+    r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
+    r"|fopen|open|write|delete|fileutils|copy|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b",
+    re.IGNORECASE,
+)
+_REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
+_GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
+STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
+"""The names of standard input."""
+_READING_OPEN = re.compile(
+    r"open\(\s*[^,()]*(?:,\s*['\"]r[bt]?['\"])?\s*(?:,\s*encoding=[^()]*)?\)"
+)
+
+
+def judge_code(code: str, given: Invocation) -> None:
+    """Judge code in a language that is not parsed here, by the texts it holds."""
+    if code.strip() == UNKNOWN:
+        unreadable_part(given.shown, "The interpreter would run code that cannot be read here")
+    judge_guarded_mention(code, given)
+    if _REMOVES.search(code):
+        for match in _STRINGS.finditer(code):
+            path = next((g for g in match.groups() if g), "")
+            if path.startswith(("/", "~", "..")):
+                given.places.check_removal(literal(path), given.shown)
+    starts = _JS_STARTS if given.program in _JAVASCRIPT else _STARTS_PROGRAMS
+    if starts.search(code):
+        _judge_starts(code, given)
+
+
+def _judge_starts(code: str, given: Invocation) -> None:
+    """Every text, and list of texts, in code that starts programs may be what it starts."""
+    if _STARTS_UNKNOWN.search(code):
+        unreadable_part(given.shown, "The code would start a program that is not known")
+    for match in _BARE_START.finditer(code):
+        judge_possible_command(match[1], given)
+    for match in _LIST.finditer(code):
+        rest = " ".join(item[1] for item in _ITEM.findall(match[3]))
+        judge_possible_command(f"{match[2]} {rest}", given)
+    texts = [next(g for g in m.groups() if g is not None) for m in _STRINGS.finditer(code)]
+    for text in texts:
+        judge_possible_command(text, given)
+    if "git" in texts:  # its arguments may come by a variable
+        for verb in MUTATING.intersection(texts):
+            judge_possible_command(f"git {verb}", given)
+
+
+def judge_possible_command(text: str, given: Invocation) -> None:
+    """Refuse a text that would be refused as a command; what is no command is no matter."""
+    plain = text.replace("\\n", "\n").replace("\\t", "\t").strip().strip("!|").strip()
+    if not plain or UNKNOWN in plain:
+        return
+    try:
+        given.walker.shell(literal(plain), given)
+    except DeniedError as error:
+        if error.verdict.rule != "unreadable-command":
+            raise
+
+
+def judge_guarded_mention(code: str, given: Invocation) -> None:
+    """Refuse code that writes and names ralph's, git's or the CLI's own files.
+
+    Raises:
+        DeniedError: It does.
+    """
+    found = _GUARDED_NAME.search(code)
+    if found and _WRITES.search(code) and not _only_reads(code):
+        given.places.check_guarded(literal(found[0]), given.shown)
+
+
+def _only_reads(code: str) -> bool:
+    """Whether every sign of writing is an `open` for reading."""
+    return not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", ""))

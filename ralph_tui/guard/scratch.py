@@ -1,0 +1,27 @@
+"""Whether a variable is a directory that the same command has just made: then removing it does no harm."""
+
+import re
+
+from ralph_tui.guard.syntax import Word
+
+_MADE = re.compile(
+    r"\s*(?:set -[a-zA-Z]+(?: pipefail)?\s*(?:;|&&|\n)\s*)*"
+    r"(\w*(?:tmp|temp|scratch|work)\w*|d|dir)=\"?\$\(mktemp -d\)\"?[ \t]*(?:;(?!;)|&&|\n)",
+    re.IGNORECASE | re.ASCII,
+)
+"""At the very beginning, so that nothing can keep it from being assigned or give `mktemp` a meaning."""
+_ASSIGNS_UNSEEN = re.compile(
+    r"\b(?:eval|source|IFS|mktemp|declare|typeset|local|read|printf)\b|(?<!\S)\.\s"
+)
+
+
+def just_made(word: Word, source: str) -> bool:
+    """Whether `word` is the quoted variable that holds a directory fresh from `mktemp -d`.
+
+    The name must occur nowhere else in the source but as a plain expansion.
+    """
+    made = _MADE.match(source)
+    if made is None or word.raw not in (f'"${made[1]}"', f'"${{{made[1]}}}"'):
+        return False
+    rest = re.sub(rf"\$(?:{made[1]}\b|\{{{made[1]}\}})", "", source[made.end() :])
+    return not re.search(rf"\b{made[1]}\b", rest) and not _ASSIGNS_UNSEEN.search(rest)
