@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ralph_tui.cli.finding import Finding
@@ -81,12 +81,8 @@ def _sandbox(root: Path, mode: str) -> Finding:
     for directory in guarded:
         directory.mkdir(exist_ok=True)
     if not reason and (prefix := gate_prefix(sandbox_for(root, Path.home(), os.environ))):
-        for target in (directory / "ralph-doctor" for directory in guarded):
-            tried = subprocess.run(
-                [*prefix, "touch", str(target)], capture_output=True, timeout=_SECONDS, check=False
-            )
-            if tried.returncode == 0 or target.exists():
-                reason = f"lets a command write to {target.parent.name}"
+        written = [directory.name for directory in guarded if _can_write(prefix, directory)]
+        reason = f"lets a command write to {' and '.join(written)}" if written else ""
     text = reason or (
         "holds scripts: .git and .ralph are read-only (tried), keys hidden, network limited"
     )
@@ -94,6 +90,13 @@ def _sandbox(root: Path, mode: str) -> Finding:
         "" if mode == "off" else f"{INSTALL}. Without it a script can do what it does not show."
     )
     return Finding("sandbox", not reason, text, advice, needed=needed)
+
+
+def _can_write(prefix: Sequence[str], directory: Path) -> bool:
+    target = directory / "ralph-doctor"
+    words = [*prefix, "touch", str(target)]
+    tried = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
+    return tried.returncode == 0 or target.exists()
 
 
 def _fingerprint(start: Path) -> Finding:

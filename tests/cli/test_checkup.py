@@ -88,7 +88,7 @@ def test_a_sandbox_is_tried_and_needed_when_it_is_required(
     assert finding.ok is (mode != "off" and not why_no_sandbox())
     monkeypatch.setattr("ralph_tui.guard.sandbox.gate_prefix", lambda _: ("env",))
     if finding.ok:
-        assert found("sandbox", tmp_path).text == "lets a command write to .git"
+        assert found("sandbox", tmp_path).text == "lets a command write to .git and .ralph"
 
 
 def test_a_server_without_its_variable_is_found(tmp_path: Path) -> None:
