@@ -1,4 +1,4 @@
-"""Programs that start other programs: shells, and the builtins that run a command or a text."""
+"""Programs that start other programs with a command or a text of their arguments."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -6,16 +6,15 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.carriers import CARRIERS
-from ralph_tui.guard.code_texts import STDIN
 from ralph_tui.guard.fillers import FILLERS, joined, no_hidden_options
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.shells import SHELL_RULES
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.variables import judge_removal
-from ralph_tui.guard.walk import Invocation, unreadable_part
+from ralph_tui.guard.walk import Invocation
 from ralph_tui.guard.wrappers import WRAPPERS
 
-SHELLS = names("sh bash dash zsh ksh mksh pdksh ash yash rbash posh busybox-sh fish csh tcsh")
 _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
@@ -28,8 +27,6 @@ def launcher(program: str) -> Launcher | None:
     """The rule for a program that starts others, or None if it is not known as one."""
     if program in WRAPPERS:
         return _wrapped
-    if program in SHELLS:
-        return _shell
     return _LAUNCHERS.get(program)
 
 
@@ -161,104 +158,11 @@ def _watch(given: Invocation) -> None:
         _run(given, read.operands)
 
 
-def _eval(given: Invocation) -> None:
-    words = given.arguments
-    joined(given, words[1:] if words and words[0].text == "--" else words)
-
-
-def _shell(given: Invocation) -> None:
-    words, letters = _shell_options(given)
-    if "c" in letters:
-        if words:
-            given.walker.shell(words[0], given, given.feed)
-    elif "s" in letters or not words or STDIN.fullmatch(words[0].text):
-        if given.feed is not None:
-            given.walker.shell(given.feed, given)
-    else:
-        _not_fed(words[0], given)
-
-
-def _shell_options(given: Invocation) -> tuple[list[Word], str]:
-    """The words after a shell's options, and the letters of all its option clusters."""
-    words = list(given.arguments)
-    letters = ""
-    while words and words[0].text[:1] in ("-", "+") and words[0].text not in ("-", "--"):
-        word = words.pop(0)
-        if UNKNOWN in word.text:
-            unreadable_part(given.shown, "An expansion stands where a shell's options are")
-        if word.text in ("--rcfile", "--init-file") and words:
-            _not_fed(words.pop(0), given)
-        if word.text.startswith("--"):
-            continue
-        letters += word.text[1:]
-        if word.text[-1] in "oO" and words:
-            words.pop(0)
-    if (words and words[0].text == "--") or (words and words[0].text == "-" and "c" in letters):
-        words.pop(0)
-    return words, letters
-
-
-def _not_fed(file: Word, given: Invocation) -> None:
-    """A file that a command writes at the same moment cannot be judged; others are scripts."""
-    if file.feeds:
-        unreadable_part(given.shown, "A shell would run the output of another command")
-    if file.text == UNKNOWN and file.may_split:
-        unreadable_part(given.shown, "An expansion stands where a shell's script should be")
-
-
-def _source(given: Invocation) -> None:
-    words = [word for word in given.arguments if word.text != "--"]
-    if not words:
-        return
-    if STDIN.fullmatch(words[0].text):
-        if given.feed is not None:
-            given.walker.shell(given.feed, given)
-    else:
-        _not_fed(words[0], given)
-
-
-def _trap(given: Invocation) -> None:
-    read = parse(given.arguments, stop=True)
-    if len(read.operands) > 1 and not read.has("-l", "-p"):
-        given.walker.shell(read.operands[0], given)
-
-
-def _alias(given: Invocation) -> None:
-    for word in given.arguments:
-        _, equals, _ = word.text.partition("=")
-        if equals:
-            value = word.cut(word.text.index("=") + 1)
-            followed = f'{value.text} "$@"'  # what a person types behind it
-            kinds = value.kinds + "q" * (len(followed) - len(value.text))
-            given.walker.shell(Word(followed, kinds, followed), given)
-
-
-def _hash(given: Invocation) -> None:
-    if parse(given.arguments, Spec("p"), stop=True).has("-p"):
-        unreadable_part(given.shown, "This gives a program another name")
-
-
-def _completion(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("CFWAGPSX"))
-    for option in read.options:
-        if option.name in ("-C", "-F", "-W") and option.value is not None:
-            given.walker.shell(option.value, given)
-
-
-def _mapfile(given: Invocation) -> None:
-    for text in parse(given.arguments, Spec("CcdnOsu")).values("-C"):
-        given.walker.shell(text, given)
-
-
-def _at(given: Invocation) -> None:
-    if given.feed is not None:
-        given.walker.shell(given.feed, given)
-
-
 _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
     {
         **FILLERS,
         **CARRIERS,
+        **SHELL_RULES,
         "env": _env,
         "genv": _env,
         "entr": _entr,
@@ -272,18 +176,5 @@ _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
         "ssh": _ssh,
         "runuser": _runuser,
         "watch": _watch,
-        "eval": _eval,
-        "source": _source,
-        ".": _source,
-        "trap": _trap,
-        "alias": _alias,
-        "hash": _hash,
-        "compgen": _completion,
-        "complete": _completion,
-        "mapfile": _mapfile,
-        "readarray": _mapfile,
-        "at": _at,
-        "batch": _at,
-        "newgrp": _at,
     }
 )

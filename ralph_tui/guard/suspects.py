@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
-from ralph_tui.guard.launchers import SHELLS
 from ralph_tui.guard.names import names
 from ralph_tui.guard.packages import PYTHON, is_manager
 from ralph_tui.guard.policy import RULED
+from ralph_tui.guard.shells import SHELLS
 from ralph_tui.guard.syntax import Compound, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation

@@ -1,16 +1,16 @@
 """Programs that write, move or remove files, and which of their words name those files."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import NO_VALUES, Spec, parse
+from ralph_tui.guard.packers import PACKERS
 from ralph_tui.guard.scratch import just_made
-from ralph_tui.guard.syntax import UNKNOWN, Simple, Word, literal
+from ralph_tui.guard.syntax import UNKNOWN, Simple, Word
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
+from ralph_tui.guard.written import check_all, last_operand
 
 Rule = Callable[[Invocation], None]
 
@@ -63,12 +63,6 @@ def value_is_path(text: str) -> bool:
     return not any(mark in text for mark in ("://", "*", "=", ":", "!"))
 
 
-def _check_all(words: Sequence[Word], given: Invocation) -> None:
-    for word in words:
-        if word.text:  # as in BSD's `sed -i ''`
-            given.places.check_write(word, given.shown)
-
-
 def _remove(given: Invocation) -> None:
     read = parse(given.arguments, Spec(long=names("--interactive")))
     recursive = read.has("-r", "-R") or any(
@@ -86,19 +80,19 @@ def _remove(given: Invocation) -> None:
 
 
 def _everything(given: Invocation) -> None:
-    _check_all(parse(given.arguments, Spec("srmdt", attached="")).operands, given)
+    check_all(parse(given.arguments, Spec("srmdt", attached="")).operands, given)
 
 
 def _operands(spec: Spec = NO_VALUES, skip: int = 0) -> Rule:
     def rule(given: Invocation) -> None:
-        _check_all(parse(given.arguments, spec).operands[skip:], given)
+        check_all(parse(given.arguments, spec).operands[skip:], given)
 
     return rule
 
 
 def _chmod(given: Invocation) -> None:
     operands = parse(given.arguments, _MODES).operands
-    _check_all(operands[1:] if len(operands) > 1 else operands, given)
+    check_all(operands[1:] if len(operands) > 1 else operands, given)
     for word in operands[1:]:
         if any(path == given.places.root for path in given.places.resolve(word) or ()):
             _whole_project(given)
@@ -112,15 +106,7 @@ def _whole_project(given: Invocation) -> None:
 
 def _move(given: Invocation) -> None:
     read = parse(given.arguments, _TARGET_DIRECTORY)
-    _check_all([*read.operands, *read.values("-t", "--target-directory")], given)
-
-
-def _last(operands: Sequence[Word]) -> list[Word]:
-    """The last operand; one that may vanish leaves its place to the one before it."""
-    at = max(len(operands) - 1, 0)
-    while at > 0 and operands[at].text == UNKNOWN and operands[at].may_split:
-        at -= 1
-    return list(operands[at:])
+    check_all([*read.operands, *read.values("-t", "--target-directory")], given)
 
 
 def _copy(given: Invocation) -> None:
@@ -128,8 +114,8 @@ def _copy(given: Invocation) -> None:
     targets = read.values("-t", "--target-directory")
     sources = read.operands
     if not targets:
-        sources, targets = read.operands[:-1], _last(read.operands)
-    _check_all(targets, given)
+        sources, targets = read.operands[:-1], last_operand(read.operands)
+    check_all(targets, given)
     _no_copies_of_programs(sources, given)
     for target in targets:
         _into_directory(target, sources, given)
@@ -178,16 +164,16 @@ def _link(given: Invocation) -> None:
     read = parse(given.arguments, _TARGET_DIRECTORY)
     for word in read.operands:
         given.places.check_guarded(word, given.shown)
-    target = read.values("-t", "--target-directory") or _last(read.operands[1:])
-    _check_all(target, given)
+    target = read.values("-t", "--target-directory") or last_operand(read.operands[1:])
+    check_all(target, given)
     _no_copies_of_programs(read.operands, given)
 
 
 def _install(given: Invocation) -> None:
     spec = Spec("gmotSC", long=names("--group --mode --owner --target-directory --suffix"))
     read = parse(given.arguments, spec)
-    targets = read.values("-t", "--target-directory") or _last(read.operands)
-    _check_all(list(read.operands) if read.has("-d", "--directory") else targets, given)
+    targets = read.values("-t", "--target-directory") or last_operand(read.operands)
+    check_all(list(read.operands) if read.has("-d", "--directory") else targets, given)
     _no_copies_of_programs(read.operands, given)
 
 
@@ -197,74 +183,9 @@ def _dd(given: Invocation) -> None:
             given.places.check_write(word.cut(3), given.shown)
 
 
-def _scp(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("cDFiJloPSX"))
-    for text in read.values("-S"):
-        given.walker.shell(text, given)
-    for word in read.values("-o"):
-        started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
-        if started is not None:
-            given.walker.shell(literal(started[1]), given)
-    _check_all([w for w in _last(read.operands) if ":" not in w.text], given)
-
-
-def _zip(given: Invocation) -> None:
-    for option, value in pairwise(given.arguments):
-        if option.text in ("-TT", "--unzip-command"):
-            given.walker.shell(value, given)
-    _first_operand(given)
-
-
-def _rsync(given: Invocation) -> None:
-    spec = Spec("efT", long=names("--rsh --exclude --include --filter --exclude-from --files-from"))
-    read = parse(given.arguments, spec)
-    for text in read.values("-e", "--rsh"):
-        given.walker.shell(text, given)
-    _check_all([w for w in _last(read.operands) if ":" not in w.text], given)
-
-
-def _download(given: Invocation) -> None:
-    spec = Spec("oOPdHXFuAebcmTwUxQ", long=names("--output --output-document --directory-prefix"))
-    if given.program == "curl":
-        spec = Spec("odHXFuAebcmTwUxK", long=names("--output --output-dir --data --header"))
-    names_of_files = (
-        "-o", "-P", "--output", "--output-document", "--directory-prefix", "--output-dir",
-    )  # fmt: skip
-    values = parse(given.arguments, spec).values(
-        *names_of_files, *(("-O",) if given.program == "wget" else ())
-    )
-    _check_all([v for v in values if v.text != "-"], given)
-
-
-def _tar(given: Invocation) -> None:
-    words = list(given.arguments)
-    if words and not words[0].text.startswith("-") and words[0].bare:
-        words[0] = Word("-" + words[0].text, "u" + words[0].kinds, words[0].raw)
-    spec = Spec("fCTXbgHIKLNV", long=names("--file --directory --exclude --files-from"))
-    read = parse(words, spec)
-    for option in read.options:
-        if option.value is not None and option.name in _TAR_PROGRAMS:
-            text = option.value.text.removeprefix("exec=")
-            given.walker.shell(Word(text, "q" * len(text), text), given)
-    if read.has("-x", "--extract", "--get"):
-        _check_all(read.values("-C", "--directory"), given)
-    elif read.has("-c", "-r", "-u", "--create", "--append", "--update"):
-        archives = read.values("-f", "--file")
-        _check_all([v for v in archives if v.text != "-"], given)
-        if read.has("--remove-files"):
-            for word in read.operands:
-                given.places.check_removal(word, given.shown)
-
-
-_TAR_PROGRAMS = (
-    "-I", "--use-compress-program", "--to-command", "--checkpoint-action", "--info-script",
-    "--new-volume-script", "--rsh-command", "--rmt-command",
-)  # fmt: skip
-
-
 def _sort(given: Invocation) -> None:
     read = parse(given.arguments, Spec("oktST", long=names("--output --key --field-separator")))
-    _check_all(read.values("-o", "--output"), given)
+    check_all(read.values("-o", "--output"), given)
     for text in read.values("--compress-program"):
         given.walker.shell(text, given)
 
@@ -273,45 +194,42 @@ def _split(given: Invocation) -> None:
     read = parse(given.arguments, Spec("abClnt", long=names("--filter --bytes --lines")))
     for text in read.values("--filter"):
         given.walker.shell(text, given)
-    _check_all(read.operands[1:], given)
-
-
-def _unzip(given: Invocation) -> None:
-    _check_all(parse(given.arguments, Spec("dxP")).values("-d"), given)
+    check_all(read.operands[1:], given)
 
 
 def _in_place(given: Invocation) -> None:
     read = parse(given.arguments, Spec("opIn"))
     if read.has("-i", "--inplace", "--in-place"):
-        _check_all(read.operands[1:] or read.operands, given)
+        check_all(read.operands[1:] or read.operands, given)
 
 
 def _first_operand(given: Invocation) -> None:
-    _check_all(parse(given.arguments).operands[:1], given)
+    check_all(parse(given.arguments).operands[:1], given)
 
 
 def _last_of_two(given: Invocation) -> None:
-    _check_all(parse(given.arguments, Spec("fsw")).operands[1:], given)
+    check_all(parse(given.arguments, Spec("fsw")).operands[1:], given)
 
 
 def _patch(given: Invocation) -> None:
     read = parse(given.arguments, Spec("dDioprBFgVYz", long=names("--directory --output --input")))
     values = read.values("-d", "-o", "--directory", "--output")
-    _check_all([*values, *read.operands[:1]], given)
+    check_all([*values, *read.operands[:1]], given)
 
 
 def _xxd(given: Invocation) -> None:
     read = parse(given.arguments, Spec("cgloRs", long=names("-cols -len -offset -seek")))
-    _check_all(read.operands[1:], given)
+    check_all(read.operands[1:], given)
 
 
 def _csplit(given: Invocation) -> None:
     read = parse(given.arguments, Spec("bfn", long=names("--prefix --suffix-format --digits")))
-    _check_all(read.values("-f", "--prefix"), given)
+    check_all(read.values("-f", "--prefix"), given)
 
 
 _RULES: Mapping[str, Rule] = MappingProxyType(
     {
+        **PACKERS,
         "rm": _remove,
         "grm": _remove,
         "unlink": _everything,
@@ -336,22 +254,13 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "link": _link,
         "install": _install,
         "dd": _dd,
-        "rsync": _rsync,
-        "scp": _scp,
-        "curl": _download,
-        "wget": _download,
-        "tar": _tar,
-        "bsdtar": _tar,
         "sort": _sort,
         "split": _split,
         "csplit": _csplit,
         "xxd": _xxd,
-        "unzip": _unzip,
         "yq": _in_place,
-        "zip": _zip,
         "sqlite3": _first_operand,
         "uniq": _last_of_two,
         "patch": _patch,
-        **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _operands()),
     }
 )

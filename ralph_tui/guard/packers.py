@@ -1,0 +1,98 @@
+"""Archives and transfers: which files tar, zip, curl, rsync and their like write, and what they start."""
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from types import MappingProxyType
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.syntax import Word, literal
+from ralph_tui.guard.walk import Invocation
+from ralph_tui.guard.written import check_all, last_operand
+
+
+def _scp(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("cDFiJloPSX"))
+    for text in read.values("-S"):
+        given.walker.shell(text, given)
+    for word in read.values("-o"):
+        started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
+        if started is not None:
+            given.walker.shell(literal(started[1]), given)
+    check_all([w for w in last_operand(read.operands) if ":" not in w.text], given)
+
+
+def _zip(given: Invocation) -> None:
+    for option, value in pairwise(given.arguments):
+        if option.text in ("-TT", "--unzip-command"):
+            given.walker.shell(value, given)
+    check_all(parse(given.arguments).operands[:1], given)
+
+
+def _rsync(given: Invocation) -> None:
+    spec = Spec("efT", long=names("--rsh --exclude --include --filter --exclude-from --files-from"))
+    read = parse(given.arguments, spec)
+    for text in read.values("-e", "--rsh"):
+        given.walker.shell(text, given)
+    check_all([w for w in last_operand(read.operands) if ":" not in w.text], given)
+
+
+def _download(given: Invocation) -> None:
+    spec = Spec("oOPdHXFuAebcmTwUxQ", long=names("--output --output-document --directory-prefix"))
+    if given.program == "curl":
+        spec = Spec("odHXFuAebcmTwUxK", long=names("--output --output-dir --data --header"))
+    names_of_files = (
+        "-o", "-P", "--output", "--output-document", "--directory-prefix", "--output-dir",
+    )  # fmt: skip
+    values = parse(given.arguments, spec).values(
+        *names_of_files, *(("-O",) if given.program == "wget" else ())
+    )
+    check_all([v for v in values if v.text != "-"], given)
+
+
+def _tar(given: Invocation) -> None:
+    words = list(given.arguments)
+    if words and not words[0].text.startswith("-") and words[0].bare:
+        words[0] = Word("-" + words[0].text, "u" + words[0].kinds, words[0].raw)
+    spec = Spec("fCTXbgHIKLNV", long=names("--file --directory --exclude --files-from"))
+    read = parse(words, spec)
+    for option in read.options:
+        if option.value is not None and option.name in _TAR_PROGRAMS:
+            text = option.value.text.removeprefix("exec=")
+            given.walker.shell(Word(text, "q" * len(text), text), given)
+    if read.has("-x", "--extract", "--get"):
+        check_all(read.values("-C", "--directory"), given)
+    elif read.has("-c", "-r", "-u", "--create", "--append", "--update"):
+        archives = read.values("-f", "--file")
+        check_all([v for v in archives if v.text != "-"], given)
+        if read.has("--remove-files"):
+            for word in read.operands:
+                given.places.check_removal(word, given.shown)
+
+
+_TAR_PROGRAMS = (
+    "-I", "--use-compress-program", "--to-command", "--checkpoint-action", "--info-script",
+    "--new-volume-script", "--rsh-command", "--rmt-command",
+)  # fmt: skip
+
+
+def _unzip(given: Invocation) -> None:
+    check_all(parse(given.arguments, Spec("dxP")).values("-d"), given)
+
+
+def _compressor(given: Invocation) -> None:
+    check_all(parse(given.arguments).operands, given)
+
+
+PACKERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {
+        "rsync": _rsync,
+        "scp": _scp,
+        **dict.fromkeys(names("curl wget"), _download),
+        **dict.fromkeys(names("tar bsdtar"), _tar),
+        "unzip": _unzip,
+        "zip": _zip,
+        **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _compressor),
+    }
+)
