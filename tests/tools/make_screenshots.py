@@ -1,7 +1,7 @@
 """Makes `screenshots/*.svg`: `uv run python -m tests.tools.make_screenshots`.
 
-The dashboard is taken from the demo as it really runs, at high speed on the loopback model; what the
-demo does not reach is taken from scripted events.
+The dashboard is taken from the demo as it really runs, at high speed on the loopback model, and so is
+the moving picture; what the demo does not reach is taken from scripted events.
 """
 
 import asyncio
@@ -18,6 +18,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.themes import RALPH_DARK
+from tests.tools.animation import Film
 from tests.tui import feed, waiting
 
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
@@ -80,6 +82,48 @@ SHOTS = {
 }
 
 
+MOVING = "demo"
+MOVING_SIZE = (110, 38)
+MOVING_SHOWS = ("discovery asks", "waits for your approval", "not yet", "accepted", "complete")
+
+SECONDS: dict[type[ev.EventBase], float] = {
+    ev.QuestionAsked: 2.0,
+    ev.ApprovalRequested: 2.0,
+    ev.IterationStarted: 0.5,
+    ev.AssistantText: 0.5,
+    ev.ToolDenied: 0.8,
+    ev.ToolFinished: 0.25,
+    ev.GateChecked: 0.25,
+    ev.GateFinished: 1.2,
+    ev.LoopFinished: 4.0,
+}
+"""How long the screen is shown after an event; after others it is not."""
+
+
+async def film(demo: Events) -> str:
+    """The demo from its start to its end, screen by screen."""
+    script, moment = feed.Script(ROOT), demo[0].time or feed.NOW
+    width, height = MOVING_SIZE
+    made = Film(width, height, str(RALPH_DARK.foreground), str(RALPH_DARK.background), (44,))
+    app = RalphApp(script.launch, autostart=True, clock=lambda: moment)
+    app.animation_level = "none"
+    async with app.run_test(size=MOVING_SIZE, notifications=False) as pilot:
+        while not script.runs:
+            await pilot.pause()
+        for event in demo:
+            moment = event.time or moment
+            script.news.put_nowait(event)
+            if type(event) not in SECONDS:
+                continue
+            for _ in range(2):
+                while not script.news.empty() or app.bridge._queue:
+                    await pilot.pause()
+                    app.flush()
+                await pilot.pause()
+            made.add(app.screen._compositor.render_strips(), SECONDS[type(event)])
+    return made.svg("ralph demo, from the request to the end")
+
+
 async def record_demo() -> Events:
     """The events of one run of the demo, with its project where a person would have it."""
     told: list[ev.Event] = []
@@ -87,7 +131,12 @@ async def record_demo() -> Events:
         root = Path(directory) / "habits"
         await launch_demo(speed=SPEED, keep_at=root).run(told.append)
         places = {str(root), str(root.resolve())}
-    return [_moved(event, places) for event in told if not event.transient]
+    return [_moved(event, places) for event in told if not (event.transient or _hurried(event))]
+
+
+def _hurried(event: ev.Event) -> bool:
+    """How soon the demo answers is nothing to tell at this speed."""
+    return isinstance(event, ev.Notice) and "The demo answers" in event.text
 
 
 def _moved(event: ev.Event, places: set[str]) -> ev.Event:
@@ -133,7 +182,8 @@ async def main() -> int:
     demo = await record_demo()
     for name, shot in SHOTS.items():
         (FOLDER / f"{name}.svg").write_text(await shoot(shot, demo), encoding="utf-8")
-    sys.stdout.write(f"{len(SHOTS)} pictures in {FOLDER}\n")
+    (FOLDER / f"{MOVING}.svg").write_text(await film(demo), encoding="utf-8")
+    sys.stdout.write(f"{len(SHOTS) + 1} pictures in {FOLDER}\n")
     return 0
 
 

@@ -5,13 +5,13 @@ import re
 import pytest
 
 from ralph_tui.tui.themes import THEMES
-from tests.tools.make_screenshots import FOLDER, SHOTS, words
+from tests.tools.make_screenshots import FOLDER, MOVING, MOVING_SHOWS, SHOTS, words
 
 AGAIN = "run `uv run python -m tests.tools.make_screenshots`"
 
 
 def test_every_picture_is_one_that_is_made() -> None:
-    assert {path.stem for path in FOLDER.glob("*.svg")} == set(SHOTS), AGAIN
+    assert {path.stem for path in FOLDER.glob("*.svg")} == {*SHOTS, MOVING}, AGAIN
 
 
 @pytest.mark.parametrize("name", SHOTS)
@@ -25,3 +25,12 @@ def test_a_picture_has_what_the_screen_has_now(name: str) -> None:
     background = next(theme.background for theme in THEMES if theme.name == shot.theme)
     assert background
     assert background.lower() in svg.lower() or shot.dialog, AGAIN
+
+
+def test_the_moving_picture_tells_the_whole_story_and_is_small() -> None:
+    svg = (FOLDER / f"{MOVING}.svg").read_text(encoding="utf-8")
+    shown = words(svg).replace("\u00a0", " ")
+    assert [part for part in MOVING_SHOWS if part not in shown] == [], AGAIN
+    assert len(svg) < 1_500_000
+    assert svg.count("@keyframes") > 30
+    assert "prefers-reduced-motion" in svg
