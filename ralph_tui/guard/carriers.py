@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.readers import judge_other
 from ralph_tui.guard.syntax import Word, anything, literal
 from ralph_tui.guard.walk import Invocation, unreadable_part
-from ralph_tui.guard.writers import judge_other
 
 _NIX = Spec("fIE", long=names("--file --include --expr --inputs-from --override-input --option"))
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from ralph_tui.guard.ansi import unescape_ansi
 from ralph_tui.guard.destructive import found_paths
-from ralph_tui.guard.lexer import unescape_ansi
 from ralph_tui.guard.syntax import UNKNOWN, Command, Compound, Redirect, Word, anything, literal
 
 

@@ -8,11 +8,11 @@ from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
 from ralph_tui.guard.names import names
 from ralph_tui.guard.packages import PYTHON, is_manager
 from ralph_tui.guard.policy import RULED
+from ralph_tui.guard.readers import READERS
 from ralph_tui.guard.shells import SHELLS
 from ralph_tui.guard.syntax import Compound, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
-from ralph_tui.guard.writers import READERS
 
 _COMMAND_TEXT = re.compile(
     r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?)(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"

@@ -20,6 +20,7 @@ from ralph_tui.guard.packages import (
 from ralph_tui.guard.packages import RULES as PACKAGE_RULES
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.readers import judge_other
 from ralph_tui.guard.redirects import as_assignment
 from ralph_tui.guard.shell import read_command
 from ralph_tui.guard.suspects import git_words, judge_blocked, judge_unknown, refuse_endless
@@ -38,7 +39,7 @@ from ralph_tui.guard.syntax import (
 from ralph_tui.guard.variables import judge_assignment, judge_removal, judge_subscript
 from ralph_tui.guard.verdicts import UnreadableError, deny
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
-from ralph_tui.guard.writers import judge_other, writer
+from ralph_tui.guard.writers import writer
 
 _MAX_COMMANDS = 4000
 _MAX_DEPTH = 25
