@@ -19,6 +19,7 @@ _DOCKER_GROUPS = names(
 _DOCKER_REMOVALS = names("rm remove prune rmi")
 _STARTS = names("exec run")
 _INSTALLS = names("install uninstall add remove")
+_LOOKS = names("list show freeze check --version")
 
 
 def _docker(given: Invocation) -> None:
@@ -67,7 +68,8 @@ def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
             return
         if is_manager(name) and after in _INSTALLS:
             refuse_manager(name, words[at + 1 :], given.shown)
-        if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :]:
+        looks = any(word.text in _LOOKS for word in words[at + 3 : at + 4])
+        if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :] and not looks:
             judge_module(words[at + 2], words[at + 3 :], given)
 
 

@@ -5,25 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ralph_tui.guard.committers import refuse_committer
-from ralph_tui.guard.destructive import destroyer
 from ralph_tui.guard.flow import fed_by, output_of
-from ralph_tui.guard.forges import FORGES, judge_forge
-from ralph_tui.guard.git import judge_git
-from ralph_tui.guard.interpreters import interpreter
-from ralph_tui.guard.launchers import launcher
 from ralph_tui.guard.options import parse
-from ralph_tui.guard.packages import (
-    PYTHON,
-    is_manager,
-    refuse_manager,
-)
-from ralph_tui.guard.packages import RULES as PACKAGE_RULES
+from ralph_tui.guard.packages import PYTHON
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.readers import judge_other
+from ralph_tui.guard.programs import judged_alone, judged_by_rules
 from ralph_tui.guard.redirects import as_assignment
 from ralph_tui.guard.shell import read_command
-from ralph_tui.guard.suspects import git_words, judge_blocked, judge_unknown, refuse_endless
+from ralph_tui.guard.suspects import judge_blocked, judge_unknown, refuse_endless
 from ralph_tui.guard.syntax import (
     UNKNOWN,
     Command,
@@ -36,17 +26,15 @@ from ralph_tui.guard.syntax import (
     anything,
     literal,
 )
-from ralph_tui.guard.variables import judge_assignment, judge_removal, judge_subscript
+from ralph_tui.guard.variables import judge_assignment, judge_subscript
 from ralph_tui.guard.verdicts import UnreadableError, deny
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
-from ralph_tui.guard.writers import writer
 
 _MAX_COMMANDS = 4000
 _MAX_DEPTH = 25
 _MAX_NESTED_TEXT = 256 * 1024
 """Characters of texts within texts: each level reads all that is below it once more."""
 _DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", "mapfile"})
 _HIDING = re.compile(
     r"git|pip|conda|poetry|venv|\brm\b|docker|eval|\.ralph|base64|\brev\b|xxd|printf|\btr\b|\\x"
 )
@@ -225,36 +213,16 @@ class CommandWalker:
             self._change_directory(given, certain=certain)
         elif program in _DECLARATIONS:
             self._declare(given)
-        elif (git := git_words(given)) is not None:
-            for written in judge_git(git, self._policy):
-                given.places.check_write(written, given.shown)
-        elif is_manager(program):
-            refuse_manager(program, given.arguments, given.shown)
-        elif program in FORGES:
-            judge_forge(given)
-        elif program in PACKAGE_RULES:
-            PACKAGE_RULES[program](given)
-        elif program in self._policy.python_tools and "/" not in head.text:
-            self._through_uv(program, given)
-        else:
+        elif not judged_alone(given):
             self._judge_program(program, given)
 
     def _judge_program(self, program: str, given: Invocation) -> None:
-        if program == "unset":
-            for word in given.arguments:
-                judge_removal(word.text, given.shown)
-        if program in _ARITHMETIC:
-            for word in given.arguments:
-                judge_subscript(word, given.shown)
+        if program in self._policy.python_tools and "/" not in given.words[0].text:
+            self._through_uv(program, given)
+            return
         self._python_module(program, given)
-        rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
-        for rule in rules:
-            if rule is not None:
-                rule(given)
-        if not any(rules):
-            judge_other(given)
-            if not self._called(given):
-                judge_unknown(given)
+        if not judged_by_rules(given) and not self._called(given):
+            judge_unknown(given)
 
     def _called(self, given: Invocation) -> bool:
         """Whether this is a function of the text; its body is judged again with what it is given."""

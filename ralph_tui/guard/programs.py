@@ -1,0 +1,66 @@
+"""Which rule judges a program: the one place that knows all the rooms of rules."""
+
+from ralph_tui.guard.destructive import destroyer
+from ralph_tui.guard.forges import FORGES, judge_forge
+from ralph_tui.guard.git import judge_git
+from ralph_tui.guard.interpreters import interpreter
+from ralph_tui.guard.launchers import launcher
+from ralph_tui.guard.packages import RULES as PACKAGE_RULES
+from ralph_tui.guard.packages import is_manager, refuse_manager
+from ralph_tui.guard.readers import judge_other
+from ralph_tui.guard.suspects import git_words
+from ralph_tui.guard.variables import judge_removal, judge_subscript
+from ralph_tui.guard.walk import Invocation
+from ralph_tui.guard.writers import writer
+
+_ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", "mapfile"})
+
+
+def judged_alone(given: Invocation) -> bool:
+    """Judge git, the forges, uv and other managers, for each of which one rule says all.
+
+    Returns:
+        Whether the program is one of them.
+
+    Raises:
+        DeniedError: The rule refuses it.
+    """
+    program = given.program
+    if (git := git_words(given)) is not None:
+        for written in judge_git(git, given.policy):
+            given.places.check_write(written, given.shown)
+    elif is_manager(program):
+        refuse_manager(program, given.arguments, given.shown)
+    elif program in FORGES:
+        judge_forge(given)
+    elif program in PACKAGE_RULES:
+        PACKAGE_RULES[program](given)
+    else:
+        return False
+    return True
+
+
+def judged_by_rules(given: Invocation) -> bool:
+    """Judge a program by every rule for what it does: starting, running code, destroying, writing.
+
+    Returns:
+        Whether there is one; otherwise only its operands have been looked at.
+
+    Raises:
+        DeniedError: A rule refuses it.
+    """
+    program = given.program
+    if program == "unset":
+        for word in given.arguments:
+            judge_removal(word.text, given.shown)
+    if program in _ARITHMETIC:
+        for word in given.arguments:
+            judge_subscript(word, given.shown)
+    rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
+    for rule in rules:
+        if rule is not None:
+            rule(given)
+    if any(rules):
+        return True
+    judge_other(given)
+    return False
