@@ -1,17 +1,17 @@
 """Git as a reader: an allow-list of subcommands and of their options."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.domain.git import GIT_READ_ONLY
 from ralph_tui.guard import git_options as known
 from ralph_tui.guard.git_commands import GIT_COMMANDS
+from ralph_tui.guard.git_families import FAMILIES, Family
 from ralph_tui.guard.git_forms import FORMS
 from ralph_tui.guard.names import names
-from ralph_tui.guard.options import NO_VALUES, Option, Spec, abbreviates, parse
+from ralph_tui.guard.options import Option, abbreviates, parse
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.verdicts import deny
@@ -53,99 +53,10 @@ _HARMLESS_CONFIG = re.compile(
     r"|format\.pretty|i18n\..*|user\.(name|email)|safe\.directory|versionsort\..*|merge\.renames"
     r"|tag\.sort|branch\.sort|submodule\.recurse|pretty\..*|gc\.auto|maintenance\.auto"
 )
-_LFS_READS = names("ls-files status env version locks")
-"""Where what is no file of the repository is changed with no option."""
+_LFS_READS = names("ls-files status env version")
+"""Of lfs; the others install its hooks, or move files."""
 _PAGERS = re.compile(r"core\.pager|pager\..*")
 _NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """The options with which a subcommand only reads; `long` None when none of its options writes."""
-
-    long: frozenset[str] | None = None
-    spec: Spec = NO_VALUES
-    no_short: str = ""
-    writes: tuple[str, ...] = ()
-    """Options whose value is a file to write, for the path rules to judge."""
-
-
-_LOG_SPEC = Spec(
-    short="nSGLOl",
-    attached="UMCBXWIw",
-    long=names(
-        "--author --committer --grep --since --until --after --before --max-count --skip --date"
-        " --output --diff-filter --diff-algorithm --anchored --find-object"
-    ),
-)
-_LOG = _Family(known.DIFF | known.REVISIONS, _LOG_SPEC, writes=("--output",))
-_BLAME = _Family(known.DIFF | known.REVISIONS | known.BLAME, _LOG_SPEC, writes=("--output",))
-_FAMILIES: Mapping[str, _Family] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            names(
-                "log show diff whatchanged rev-list diff-tree diff-index diff-files reflog cherry"
-                " range-diff shortlog show-branch"
-            ),
-            _LOG,
-        ),
-        "shortlog": _Family(
-            known.DIFF | known.REVISIONS | {"--numbered", "--summary", "--email", "--group"},
-            _LOG_SPEC,
-            writes=("--output",),
-        ),
-        "range-diff": _Family(
-            known.DIFF | known.REVISIONS | {"--creation-factor", "--no-dual-color", "--dual-color"},
-            _LOG_SPEC,
-            writes=("--output",),
-        ),
-        "show-branch": _Family(),
-        "blame": _BLAME,
-        "annotate": _BLAME,
-        "status": _Family(known.STATUS),
-        "grep": _Family(
-            known.GREP,
-            Spec("efABCm", long=frozenset({"--max-depth", "--threads", "--max-count"})),
-            no_short="O",
-        ),
-        "ls-remote": _Family(known.LS_REMOTE, Spec("o", long=frozenset({"--sort"})), "u"),
-        "hash-object": _Family(known.HASH_OBJECT, Spec("t", long=frozenset({"--path"})), "w"),
-        "fsck": _Family(known.FSCK),
-        "clean": _Family(known.CLEAN, Spec("e", long=names("--exclude")), "i"),
-        "archive": _Family(
-            known.ARCHIVE,
-            Spec("o", long=frozenset({"--output", "--format", "--prefix"})),
-            writes=("--output", "-o"),
-        ),
-        "format-patch": _Family(
-            known.DIFF | known.REVISIONS | known.FORMAT_PATCH, _LOG_SPEC, "o", ("--output",)
-        ),
-        "apply": _Family(known.APPLY, Spec("p", attached="C"), "3"),
-        "branch": _Family(
-            known.LISTING,
-            Spec(long=names("--contains --sort --format --points-at --merged")),
-            "dDmMcCftu",
-        ),
-        "tag": _Family(
-            known.LISTING,
-            Spec(
-                attached="n",
-                long=names("--contains --sort --format --points-at --merged"),
-            ),
-            "asudfmFe",
-        ),
-        "config": _Family(
-            known.CONFIG,
-            Spec("f", long=names("--file --blob --type --default --get-color")),
-            "e",
-        ),
-        "help": _Family(
-            names("--all --guides --config --verbose --man --user-interfaces"),
-            no_short="wi",
-        ),
-    }
-)
-"""Subcommands that are not here take no option that writes, or are read by their form."""
 
 
 def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
@@ -165,7 +76,8 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
     if name in GIT_COMMANDS and [word.text for word in arguments] == ["--help"]:
         return ()  # git itself takes this for `git help NAME`
     if name == "lfs" and arguments and arguments[0].text in _LFS_READS:
-        return ()
+        name = "ls-files"  # whoever may list files may list lfs's
+        arguments = ()
     if name in GIT_READ_ONLY and name not in policy.git_allowed:
         deny(
             RULE,
@@ -181,7 +93,7 @@ def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
 
 
 def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
-    family = _FAMILIES.get(name, _Family())
+    family = FAMILIES.get(name, Family())
     read = parse(arguments, family.spec)
     written: list[Word] = []
     for option in read.options:
@@ -194,7 +106,7 @@ def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
     return tuple(written)
 
 
-def _full_name(name: str, option: Option, family: _Family) -> str:
+def _full_name(name: str, option: Option, family: Family) -> str:
     """The option's whole name, if with it the subcommand still only reads."""
     shown = f"git {name} {option.word.text.replace(UNKNOWN, '…')}"
     if not option.name.startswith("--"):

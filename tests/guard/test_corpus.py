@@ -172,6 +172,7 @@ def test_git_allow_list_comes_from_the_policy() -> None:
     policy = Policy(root=Path("/work/proj"), git_allowed=("status",))
     assert judge_command("git status", policy).decision == "allow"
     assert judge_command("git log", policy).decision == "deny"
+    assert judge_command("git lfs ls-files", policy).decision == "deny"
 
 
 def test_tools_sent_to_uv_come_from_the_policy() -> None:
