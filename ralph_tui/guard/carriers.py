@@ -83,6 +83,16 @@ def _netcat(given: Invocation) -> None:
         given.walker.shell(text, given, anything())
 
 
+_SOCAT_STARTS = re.compile(r"(?:exec|system|shell):([^,]*)", re.IGNORECASE)
+
+
+def _socat(given: Invocation) -> None:
+    judge_other(given)
+    for word in given.arguments:
+        if (started := _SOCAT_STARTS.match(word.text)) is not None:
+            given.walker.shell(literal(started[1].strip("'\"")), given, anything())
+
+
 CARRIERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
     {
         **dict.fromkeys(names("npx pnpx bunx"), _npx),
@@ -90,5 +100,6 @@ CARRIERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
         "nix": _nix,
         "flatpak": _flatpak,
         **dict.fromkeys(names("nc ncat netcat"), _netcat),
+        "socat": _socat,
     }
 )
