@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol
 
@@ -143,13 +144,16 @@ def open_here(project_root: Path | None) -> int:
         status(project_root=project.root)
         return 0
     from ralph_tui.cli.background import going_on
+    from ralph_tui.cli.readiness import readiness
     from ralph_tui.cli.wiring import launch_project
     from ralph_tui.engine.mission import Mission
     from ralph_tui.tui.app import run_app
 
     # `b` goes on where the project stands, as `ralph run` does.
     launch = launch_project(project.root, {}, Mission(interactive=True))
-    launch = replace(launch, go_on=going_on(project.root, "run"))
+    launch = replace(
+        launch, go_on=going_on(project.root, "run"), readiness=partial(readiness, project.root)
+    )
     return run_app(launch, autostart=False)
 
 

@@ -1,12 +1,12 @@
 """Everything a face needs to run or watch the loop of one project."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from ralph_tui.config.settings import ScreenSettings
-from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.events import LoopFinished, Notice
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ports import EventSink
 
@@ -60,6 +60,7 @@ class Launch:
         screen: How the screen looks and calls.
         label: Shown beside the project's name, such as "demo".
         deputy: Who answers in the person's place, to be told when the person is at it; or None.
+        readiness: What a person should know before they start anything; blocks for a second. Or None.
     """
 
     root: Path
@@ -72,3 +73,4 @@ class Launch:
     go_on: Callable[[Remaining], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     deputy: Deputy | None = None
+    readiness: Callable[[], Iterable[Notice]] | None = None

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 _LINE_AND_ESCAPE = re.compile(r"[^\s'\"`$()]*\s*\n\s*\\")
+_CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+"""Not behind a backslash that is itself escaped."""
 _ARGUMENTS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",
      "number", "simple_expansion", "expansion", "command_substitution", "process_substitution",
@@ -34,7 +36,7 @@ def read_command(text: str, base: int = 0, depth: int = 0) -> Script:
 
 def second_reading(text: str) -> Iterator[Simple]:
     """The simple commands that tree-sitter's bash grammar sees, none if it meets an error."""
-    text = text.replace("\\\n", "")  # the grammar takes a line continuation for a blank
+    text = _CONTINUATION.sub(r"\1", text)  # the grammar takes a line continuation for a blank
     source = _two_bytes_each(text).encode()
     root = _parser().parse(source).root_node
     if root.has_error:

@@ -125,6 +125,8 @@ class RalphApp(Host):
         gc.freeze()
         await asyncio.to_thread(self.launch.warm_up)
         gc.freeze()
+        if not self._autostart:
+            await self.steering.starting.look_around()
 
     def _obey_signals(self) -> None:
         """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""

@@ -32,6 +32,19 @@ class Starting:
             self._offered = True
             app.action_invoke("request")
 
+    async def look_around(self) -> None:
+        """Say what a run would find and cost at most, as long as none was begun."""
+        look = self._app.launch.readiness
+        if look is None or self._app.bridge.live:
+            return
+        found = await asyncio.to_thread(lambda: tuple(look()))
+        if not self._is_begun():
+            for notice in found:
+                self._app.bridge.sink(notice)
+
+    def _is_begun(self) -> bool:
+        return self._app.bridge.live
+
     async def request(self) -> None:
         """Ask what to build, and begin."""
         dialog = Request(self._draft)

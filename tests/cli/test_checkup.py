@@ -6,6 +6,7 @@ import pytest
 
 from ralph_tui.cli import checkup
 from ralph_tui.cli.finding import Finding
+from ralph_tui.cli.readiness import readiness
 from ralph_tui.guard.sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 
@@ -100,3 +101,18 @@ def test_a_server_without_its_variable_is_found(tmp_path: Path) -> None:
     config = found("config", tmp_path)
     assert not config.ok
     assert "NO_SUCH_VARIABLE is not set" in config.text
+
+
+def test_the_screen_says_before_a_run_who_works_and_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Project(tmp_path).create()
+    first, *wrong = list(readiness(tmp_path))
+    assert first.text == "sonnet builds, opus plans; up to 100 iterations, $50"
+    assert any(n.level == "error" and n.text.startswith("login: none. Set ANTH") for n in wrong)
+    assert any(n.level == "warning" and n.text.startswith("git: not a rep") for n in wrong)
+    (tmp_path / ".ralph" / "config.yaml").write_text("modles: {}\n")
+    (only,) = readiness(tmp_path)
+    assert only.level == "error"
+    assert "modles" in only.text

@@ -67,6 +67,16 @@ def on_disk(events: Sequence[Event]) -> Callable[[Path], Script]:
     return script
 
 
+def well(launch: Launch) -> Launch:
+    """Nothing is in the way of a run."""
+    notices = (
+        ev.Notice(text="sonnet builds, opus plans; up to 50 iterations, $50"),
+        ev.Notice(level="warning", text="git: not a repository. `git init` makes one."),
+        ev.Notice(text="Everything that a run needs is there."),
+    )
+    return replace(launch, readiness=lambda: notices)
+
+
 def no_plan(_: Path) -> Script:
     """A new project."""
     made = script_of()
@@ -206,7 +216,9 @@ DASHBOARD: dict[str, Picture] = {
     "request": Picture(
         no_plan, (), "What shall Ralph build?", runs=False, opens=True, daily=(SMALL,)
     ),
-    "ready": Picture(told(list), runs=False, daily=(SMALL, MEDIUM)),
+    "ready": Picture(
+        told(list), shows="a run needs", runs=False, launch=well, daily=(SMALL, MEDIUM)
+    ),
     "stuck": Picture(on_disk(stuck()), shows="No task is ready", runs=False),
     "discovery": Picture(told(waiting.discovery)),
     "running": Picture(told(feed.running), daily=(SMALL, MEDIUM)),
