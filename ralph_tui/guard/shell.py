@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ralph_tui.guard.names import names
 from ralph_tui.guard.reader import read_shell, read_word
 from ralph_tui.guard.syntax import Script, Simple, Word
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _LINE_AND_ESCAPE = re.compile(r"[^\s'\"`$()]*\s*\n\s*\\")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 """Not behind a backslash that is itself escaped."""
+_NO_PROGRAMS = names("! time coproc if while until")
+"""What the grammar takes for a program where it stands behind another of them."""
 _ARGUMENTS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",
      "number", "simple_expansion", "expansion", "command_substitution", "process_substitution",
@@ -56,7 +59,7 @@ def second_reading(text: str) -> Iterator[Simple]:
                 continue  # a named group, of which it makes one command
             if any(_LINE_AND_ESCAPE.match(w.raw) for w in words):
                 continue  # it takes a line that begins with a backslash for more of the word
-            while words and words[0].text in ("!", "time", "coproc"):  # it takes these for programs
+            while words and words[0].text in _NO_PROGRAMS:
                 words = words[1:]
             if words:
                 raw = original[node.start_byte : node.end_byte].decode(errors="replace")
