@@ -49,6 +49,7 @@ def browser_like() -> ClientSession:
     return ClientSession(cookie_jar=CookieJar(unsafe=True))
 
 
+@pytest.mark.long
 async def test_only_the_printed_address_opens_it(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     async with served(project) as address, browser_like() as browser:

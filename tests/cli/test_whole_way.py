@@ -31,6 +31,7 @@ async def test_a_request_and_its_answers_from_files(tmp_path: Path) -> None:
     assert Project(project).load().state.request == REQUEST
 
 
+@pytest.mark.long
 async def test_an_approval_over_status_4(tmp_path: Path) -> None:
     state = json.dumps({"request": REQUEST, "current_phase": "validation"})
     files = {"specs/greeter.md": SPEC, "a.txt": "done\n", ".ralph/state.json": state}

@@ -197,6 +197,7 @@ def test_hostile_names_are_shown_inert(tmp_path: Path) -> None:
     assert "\x1b" not in str(error)
 
 
+@pytest.mark.long
 def test_deep_nesting_is_a_bounded_error(tmp_path: Path) -> None:
     assert "nested too deeply" in complaint(tmp_path, "[" * 5000).message
 

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -224,6 +225,7 @@ def test_a_rewritten_command_is_stable(command: str, wrapper: str) -> None:
     assert judge_command(verdict.command, POLICY).decision == "allow"
 
 
+@pytest.mark.long
 def test_deep_nesting_and_length_end_quickly() -> None:
     for text in (
         "$(" * 3000, "(" * 20_000, "{ " * 20_000, "`" * 5000, "$((" * 3000, "${x:-" * 3000,

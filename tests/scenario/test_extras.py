@@ -50,6 +50,7 @@ LOOKS = f"""
 """
 
 
+@pytest.mark.long
 async def test_validation_looks_with_extra_tools_and_the_report_keeps_what_it_saw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

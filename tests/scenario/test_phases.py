@@ -319,7 +319,6 @@ async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_d
     assert (after[0]["mine"], [t["id"] for t in after]) == ([1, 2], ["old", "b"])
 
 
-@pytest.mark.long
 async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     mission = Mission(only=Phase.PLANNING, interactive=False)
@@ -359,6 +358,7 @@ async def test_a_report_without_evidence_is_refused(tmp_path: Path) -> None:
     assert run.end.exit_code == 0
 
 
+@pytest.mark.long
 async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,

@@ -86,6 +86,7 @@ async def test_skip_from_another_process(tmp_path: Path) -> None:
     assert "1 task blocked (a)" in run.end.reason
 
 
+@pytest.mark.long
 async def test_hold_from_another_process_and_a_model_for_one_task(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b"), task("c")])
 

@@ -32,6 +32,7 @@ def busy_with_a_stray() -> str:
     return leaves_a_stray("a")
 
 
+@pytest.mark.long
 async def test_kill_9_of_ralph_leaves_no_process_and_loses_nothing(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     with serving_in_process(scenario(busy_with_a_stray()), tmp_path) as server:
@@ -75,6 +76,7 @@ async def test_a_signal_ends_the_loop_in_order(tmp_path: Path, sent: signal.Sign
     assert "person" not in ran.last_line
 
 
+@pytest.mark.long
 async def test_ctrl_c_once_finishes_the_iteration_twice_stops_now(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     with serving_in_process(scenario(works_forever("a")), tmp_path) as server:

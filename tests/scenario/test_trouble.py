@@ -85,8 +85,20 @@ async def test_an_api_that_stays_overloaded_costs_the_task_no_retry(tmp_path: Pa
     ("fault", "failure", "status", "exit_code"),
     [
         ("status, status: 401", FailureClass.AUTHENTICATION, LoopStatus.ERROR, 3),
-        ("status, status: 403", FailureClass.AUTHENTICATION, LoopStatus.ERROR, 3),
-        ("status, status: 404", FailureClass.BAD_REQUEST, LoopStatus.ERROR, 3),
+        pytest.param(
+            "status, status: 403",
+            FailureClass.AUTHENTICATION,
+            LoopStatus.ERROR,
+            3,
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "status, status: 404",
+            FailureClass.BAD_REQUEST,
+            LoopStatus.ERROR,
+            3,
+            marks=pytest.mark.long,
+        ),
         (
             "status, status: 429, retry_after: 3600",
             FailureClass.USAGE_LIMIT,
@@ -130,6 +142,7 @@ async def test_an_iteration_that_costs_too_much_is_ended(tmp_path: Path) -> None
     assert task_of(project, "a").retry_count == 1
 
 
+@pytest.mark.long
 async def test_without_any_cost_limit_the_cli_is_given_none(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     levels = ("per_iteration", "per_session", "total")

@@ -169,7 +169,9 @@ async def test_a_theme_of_the_palette_outlives_an_open_settings_page(
         assert app.theme == "ralph-light"
 
 
-@pytest.mark.parametrize("key", ["4", "6", "7", "8"])
+@pytest.mark.parametrize(
+    "key", ["4", *(pytest.param(k, marks=pytest.mark.long) for k in ("6", "7", "8"))]
+)
 async def test_every_page_is_exported(open_app: Open, tmp_path: Path, key: str) -> None:
     script = past_project(tmp_path / "slug-demo")
     async with open_app(script, autostart=False) as pilot:

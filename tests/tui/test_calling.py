@@ -40,9 +40,9 @@ def calls(sent: list[str]) -> list[str]:
     ("when", "looks_away", "is_called"),
     [
         ("blur", True, True),
-        ("blur", False, False),
-        ("always", False, True),
-        ("never", True, False),
+        pytest.param("blur", False, False, marks=pytest.mark.long),
+        pytest.param("always", False, True, marks=pytest.mark.long),
+        pytest.param("never", True, False, marks=pytest.mark.long),
     ],
 )
 async def test_a_question_calls_once(

@@ -36,7 +36,9 @@ def result() -> Script:
 
 
 @pytest.mark.parametrize("script", [questions, result])
-@pytest.mark.parametrize("key", ["down", "escape", "z"])
+@pytest.mark.parametrize(
+    "key", ["down", *(pytest.param(k, marks=pytest.mark.long) for k in ("escape", "z"))]
+)
 async def test_any_key_keeps_the_answer_for_the_person(
     script: Callable[[], Script], key: str
 ) -> None:

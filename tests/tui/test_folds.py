@@ -180,6 +180,7 @@ def test_row_has_exactly_its_width(left: str, right: str, width: int) -> None:
     assert width_of(crop([Span(left), Span(right)], width)) <= width
 
 
+@pytest.mark.long
 def test_many_events_keep_their_bounds() -> None:
     timeline = Timeline()
     call: list[ev.Event] = [
