@@ -42,6 +42,12 @@ _PERSONAL = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "PYTEST_ADDOPTS")
 _PREFIXES = ("TEXTUAL", "RALPH_", "ANTHROPIC_", "CLAUDE", "GIT_")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A picture whose test is left out is not one that nobody needs; that fails the long run only."""
+    if not LONG:
+        config.option.disable_unused_snapshots = True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the long tests out; pytest says how many were deselected."""
     if LONG:
