@@ -171,6 +171,12 @@ class ImplementationPlan(Record):
         )
 
 
+def in_order(tasks: Iterable[Task]) -> list[Task]:
+    """Tasks that are not complete, in the order of their priorities."""
+    left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
+    return sorted(left, key=lambda task: task.priority)
+
+
 def why_chosen(plan: ImplementationPlan, task: Task) -> str:
     """One sentence that says why the selection rule picked `task`."""
     ready = plan.ready()

@@ -9,7 +9,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
-from ralph_tui.engine.plan_edits import dropped, edited, find, held, released, split
+from ralph_tui.engine.plan_edits import dropped, edited, find, held, moved, released, split
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -149,6 +149,22 @@ class Controls:
             )
 
         return find(self._replan(change), task_id)
+
+    def move_task(self, task_id: str, step: int) -> bool:
+        """Have an open task worked one place sooner (`step` -1) or later (1); whether there was one.
+
+        Raises:
+            RalphError: There is no such task, or it is complete.
+        """
+        was_moved: list[bool] = []
+
+        def change(plan: ImplementationPlan) -> ImplementationPlan:
+            after = moved(plan, task_id, step)
+            was_moved[:] = [after is not plan]
+            return after
+
+        self._replan(change)
+        return was_moved[0]
 
     def drop_task(self, task_id: str) -> Task:
         """Take a task out of the plan; returns it as it was.

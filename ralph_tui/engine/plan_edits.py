@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import Criterion, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan import Criterion, ImplementationPlan, Task, TaskStatus, in_order
 from ralph_tui.domain.verification import criterion_text, runnable_command
 
 NOTHING_CHANGED = "Nothing was changed."
@@ -65,6 +65,32 @@ def edited(
     if model is not None:
         changes["model"] = _model_name(model)
     return _sound(plan, plan.with_task(task_id, **changes))
+
+
+def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPlan:
+    """The plan with an open task worked one place sooner (`step` -1) or later (1); unchanged at the end.
+
+    It takes its neighbour's priority and, where that alone would carry it too far, its place.
+
+    Raises:
+        RalphError: There is no such task, or it is complete.
+    """
+    task = find_open(plan, task_id)
+    order = [t.id for t in in_order(plan.tasks)]
+    at = order.index(task_id)
+    to = at + step
+    if not 0 <= to < len(order):
+        return plan
+    other = find(plan, order[to])
+    order[at], order[to] = order[to], order[at]
+    after = plan.with_task(task_id, priority=other.priority)
+    if [t.id for t in in_order(after.tasks)] == order:
+        return after
+    tasks = [t for t in after.tasks if t.id != task_id]
+    tasks.insert(
+        tasks.index(other) + (step > 0), task.model_copy(update={"priority": other.priority})
+    )
+    return plan.model_copy(update={"tasks": tuple(tasks)})
 
 
 def _model_name(typed: str) -> str | None:

@@ -1,6 +1,6 @@
 """Changes of the plan by the person: skip, retry, hold, model, edit, split, drop, sooner, later."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,6 @@ from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.render.approval import in_order
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.edit_task import Edit, EditTask
@@ -153,25 +152,9 @@ class Replanning:
         await self._move(1)
 
     async def _move(self, step: int) -> None:
+        """Where it goes is decided where it is written: keys may be faster than the disk."""
         task = self._app.situation().task
         if task is None:
             return
-        priority = moved(self._app.view.tasks.values(), task, step)
-        if priority is None:
+        if await self._attempt(lambda: self._controls.move_task(task.id, step)) is False:
             self._app.say(f"{task.id} is the {'first' if step < 0 else 'last'} already.")
-            return
-        await self._attempt(lambda: self._controls.edit_task(task.id, priority=priority))
-
-
-def moved(tasks: Iterable[Task], task: Task, step: int) -> int | None:
-    """The priority that puts a task before or after its neighbour; None at the end of the list."""
-    tasks = list(tasks)
-    order = in_order(tasks)
-    place = next((i for i, other in enumerate(order) if other.id == task.id), None)
-    if place is None or not 0 <= place + step < len(order):
-        return None
-    other = order[place + step]
-    ids = [t.id for t in tasks]
-    comes_first = ids.index(task.id) < ids.index(other.id)
-    tie_is_enough = comes_first if step < 0 else not comes_first
-    return other.priority if tie_is_enough else other.priority + step

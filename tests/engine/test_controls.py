@@ -3,13 +3,16 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import CommandCriterion, TaskStatus
+from ralph_tui.domain.plan import CommandCriterion, ImplementationPlan, Task, TaskStatus, in_order
 from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import SKIPPED, Controls
 from ralph_tui.engine.ending import asked_by
+from ralph_tui.engine.plan_edits import moved
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -100,6 +103,41 @@ def test_editing_and_dropping(root: Path) -> None:
         controls.drop_task("done")
     assert controls.drop_task("b").id == "b"
     assert [t.id for t in plan_of(root).tasks] == ["a", "done"]
+
+
+TASKS = st.lists(
+    st.builds(
+        Task,
+        id=st.uuids().map(str),
+        priority=st.integers(0, 2),
+        status=st.sampled_from([TaskStatus.PENDING, TaskStatus.BLOCKED, TaskStatus.COMPLETE]),
+    ),
+    max_size=7,
+    unique_by=lambda task: task.id,
+)
+
+
+@given(TASKS, st.builds(Task, id=st.just("it"), priority=st.integers(0, 2)), st.data())
+def test_a_task_is_moved_past_its_neighbour_and_no_further(
+    others: list[Task], it: Task, data: st.DataObject
+) -> None:
+    place, step = data.draw(st.integers(0, len(others))), data.draw(st.sampled_from([-1, 1]))
+    plan = ImplementationPlan(tasks=(*others[:place], it, *others[place:]))
+    wanted = [t.id for t in in_order(plan.tasks)]
+    at = wanted.index("it")
+    if 0 <= at + step < len(wanted):
+        wanted[at], wanted[at + step] = wanted[at + step], wanted[at]
+    after = moved(plan, "it", step)
+    assert [t.id for t in in_order(after.tasks)] == wanted
+    unmoved = [t for t in after.tasks if t.id != "it"]
+    assert unmoved == others, "nothing else was changed"
+
+
+def test_a_key_pressed_twice_moves_twice_and_the_end_is_said(tmp_path: Path) -> None:
+    root = make_project(tmp_path, [task("a"), task("b"), task("c")])
+    controls = Controls(root)
+    assert [controls.move_task("c", -1) for _ in range(3)] == [True, True, False]
+    assert [t.id for t in in_order(plan_of(root).tasks)] == ["c", "a", "b"]
 
 
 def test_an_edit_keeps_what_was_typed_as_it_was_shown(root: Path) -> None:

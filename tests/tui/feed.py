@@ -536,6 +536,11 @@ class FakeControls(Controls):
         self._note(f"edit {task_id}: {changes}")
         return Task(id=task_id)
 
+    def move_task(self, task_id: str, step: int) -> bool:
+        """Note it, and which way."""
+        self._note(f"move {task_id}: {step:+}")
+        return True
+
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
         """Note the parts."""
         self._note(f"split {task_id}: {list(parts)}")

@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.render.approval import in_order
-from ralph_tui.tui.replanning import moved
 from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
@@ -122,7 +117,7 @@ async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open
         assert "checks" not in script.controls.asked[0]
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         await pilot.press("j", "plus")
-        await until(pilot, lambda: script.controls.asked[-1] == "edit demo-03: {'priority': 1}")
+        await until(pilot, lambda: script.controls.asked[-1] == "move demo-03: -1")
         await pilot.press("d")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("d")
@@ -262,31 +257,6 @@ async def test_a_hostile_plan_is_inert(open_app: Open) -> None:
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, EditTask))
         assert_inert(app)
-
-
-TASKS = st.lists(
-    st.builds(Task, id=st.uuids().map(str), priority=st.integers(-3, 3)),
-    min_size=1,
-    max_size=7,
-    unique_by=lambda task: task.id,
-)
-
-
-@given(TASKS, st.sampled_from([-1, 1]), st.data())
-def test_moving_puts_a_task_past_its_neighbour(
-    tasks: list[Task], step: int, data: st.DataObject
-) -> None:
-    task = data.draw(st.sampled_from(tasks))
-    before = [t.id for t in in_order(tasks)]
-    place = before.index(task.id)
-    priority = moved(tasks, task, step)
-    if priority is None:
-        assert place == (0 if step < 0 else len(tasks) - 1)
-        return
-    changed = [t.model_copy(update={"priority": priority}) if t is task else t for t in tasks]
-    after = [t.id for t in in_order(changed)]
-    neighbour = before[place + step]
-    assert (after.index(task.id) < after.index(neighbour)) is (step < 0)
 
 
 # Waiting for a limit.

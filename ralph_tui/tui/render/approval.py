@@ -1,8 +1,8 @@
 """What a person is asked to agree to, as parts to read. Pure functions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.text import head, inert, one_line
 from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, ValidationReport
@@ -30,12 +30,6 @@ def _spec(spec: Spec) -> list[Line]:
         tone = Tone.TITLE if text.startswith("#") else Tone.TEXT
         lines += [[Span(text, tone)]]
     return lines
-
-
-def in_order(tasks: Iterable[Task]) -> list[Task]:
-    """Tasks that are not complete, in the order of their priorities."""
-    left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
-    return sorted(left, key=lambda task: task.priority)
 
 
 SHORT_ABOVE = 500
