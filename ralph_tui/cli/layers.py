@@ -3,26 +3,46 @@
 import asyncio
 import os
 import shutil
-import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ralph_tui.cli.finding import Finding
+from ralph_tui.cli.trying import (
+    SEE_SECRETS,
+    Place,
+    UntriedError,
+    place,
+    possible,
+    run,
+)
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.guard.environment import agent_environment
 from ralph_tui.guard.policy import Policy
 
-_SECONDS = 20
+_REINSTALL = "Install ralph again: uv tool install --reinstall ralph-tui"
+_COMMIT = (
+    *("-c", "user.name=ralph", "-c", "user.email=ralph@localhost"),
+    *("commit", "-q", "--allow-empty", "-m", "doctor"),
+)
 
 
 def layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
     """Every layer, from the one that reads to the one that only notices; `sandbox` is the setting."""
     yield _reading(start)
-    yield _shims()
     with tempfile.TemporaryDirectory(prefix="ralph-doctor-") as directory:
-        root = Path(directory)
-        yield _hooks(root)
-        yield _sandbox(root, sandbox)
+        repository = Path(directory, "repository")
+        repository.mkdir()
+        if git := shutil.which("git"):
+            clean = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
+            run([git, "init", "-q"], repository, clean)
+        environment = agent_environment(Policy(root=repository), os.environ)
+        yield _shims(git, repository, environment)
+        yield _hooks(git, repository, environment)
+        with place(Path(directory, "place")) as here:
+            yield _secrets(here)
+            yield _sandbox(here, sandbox)
     yield _fingerprint(start)
 
 
@@ -41,67 +61,107 @@ def _reading(root: Path) -> Finding:
 
     ok = asyncio.run(ask()) == ("allow", "deny")
     wrong = "the process that reads commands does not answer, so every command would be denied"
-    advice = "Install ralph again: uv tool install --reinstall ralph-tui"
-    return Finding("guard", ok, "reads commands" if ok else wrong, advice)
+    return Finding("guard", ok, "reads commands (tried)" if ok else wrong, _REINSTALL)
 
 
-def _shims() -> Finding:
-    """Whether the programs that stand before git and pip in an agent's PATH can be started."""
+def _shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+    """Have the programs that stand before git and pip in an agent's PATH refuse something."""
     from ralph_tui.guard.environment import SHIMS
 
     programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
     broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
-    ok = bool(programs) and not broken
-    wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
+    advice = f"Make them executable: chmod +x {SHIMS}/*"
+    if broken or not programs:
+        wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
+        return Finding("shims", ok=False, text=wrong, advice=advice)
+    tries: dict[str, tuple[Sequence[str], str]] = {}
+    if git:
+        tries["git commit"] = (("git", *_COMMIT), "(git-read-only)")
+    tries["pip install"] = (("pip", "install", "ralph-doctor"), "this project uses uv")
+    open_to = [
+        f"{name} ({why})"
+        for name, (words, answer) in tries.items()
+        if (why := _let_through(words, answer, root, environment))
+    ]
     names = ", ".join(p.name for p in sorted(SHIMS.glob("*")) if p.is_file() and not p.suffix)
-    text = f"stand before {names}" if ok else wrong
-    return Finding("shims", ok, text, f"Make them executable: chmod +x {SHIMS}/*")
+    held = f"refuse {' and '.join(tries)} (tried); stand before {names}"
+    text = f"do not refuse {', '.join(open_to)}" if open_to else held
+    return Finding("shims", not open_to, text, _REINSTALL)
 
 
-def _hooks(root: Path) -> Finding:
-    """Try to commit in a repository of our own as a script of the agent would, past the shims."""
-    git = shutil.which("git")
+def _hooks(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+    """Try to move a branch in a repository of our own as a script of the agent would, past the shims."""
     if git is None:
         return Finding("git hook", ok=False, text="git is not installed", needed=False)
-    _git(git, root, "init", "-q")
-    environment = agent_environment(Policy(root=root), os.environ)
-    done = _commit(git, root, environment)
-    ok = done.returncode != 0 and "left to the person" in done.stderr
-    text = "refuses commits of scripts" if ok else "does not refuse a commit; it needs git 2.28"
-    return Finding("git hook", ok, text, "Install a newer git.", needed=False)
-
-
-def _sandbox(root: Path, mode: str) -> Finding:
-    """Try to write to a repository and to ralph's state in the sandbox, when there is one that works."""
-    from ralph_tui.guard.sandbox import INSTALL, gate_prefix, sandbox_for, why_no_sandbox
-
-    reason = "switched off (safety.sandbox)" if mode == "off" else why_no_sandbox()
-    needed = mode == "required"
-    guarded = [root / ".git", root / ".ralph"]
-    for directory in guarded:
-        directory.mkdir(exist_ok=True)
-    if not reason and (prefix := gate_prefix(sandbox_for(root, Path.home(), os.environ))):
-        written = [directory.name for directory in guarded if _can_write(prefix, directory)]
-        reason = f"lets a command write to {' and '.join(written)}" if written else ""
-    text = reason or (
-        "holds scripts: .git and .ralph are read-only (tried), keys hidden, network limited"
+    why = _let_through((git, *_COMMIT), "left to the person", root, environment)
+    text = (
+        f"does not refuse a commit ({why}); it needs git 2.28"
+        if why
+        else ("refuses commits and branches of scripts (tried)")
     )
-    advice = (
-        "" if mode == "off" else f"{INSTALL}. Without it a script can do what it does not show."
+    return Finding("git hook", not why, text, "Install a newer git.", needed=False)
+
+
+def _let_through(
+    words: Sequence[str], answer: str, root: Path, environment: Mapping[str, str]
+) -> str:
+    """Why this counts as let through; empty when it is refused with `answer`."""
+    try:
+        done = run(words, root, environment)
+    except UntriedError as error:
+        return str(error)
+    if done.returncode == 0:
+        return "it was done"
+    said = done.stderr.strip().splitlines()
+    return "" if answer in done.stderr else (said[0] if said else f"status {done.returncode}")
+
+
+def _secrets(here: Place) -> Finding:
+    """Hand a secret over to a command as a session would, and have the command look for it."""
+    try:
+        seen = possible(here, (), {SEE_SECRETS: here.tries[SEE_SECRETS]})
+    except UntriedError as error:
+        return Finding("secrets", ok=False, text=f"could not be tried: {error}", advice=_REINSTALL)
+    wrong = "a command sees variables whose names say that they are secret"
+    text = wrong if seen else "commands do not see variables with keys (tried)"
+    return Finding("secrets", not seen, text, _REINSTALL)
+
+
+def _sandbox(here: Place, mode: str) -> Finding:
+    """Try in the sandbox what it must not allow, when there is one that works."""
+    from ralph_tui.guard.sandbox import INSTALL, why_no_sandbox
+
+    if mode == "off":
+        return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
+    reason = why_no_sandbox()
+    held = f"not available: {reason}" if reason else _held(here)
+    tried = "" if sys.platform == "darwin" else " (each tried)"
+    text = held or (
+        f"holds scripts{tried}: .git, .ralph and all outside the project read-only, keys hidden, "
+        "no network but safety.sandbox_domains"
     )
-    return Finding("sandbox", not reason, text, advice, needed=needed)
+    advice = f"{INSTALL}. Without it a script can do what it does not show."
+    return Finding("sandbox", not held, text, advice, needed=mode == "required")
 
 
-def _can_write(prefix: Sequence[str], directory: Path) -> bool:
-    target = directory / "ralph-doctor"
-    words = [*prefix, "touch", str(target)]
-    tried = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)
-    return tried.returncode == 0 or target.exists()
+def _held(here: Place) -> str:
+    """What the sandbox does not hold, in words; empty when it holds."""
+    from ralph_tui.guard.sandbox import gate_prefix, sandbox_for, trial_prefix
+
+    held = sandbox_for(here.root, here.home, os.environ)
+    writes = {name: here.tries[name] for name in ("write to .git", "write to .ralph")}
+    trials = ((trial_prefix(held, here.root), here.tries), (gate_prefix(held), writes))
+    try:
+        done = [
+            name for prefix, tries in trials if prefix for name in possible(here, prefix, tries)
+        ]
+    except UntriedError as error:
+        return f"could not be tried: {error}"
+    return f"does not hold, a command can {', '.join(dict.fromkeys(done))}" if done else ""
 
 
 def _fingerprint(start: Path) -> Finding:
     """Whether the repository can be looked at as a run does before and after each session."""
-    from ralph_tui.domain.errors import RalphError
     from ralph_tui.guard.gitwatch import GitWatch
 
     try:
@@ -114,26 +174,3 @@ def _fingerprint(start: Path) -> Finding:
         else "nothing to watch: no repository"
     )
     return Finding("fingerprint", ok=True, text=text)
-
-
-def _git(git: str, root: Path, *arguments: str) -> None:
-    clean = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
-    subprocess.run(
-        [git, *arguments], cwd=root, env=clean, capture_output=True, timeout=_SECONDS, check=True
-    )
-
-
-def _commit(
-    git: str, root: Path, environment: dict[str, str]
-) -> "subprocess.CompletedProcess[str]":
-    who = ("-c", "user.name=ralph", "-c", "user.email=ralph@localhost")
-    return subprocess.run(
-        [git, *who, "commit", "-q", "--allow-empty", "-m", "doctor"],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_SECONDS,
-        check=False,
-    )

@@ -24,6 +24,11 @@ CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 INSTALL = "Install bubblewrap and socat, for example: apt install bubblewrap socat"
 _PROBE_SECONDS = 10
 _PROGRAMS = ("bwrap", "socat")
+_SHAPE = (
+    "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--unshare-net", "--die-with-parent",
+    "--new-session",
+)  # fmt: skip
+"""What the CLI asks of bubblewrap, beside the paths."""
 
 
 class Sandbox(Model):
@@ -86,6 +91,20 @@ def gate_prefix(held: Sandbox | None) -> tuple[str, ...]:
     return ("bwrap", "--dev-bind", "/", "/", *binds, "--die-with-parent", "--")
 
 
+def trial_prefix(held: Sandbox, root: Path) -> tuple[str, ...]:
+    """What starts a command held as the CLI holds it, to try that; empty on macOS, where only the CLI can."""
+    if sys.platform == "darwin":
+        return ()
+    writable = [("--bind", path, path) for path in (os.path.realpath(root), *held.allow_write)]
+    guarded = [("--ro-bind", path, path) for path in held.deny_write]
+    unseen = [
+        ("--tmpfs", path) if Path(path).is_dir() else ("--ro-bind", os.devnull, path)
+        for path in held.deny_read
+    ]
+    words = (word for bind in (*writable, *guarded, *unseen) for word in bind)
+    return ("bwrap", "--ro-bind", "/", "/", *_SHAPE, *words, "--")
+
+
 def why_no_sandbox() -> str:
     """Why commands cannot be held here, in words; empty when they can. Tries it, so it blocks for a moment."""
     if sys.platform == "darwin":
@@ -93,10 +112,7 @@ def why_no_sandbox() -> str:
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if missing:
         return f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not installed"
-    trial = [
-        "bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc",
-        "--unshare-net", "--die-with-parent", "--new-session", "true",
-    ]  # fmt: skip
+    trial = ["bwrap", "--ro-bind", "/", "/", *_SHAPE, "true"]
     try:
         done = subprocess.run(
             trial, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False

@@ -1,13 +1,16 @@
 """What `ralph doctor` finds when something of the guard is not as it must be."""
 
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli import checkup
+from ralph_tui.cli import checkup, layers
 from ralph_tui.cli.finding import Finding
 from ralph_tui.cli.readiness import readiness
-from ralph_tui.guard.sandbox import why_no_sandbox
+from ralph_tui.guard.environment import SHIMS
+from ralph_tui.guard.sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
 
 
@@ -19,6 +22,13 @@ def found(name: str, start: Path) -> Finding:
 def no_cli(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking the CLI for its version takes a second and is tested elsewhere."""
     monkeypatch.setattr(checkup, "cli_version", lambda: "2.1")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of what comes after the layers that start a Python each."""
+    for name in ("_reading", "_shims"):
+        monkeypatch.setattr(layers, name, lambda *_: Finding("passed over", ok=True, text=""))
 
 
 def test_the_guard_is_tried(tmp_path: Path) -> None:
@@ -56,12 +66,37 @@ def test_no_shims_at_all_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (finding.ok, finding.text) == (False, f"none in {tmp_path / 'nowhere'}")
 
 
+def test_a_shim_that_lets_a_commit_through_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shims = tmp_path / "shims"
+    shutil.copytree(SHIMS, shims)
+    (shims / "git").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", shims)
+    finding = found("shims", tmp_path)
+    assert (finding.ok, finding.needed) == (False, True)
+    assert finding.text == "do not refuse git commit (it was done)"
+
+
+@pytest.mark.usefixtures("quick")
 def test_the_hook_of_git_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("git hook", tmp_path).ok
     monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", tmp_path / "nowhere")
     assert "does not refuse a commit" in found("git hook", tmp_path).text
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_secret_that_reaches_a_command_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found("secrets", tmp_path).ok
+    monkeypatch.setattr("ralph_tui.guard.environment.is_secret_name", lambda _: False)
+    finding = found("secrets", tmp_path)
+    assert (finding.ok, finding.needed) == (False, True)
+    assert finding.text == "a command sees variables whose names say that they are secret"
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("there", [(), ("bwrap",)])
 def test_a_missing_sandbox_is_told_and_not_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
@@ -74,24 +109,55 @@ def test_a_missing_sandbox_is_told_and_not_needed(
     finding = found("sandbox", tmp_path)
     assert (finding.ok, finding.needed) == (False, False)
     missing = [name for name in ("bwrap", "socat") if name not in there]
-    assert finding.text.startswith(f"{' and '.join(missing)} {'are' if missing[1:] else 'is'} not")
+    told = f"not available: {' and '.join(missing)} {'are' if missing[1:] else 'is'} not installed"
+    assert finding.text == told
     assert "apt install bubblewrap socat" in finding.advice
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("mode", ["off", "auto", "required"])
-def test_a_sandbox_is_tried_and_needed_when_it_is_required(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
-) -> None:
+def test_a_sandbox_is_tried_and_needed_when_it_is_required(tmp_path: Path, mode: str) -> None:
     (tmp_path / ".ralph").mkdir()
     (tmp_path / ".ralph" / "config.yaml").write_text(f"safety: {{sandbox: '{mode}'}}\n")
     finding = found("sandbox", tmp_path)
     assert finding.needed is (mode == "required")
     assert finding.ok is (mode != "off" and not why_no_sandbox())
-    monkeypatch.setattr("ralph_tui.guard.sandbox.gate_prefix", lambda _: ("env",))
-    if finding.ok:
-        assert found("sandbox", tmp_path).text == "lets a command write to .git and .ralph"
 
 
+REACH = "reach a host that is not allowed"
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+@pytest.mark.parametrize(
+    ("hole", "told"),
+    [
+        (
+            lambda _: ("env",),
+            f"write to .git, write to .ralph, write outside the project, read ~/.ssh, {REACH}",
+        ),
+        pytest.param(
+            lambda words: [word for word in words if word != "--unshare-net"],
+            REACH,
+            marks=pytest.mark.long,
+        ),
+    ],
+    ids=["all", "network"],
+)
+def test_what_a_sandbox_lets_a_command_do_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    hole: Callable[[tuple[str, ...]], Sequence[str]],
+    told: str,
+) -> None:
+    monkeypatch.setattr(
+        "ralph_tui.guard.sandbox.trial_prefix", lambda *held: hole(trial_prefix(*held))
+    )
+    finding = found("sandbox", tmp_path)
+    assert (finding.ok, finding.text) == (False, f"does not hold, a command can {told}")
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_server_without_its_variable_is_found(tmp_path: Path) -> None:
     Project(tmp_path).create()
     Project(tmp_path).layout.config.write_text(
