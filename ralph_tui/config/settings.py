@@ -17,6 +17,8 @@ from ralph_tui.domain.model import Count, Model
 INTERRUPT_PERCENT = 80
 """The turn is interrupted here whatever the settings say; both thresholds stay below it."""
 
+WEEK_MINUTES = 10_080
+
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Percent = Annotated[int, Field(ge=1, lt=INTERRUPT_PERCENT)]
@@ -198,6 +200,10 @@ class BreakerSettings(Model):
 
 class LimitSettings(Model):
     """What happens at a usage limit and when the service is busy."""
+    cooldown_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
+        30,
+        description="While it is open and waits for a person: minutes until one iteration may try; 0: never.",
+    )
 
     on_usage_limit: Literal["wait", "exit", "ask"] = Field(
         "wait",

@@ -1,11 +1,12 @@
 """The circuit breaker: stops the loop when it fails, stands still, or goes round in circles."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Field
 
-from ralph_tui.domain.model import Count, Model, Money, Record
+from ralph_tui.domain.model import Count, Model, Money, Record, Timestamp
 
 KEPT_EVIDENCE = 5
 """How many of the last pieces of evidence a signal keeps."""
@@ -65,6 +66,8 @@ class CircuitBreaker(Record):
     """Counters and thresholds, `.ralph/circuit_breaker.json`; a threshold of 0 is off."""
 
     state: BreakerState = BreakerState.CLOSED
+    half_open_at: Timestamp | None = None
+    """When the open breaker lets one iteration try by itself; None: only a person does."""
     failure_count: Count = 0
     stagnation_count: Count = 0
     same_error_count: Count = 0
@@ -138,7 +141,7 @@ class CircuitBreaker(Record):
         probe_failed = self.state is BreakerState.HALF_OPEN and (verdict.is_failure or not progress)
         opened = counted.tripped() is not None or probe_failed
         state = BreakerState.OPEN if opened else BreakerState.CLOSED
-        return counted.model_copy(update={"state": state})
+        return counted.model_copy(update={"state": state, "half_open_at": None})
 
     @staticmethod
     def _same(now: str, before: str, count: int) -> int:
@@ -198,6 +201,20 @@ class CircuitBreaker(Record):
             return RecoveryAction.SKIP_CURRENT_TASK
         return RecoveryAction.REGENERATE_PLAN if self.stagnation_count else RecoveryAction.NONE
 
+    @property
+    def is_spent(self) -> bool:
+        """The money is used up, which no time brings back."""
+        return 0 < self.max_cost_usd <= self.total_cost
+
+    @property
+    def is_cooling(self) -> bool:
+        """Open, and trying again by itself after a while."""
+        return self.state is BreakerState.OPEN and self.half_open_at is not None
+
+    def cooling(self, until: datetime | None) -> "CircuitBreaker":
+        """A copy that lets one iteration try at `until`; None: not by itself."""
+        return self.model_copy(update={"half_open_at": until})
+
     def half_open(self) -> "CircuitBreaker":
         """A copy that lets exactly one iteration through."""
         return self._cleared(BreakerState.HALF_OPEN)
@@ -210,7 +227,13 @@ class CircuitBreaker(Record):
     def _cleared(self, state: BreakerState) -> "CircuitBreaker":
         counters = {n: 0 for n in CircuitBreaker.model_fields if n.endswith("_count")}
         return self.model_copy(
-            update={**counters, "state": state, "last_error": "", "last_denied": ""}
+            update={
+                **counters,
+                "state": state,
+                "half_open_at": None,
+                "last_error": "",
+                "last_denied": "",
+            }
         )
 
 

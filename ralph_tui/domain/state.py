@@ -64,6 +64,7 @@ DECIDERS: Mapping[str, str] = MappingProxyType(
         "command": "the person, with a command",
         "demo": "the demo's own person",
         "--yes": "--yes, unseen",
+        "cool-down": "the clock: the cool-down is over",
     }
 )
 """`decided_by` in words."""

@@ -5,6 +5,7 @@ document, so a crash loses no question and no answer reaches the wrong one.
 """
 
 import uuid
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
@@ -127,11 +128,17 @@ async def withdraw_open_questions(shop: Workshop) -> None:
 
 
 async def decide(
-    shop: Workshop, mission: Mission, kind: ApprovalKind, summary: str
+    shop: Workshop,
+    mission: Mission,
+    kind: ApprovalKind,
+    summary: str,
+    *,
+    wait: Callable[[], Awaitable[None]] | None = None,
 ) -> Approval | End:
     """The person's decision; an end when nobody here can make it, or the loop is to stop.
 
-    A decision made while no loop ran (`ralph approve`) is taken at once and used up.
+    A decision made while no loop ran (`ralph approve`) is taken at once and used up. `wait` returns when
+    it is worth looking again; by default, when a document changed.
     """
     if mission.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
         shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by="--yes"))
@@ -146,7 +153,7 @@ async def decide(
     while decided is None:
         if (state := shop.ledger.docs.state).stop is not Halt.NONE:
             return interrupted(state)
-        await shop.ledger.wait_changed()
+        await (wait or shop.ledger.wait_changed)()
         decided = _decision(shop, kind)
     await _use_up(shop)
     shop.emit(

@@ -14,9 +14,12 @@ from ralph_tui.store.project import Documents, Project
 
 
 async def begin(
-    project: Project, settings: Settings, run_id: str, phase: Phase
+    project: Project, settings: Settings, run_id: str, phase: Phase, *, waits: bool = False
 ) -> tuple[Documents, tuple[str, ...]]:
-    """A fresh session on disk: figures at zero, requests of an earlier run gone, no stale tasks."""
+    """A fresh session on disk: figures at zero, requests of an earlier run gone, no stale tasks.
+
+    `waits`: for a person, and so for the rest of a cool-down, too.
+    """
     stale: list[str] = []
 
     def change(docs: Documents) -> Documents:
@@ -41,7 +44,7 @@ async def begin(
                 "approval": lasting(docs.state.approval),
             }
         )
-        breaker = fresh_breaker(docs.breaker, settings)
+        breaker = fresh_breaker(docs.breaker, settings, waits=waits)
         return docs.model_copy(update={"plan": plan, "state": state, "breaker": breaker})
 
     return await asyncio.to_thread(project.transact, change), tuple(stale)
@@ -52,10 +55,17 @@ def lasting(approval: Approval | None) -> Approval | None:
     return approval if approval is not None and approval.kind in REASONED else None
 
 
-def fresh_breaker(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
-    """The breaker at the start of a run: starting again is the person's reset; limits are today's."""
+def fresh_breaker(
+    breaker: CircuitBreaker, settings: Settings, *, waits: bool = False
+) -> CircuitBreaker:
+    """The breaker at the start of a run: starting again is the person's reset; limits are today's.
+
+    A run that was killed while it cooled down said no last word, so the next one goes on with that.
+    """
     limits = settings.circuit_breaker
-    return breaker.reset("a new run was started").model_copy(
+    cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
+    begun = breaker if cools else breaker.reset("a new run was started")
+    return begun.model_copy(
         update={
             "max_consecutive_failures": limits.max_consecutive_failures,
             "max_stagnation_iterations": limits.max_stagnation_iterations,

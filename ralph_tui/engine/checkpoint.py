@@ -1,20 +1,18 @@
 """What is looked at before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
+from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.costs import CostLevel, CostMeter
-from ralph_tui.domain.recovery import given_up, recovery_for
-from ralph_tui.domain.state import ApprovalKind, Halt, RalphState
+from ralph_tui.domain.state import Halt, RalphState
 from ralph_tui.engine.allowances import Allowances
-from ralph_tui.engine.asking import decide
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed, fatal, interrupted, stopped
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.ports import Failure
+from ralph_tui.engine.tripping import get_past_open
 from ralph_tui.engine.waiting import Patience, forgive
 from ralph_tui.engine.workshop import Workshop
-from ralph_tui.store.project import Documents
 
 
 class Checkpoint:
@@ -50,9 +48,9 @@ class Checkpoint:
         if changed is not None:
             return changed
         if self._shop.ledger.docs.breaker.state is BreakerState.OPEN:
-            end = await self._breaker_open()
-            if end is not None:
-                return end
+            end = await get_past_open(self._shop, self._mission, self._limit_reached())
+            # While it waited anything may have been asked for, so everything is looked at again.
+            return end or await self.reason_to_stop()
         return self._limit_reached() or await self._allowed()
 
     async def _allowed(self) -> End | None:
@@ -66,51 +64,6 @@ class Checkpoint:
     @property
     def _state(self) -> RalphState:
         return self._shop.ledger.docs.state
-
-    async def _breaker_open(self) -> End | None:
-        """Recover by policy; the person may let one more iteration try."""
-        docs = self._shop.ledger.docs
-        reason = _why_open(docs.breaker)
-        action = recovery_for(docs.plan, docs.breaker)
-        if action is RecoveryAction.SKIP_CURRENT_TASK:
-            await self._go_on_with_the_next(docs)
-            return None
-        hint = "Put right what failed, then run again; a new run resets it."
-        end = stopped(reason, hint).model_copy(update={"recovery": action})
-        if action is not RecoveryAction.MANUAL_INTERVENTION or not self._mission.interactive:
-            return end
-        summary = (
-            f"{reason}. Let one more iteration try? Yes runs exactly one: if it completes a task the loop "
-            "goes on, if not it asks again. No ends this run; nothing is lost."
-        )
-        decided = await decide(self._shop, self._mission, ApprovalKind.RECOVERY, summary)
-        if isinstance(decided, End):
-            return decided
-        if not decided.approved:
-            return end
-        if self._shop.ledger.docs.breaker.state is not BreakerState.OPEN:
-            return None  # a reset is more than one try
-        await self.set_breaker(docs.breaker.half_open(), "the person lets one iteration try")
-        return None
-
-    async def _go_on_with_the_next(self, docs: Documents) -> None:
-        """The task that failed is blocked already; one iteration shows whether the others can be worked."""
-        signal = docs.breaker.tripped()
-        task = given_up(docs.plan, signal) if signal else None
-        if task is not None:
-            text = (
-                f"{task.id} failed {task.retry_count} times and is blocked; the next task is tried."
-            )
-            self._shop.emit(ev.Notice(level="warning", text=text))
-        await self.set_breaker(docs.breaker.half_open(), "on to the next task")
-
-    async def set_breaker(self, breaker: CircuitBreaker, reason: str) -> None:
-        """Put the breaker into another state, with the reason told."""
-
-        def change(docs: Documents) -> Documents:
-            return docs.model_copy(update={"breaker": breaker})
-
-        await self._shop.ledger.transact(change, reason)
 
     async def after(self, failure: Failure | None) -> End | None:
         """Wait where waiting helps; an end when another iteration cannot get past the failure."""
@@ -148,12 +101,3 @@ class Checkpoint:
                 self._shop.emit(ev.LoopPaused())
             await ledger.wait_changed()
         self._paused = False
-
-
-def _why_open(breaker: CircuitBreaker) -> str:
-    signal = breaker.tripped()
-    if signal is None:
-        return "the circuit breaker is open: its try failed"
-    evidence = f" (last: {signal.evidence[-1]})" if signal.evidence else ""
-    counts = f"{signal.name} {signal.count:g}/{signal.threshold:g}"
-    return f"the circuit breaker is open: {counts}{evidence}"

@@ -15,6 +15,7 @@ from ralph_tui.engine.loop import BuildLoop, require_workable
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases import discovery, planning, validation
 from ralph_tui.engine.phases.session import Stage
+from ralph_tui.engine.tripping import change_breaker
 from ralph_tui.store.project import Documents, Project
 
 StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
@@ -130,8 +131,9 @@ class Lifecycle:
         if await self._may_plan_anew(end):
             self._planned_anew = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
-            breaker = stage.docs.breaker.reset("the plan is made anew")
-            await stage.checkpoint.set_breaker(breaker, end.reason)
+            await change_breaker(
+                stage.shop, lambda breaker: breaker.reset("the plan is made anew"), end.reason
+            )
             self._why_back = "the plan made no progress"
             return Phase.PLANNING
         goes_on = end.status is LoopStatus.COMPLETE and self._mission.only is None

@@ -67,7 +67,9 @@ class Running:
     async def run(self, phase: Phase) -> LoopFinished:
         """Run from `phase`; problems after the start end in the event, not in an exception."""
         since = time.monotonic()
-        docs, stale = await begin(self._project, self._settings, self._run_id, phase)
+        docs, stale = await begin(
+            self._project, self._settings, self._run_id, phase, waits=self._mission.interactive
+        )
         self._emitter.emit(started(self._project, self._settings, docs, self._run_id))
         await self._ledger.open()
         if stale:

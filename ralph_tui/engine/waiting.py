@@ -50,6 +50,12 @@ async def wait_until(
     return why
 
 
+async def changed_within(shop: Workshop, seconds: float) -> None:
+    """Return at the next change of a document, after `seconds`, or when it is time to look at the clock."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(shop.ledger.wait_changed(), min(seconds, LOOK_SECONDS))
+
+
 async def _until(
     shop: Workshop,
     until: datetime,
@@ -67,10 +73,9 @@ async def _until(
         if ends(state.stop):
             return asked_by(state)
         if state.retry_now:
-            await shop.ledger.transact(_forget_retry)
+            await shop.ledger.transact(forget_retry)
             return RETRIED
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(shop.ledger.wait_changed(), min(left, LOOK_SECONDS))
+        await changed_within(shop, left)
 
 
 class Patience:
@@ -129,7 +134,8 @@ class Patience:
         return not isinstance(decided, End) and bool(decided.approved)
 
 
-def _forget_retry(docs: Documents) -> Documents:
+def forget_retry(docs: Documents) -> Documents:
+    """What the person asked for is done."""
     return docs.model_copy(update={"state": docs.state.model_copy(update={"retry_now": False})})
 
 

@@ -1,6 +1,7 @@
 """`ralph limits` and `ralph breaker`: what may be changed of a run, and what is refused."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,9 @@ def test_a_wrong_limit_is_refused_in_a_sentence(running: Project, words: tuple[s
 def broken(docs: Documents) -> Documents:
     """An open breaker, and a loop that asks whether to try once more."""
     evidence = {"failures": ("a: pytest failed",)}
-    breaker = CircuitBreaker(state=BreakerState.OPEN, failure_count=3, evidence=evidence)
+    at = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    open_ = CircuitBreaker(state=BreakerState.OPEN, failure_count=3, evidence=evidence)
+    breaker = open_.cooling(at)
     approval = Approval(kind=ApprovalKind.RECOVERY, summary="Try?")
     state = docs.state.model_copy(update={"approval": approval})
     return docs.model_copy(update={"breaker": breaker, "state": state})
@@ -105,8 +108,9 @@ def test_the_breaker_is_shown_and_reset_with_a_reason(project: Project) -> None:
     project.transact(broken)
     lines = inside("breaker", cwd=project.root).stdout.splitlines()
     assert lines[0] == "open"
-    assert lines[1].split() == ["failures", "3/3"]
-    assert lines[2].strip() == "a: pytest failed"
+    assert lines[1] == "one iteration tries by itself at 2026-01-01 12:00:00 UTC"
+    assert lines[2].split() == ["failures", "3/3"]
+    assert lines[3].strip() == "a: pytest failed"
     assert lines[-1].split() == ["cost", "$0.00/$200.00"]
     refused = inside("breaker", "--reset", " ", cwd=project.root)
     assert (refused.returncode, refused.stderr.splitlines()[0]) == (

@@ -35,7 +35,7 @@ async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
     overrides = {"circuit_breaker.max_consecutive_failures": 2}
     async with serving(scenario(first, finishes("a"), finishes("b"))) as server:
         run = await play(project, server, mission=mission, overrides=overrides, meanwhile=person)
-    states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
+    states = [e.breaker.state for e in run.of(ev.BreakerChanged) if not e.breaker.is_cooling]
     assert states[1:4] == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
     assert run.end.exit_code == 0
 
@@ -57,6 +57,31 @@ async def test_a_loop_that_asks_about_its_breaker_goes_on_when_it_is_reset(tmp_p
     states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
     assert BreakerState.OPEN in states
     assert BreakerState.HALF_OPEN not in states, "a reset is more than one try"
+    assert run.end.exit_code == 0
+
+
+@pytest.mark.long
+async def test_after_each_cool_down_exactly_one_iteration_tries(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    fails_twice = stops_without_claim("a").replace("turns:", "times: 2\n      turns:", 1)
+    overrides = {
+        "circuit_breaker.max_consecutive_failures": 1,
+        "circuit_breaker.cooldown_minutes": 0.02,
+    }
+    mission = Mission(only=Phase.BUILDING, interactive=True)
+    async with serving(scenario(fails_twice, finishes("a"))) as server:
+        run = await play(project, server, mission=mission, overrides=overrides)
+    told = [e for e in run.events if isinstance(e, ev.BreakerChanged | ev.IterationStarted)]
+    course = [e.breaker.state if isinstance(e, ev.BreakerChanged) else "iteration" for e in told]
+    cooled = [BreakerState.OPEN, BreakerState.OPEN, BreakerState.HALF_OPEN, "iteration"]
+    assert course[-10:] == ["iteration", *cooled, *cooled, BreakerState.CLOSED]
+    waits = [e for e in run.of(ev.BreakerChanged) if e.breaker.is_cooling]
+    tries = [e for e in run.of(ev.BreakerChanged) if e.breaker.state is BreakerState.HALF_OPEN]
+    for wait, tried in zip(waits, tries, strict=True):
+        assert wait.breaker.half_open_at is not None
+        assert tried.reason == "the cool-down is over"
+        assert tried.time >= wait.breaker.half_open_at, "each failure is cooled down from anew"
+    assert [(e.approved, e.by) for e in run.of(ev.ApprovalGiven)] == [(True, "cool-down")] * 2
     assert run.end.exit_code == 0
 
 

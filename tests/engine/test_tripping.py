@@ -1,0 +1,217 @@
+"""The cool-down of an open breaker: one try when it is over, whatever happens to the clocks meanwhile."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.state import Halt
+from ralph_tui.engine import waiting
+from ralph_tui.engine.adjusting import reset_breaker
+from ralph_tui.engine.beginning import fresh_breaker
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.ending import End, stopped
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.tripping import cool_until, get_past_open
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents, Project
+from tests.harness.projects import make_project, task
+from tests.harness.waiting import until
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HALF_AN_HOUR = timedelta(minutes=30)
+OPEN = CircuitBreaker(state=BreakerState.OPEN, failure_count=3)
+SOMEBODY = Mission(interactive=True)
+
+
+class Clocks:
+    """A wall clock that is set and a steady one that is not; `passes` moves both."""
+
+    def __init__(self) -> None:
+        self.wall, self.seconds, self.looks = NOON, 1_000.0, 0
+
+    def passes(self, time: timedelta) -> None:
+        self.wall += time
+        self.seconds += time.total_seconds()
+
+    def steady(self) -> float:
+        self.looks += 1
+        return self.seconds
+
+    async def seen(self, times: int = 1) -> None:
+        """Whoever waits has looked at what they say now."""
+        before = self.looks
+        await until(lambda: self.looks >= before + times, what="a look at the clock")
+
+
+class Stage:
+    """An open breaker on disk, and what an engine needs to get past it."""
+
+    def __init__(self, root: Path, minutes: float) -> None:
+        self.root, self.clocks, self.told = root, Clocks(), list[Event]()
+        self.ledger = Ledger(Project(root), self.told.append)
+        circuit = SimpleNamespace(cooldown_minutes=minutes)
+        parts = SimpleNamespace(
+            ledger=self.ledger,
+            emit=self.told.append,
+            clock=lambda: self.clocks.wall,
+            settings=SimpleNamespace(circuit_breaker=circuit),
+        )
+        self.shop = cast("Workshop", parts)
+
+    @property
+    def breaker(self) -> CircuitBreaker:
+        return self.ledger.docs.breaker
+
+    def shows(self, ends: datetime | None) -> bool:
+        return self.breaker.half_open_at == ends
+
+    def given(self) -> list[tuple[bool, str]]:
+        return [(e.approved, e.by) for e in self.told if isinstance(e, ev.ApprovalGiven)]
+
+    async def gets_past(self, limit: End | None = None, mission: Mission = SOMEBODY) -> End | None:
+        async with asyncio.timeout(20):
+            return await get_past_open(self.shop, mission, limit, steady=self.clocks.steady)
+
+    async def asks(self) -> ev.ApprovalRequested:
+        requests: list[ev.ApprovalRequested] = []
+
+        def asked() -> bool:
+            requests[:] = [e for e in self.told if isinstance(e, ev.ApprovalRequested)]
+            return bool(requests)
+
+        await until(asked, what="a request")
+        return requests[-1]
+
+    async def set(self, **fields: object) -> None:
+        """Somebody changes the state on disk, and the loop sees it."""
+
+        def change(docs: Documents) -> Documents:
+            return docs.model_copy(update={"state": docs.state.model_copy(update=fields)})
+
+        self.ledger.project.transact(change)
+        await self.ledger.refresh()
+
+
+async def opened(tmp_path: Path, breaker: CircuitBreaker = OPEN, minutes: float = 30) -> Stage:
+    root = make_project(tmp_path, [task("a")])
+    Project(root).transact(lambda docs: docs.model_copy(update={"breaker": breaker}))
+    stage = Stage(root, minutes)
+    await stage.ledger.open()
+    return stage
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.005)
+
+
+async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_set(
+    tmp_path: Path,
+) -> None:
+    stage = await opened(tmp_path)
+    clocks = stage.clocks
+    trying = asyncio.create_task(stage.gets_past())
+    assert "one is tried at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
+    assert stage.breaker.half_open_at == NOON + HALF_AN_HOUR
+
+    for jump in (timedelta(hours=1), timedelta(hours=-3)):  # neither skipped nor endless
+        clocks.wall += jump
+        ends = clocks.wall + HALF_AN_HOUR
+        await until(partial(stage.shows, ends), what="the time that is shown")
+    clocks.passes(timedelta(minutes=29))
+    await clocks.seen(2)
+    assert (trying.done(), stage.breaker.state) == (False, BreakerState.OPEN)
+
+    await stage.set(pause=Halt.AFTER_ITERATION)
+    clocks.passes(timedelta(minutes=2))
+    await clocks.seen()
+    await stage.set(pause=Halt.NOW)
+    await clocks.seen()
+    assert (trying.done(), stage.given()) == (False, []), "it is over, but the loop is to pause"
+    await stage.set(pause=Halt.NONE)
+    assert await trying is None
+    assert stage.breaker.state is BreakerState.HALF_OPEN
+    assert stage.shows(None)
+    assert stage.given() == [(True, "cool-down")]
+    assert stage.ledger.docs.state.approval is None
+
+
+async def test_a_reset_or_a_retry_ends_the_cool_down_at_once(tmp_path: Path) -> None:
+    stage = await opened(tmp_path)
+    trying = asyncio.create_task(stage.gets_past())
+    await stage.asks()
+    reset_breaker(stage.root, "the disk has room again")
+    await stage.ledger.refresh()
+    assert await trying is None
+    assert stage.breaker.state is BreakerState.CLOSED, "a reset is more than one try"
+
+    again = await opened(tmp_path / "again")
+    trying = asyncio.create_task(again.gets_past())
+    await again.asks()
+    await again.set(retry_now=True)
+    assert await trying is None
+    assert (again.breaker.state, again.given()) == (BreakerState.HALF_OPEN, [(True, "")])
+    assert not again.ledger.docs.state.retry_now
+
+
+@pytest.mark.parametrize("how", ["no", "stop"])
+async def test_an_end_leaves_no_cool_down_behind(tmp_path: Path, how: str) -> None:
+    stage = await opened(tmp_path)
+    trying = asyncio.create_task(stage.gets_past())
+    await stage.asks()
+    if how == "no":
+        Controls(stage.root).decide(approved=False)
+        await stage.ledger.refresh()
+    else:
+        await stage.set(stop=Halt.NOW)
+    end = await trying
+    assert end is not None
+    assert end.status.value == ("stopped" if how == "no" else "interrupted")
+    assert (stage.breaker.state, stage.breaker.half_open_at) == (BreakerState.OPEN, None)
+
+
+async def test_where_nothing_can_be_tried_nothing_is_waited_for(tmp_path: Path) -> None:
+    stage = await opened(tmp_path)
+    alone = await stage.gets_past(mission=Mission())
+    limited = await stage.gets_past(limit=stopped("100 iterations ran", ""))
+    assert alone == limited
+    assert alone is not None
+    assert alone.reason == "the circuit breaker is open: failures 3/3"
+    assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)
+
+
+def test_only_time_can_be_waited_for_and_no_longer_than_it_was_meant(tmp_path: Path) -> None:
+    assert cool_until(OPEN, 30, NOON) == NOON + HALF_AN_HOUR
+    assert cool_until(OPEN, 0, NOON) is None
+    spent = OPEN.model_copy(update={"total_cost": 200.0})
+    assert cool_until(spent, 30, NOON) is None, "no time brings money back"
+    for kept, expected in ((10, 10), (600, 30)):
+        cooling = OPEN.cooling(NOON + timedelta(minutes=kept))
+        assert cool_until(cooling, 30, NOON) == NOON + timedelta(minutes=expected)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_cool_down_survives_the_kill_of_its_run(tmp_path: Path, waits: bool) -> None:
+    settings = load_settings(tmp_path, environ={}, home=tmp_path)
+    cooling = OPEN.cooling(NOON)
+    begun = fresh_breaker(cooling, settings, waits=waits)
+    assert begun.is_cooling is waits
+    assert begun.failure_count == (3 if waits else 0), "who waits for nobody begins anew"
+    off = load_settings(
+        tmp_path, overrides={"circuit_breaker.cooldown_minutes": 0}, environ={}, home=tmp_path
+    )
+    for ended in (
+        fresh_breaker(OPEN, settings, waits=True),
+        fresh_breaker(cooling, off, waits=True),
+    ):
+        assert ended.state is BreakerState.CLOSED
