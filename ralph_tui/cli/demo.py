@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.loops import show_run
+from ralph_tui.cli.faces import show_run
 from ralph_tui.cli.options import examples
 from ralph_tui.cli.run_options import Headless, Json
 from ralph_tui.cli.say import note
@@ -73,8 +73,8 @@ def launch_demo(
     from ralph_tui.demo.person import DemoPerson
     from ralph_tui.demo.project import create_demo_project, demo_environment
     from ralph_tui.demo.server import ModelServer
+    from ralph_tui.engine.launching import make_launch
     from ralph_tui.engine.mission import Mission
-    from ralph_tui.engine.run import make_launch
     from ralph_tui.engine.wiring import Wiring
     from ralph_tui.store.project import Project
 

@@ -39,7 +39,7 @@ def attach(
     """
     import asyncio
 
-    from ralph_tui.cli.loops import no_screen, open_here
+    from ralph_tui.cli.faces import no_screen, open_here
     from ralph_tui.cli.report import owner_of
 
     project = find_project(project_root)

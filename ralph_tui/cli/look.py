@@ -6,9 +6,7 @@ import typer
 
 from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.say import out, out_facts, out_json
-
-SHOWN_SESSIONS = 10
+from ralph_tui.cli.say import out, out_json
 
 
 def status(
@@ -20,20 +18,9 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show where the project stands."""
-    from ralph_tui.cli import report
+    from ralph_tui.cli.report import print_status
 
-    project = find_project(project_root)
-    documents, owner = read_project(project), report.owner_of(project)
-    sessions = project.read_sessions()[-SHOWN_SESSIONS:] if verbose else ()
-    if as_json:
-        out_json(report.status_json(project, documents, owner, sessions))
-        return
-    out_facts(report.status_facts(project, documents, owner))
-    for problem in documents.plan.problems():
-        out(f"problem: {problem.message}")
-    if verbose:
-        out()
-        report.sessions_table(sessions)
+    print_status(project_root, verbose=verbose, as_json=as_json)
 
 
 def tasks(

@@ -1,81 +1,17 @@
-"""Assembles the command tree and turns whatever happens into an exit status."""
+"""The front door: answers at once what takes no option, hands the rest to the command tree, and ends the process.
+
+Typer is a tenth of a second that neither the screen nor a status line in a prompt should wait for.
+"""
 
 import contextlib
 import gc
 import io
+import os
 import sys
-from typing import Annotated
+from collections.abc import Callable, Mapping
 
-import typer
-
-from ralph_tui.cli import (
-    build_tools,
-    configuration,
-    deciding,
-    demo,
-    doctor,
-    guarding,
-    journal,
-    limits,
-    look,
-    loops,
-    memories,
-    replay,
-    resetting,
-    serve,
-    starting,
-    steer,
-)
-from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import discard_stdout, fail, note
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
-
-# Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
-_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
-
-app = typer.Typer(
-    name="ralph",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
-
-    Without a command: open the screen on the project here; nothing runs until you say so.
-    With a request instead of a command: go the whole way, from questions to a checked result.
-    """,
-    epilog=examples('ralph "A habit tracker for the command line"', "ralph demo"),
-)
-
-
-def _version(value: bool) -> None:  # noqa: FBT001  (Typer calls it with the option's value)
-    if value:
-        from ralph_tui import __version__
-
-        typer.echo(f"ralph {__version__}")
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def _no_command(
-    context: typer.Context,
-    *,
-    project_root: ProjectRoot = None,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    del version  # its callback has printed it
-    if context.invoked_subcommand is None:
-        raise typer.Exit(loops.open_here(project_root))
-    if project_root is not None:
-        raise typer.BadParameter("Put --project-root (-C) after the command.")
-
-
-_GROUPS = (
-    *(loops, demo, starting, look, journal, replay, steer, limits, deciding, memories),
-    *(serve, resetting, doctor, build_tools, configuration, guarding),
-)
-for group in _GROUPS:
-    group.register(app)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -92,35 +28,48 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(status)
 
 
-def is_request(word: str) -> bool:
-    """Whether a first argument is a request instead of a command.
+def _open() -> int:
+    from ralph_tui.cli.faces import open_here
 
-    One word could be a slip in a command's name, and a run costs money; a phrase cannot.
-    """
-    phrase = len(word.split()) > 1 and not word.startswith("-")
-    return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
+    return open_here(None)
+
+
+def _stand(*, as_json: bool = False) -> int:
+    from ralph_tui.cli.report import print_status
+
+    print_status(None, as_json=as_json)
+    return int(ExitCode.COMPLETE)
+
+
+QUICK: Mapping[tuple[str, ...], Callable[[], int]] = {
+    (): _open,
+    ("status",): _stand,
+    ("status", "--json"): lambda: _stand(as_json=True),
+}
+"""Whole command lines that need no parser; the tree answers each of them in the same way."""
+
+
+COMPLETING = "_RALPH_COMPLETE"
+"""Set by a shell that wants to know how a command line could go on."""
 
 
 def _status(words: list[str]) -> int:
     """Run the command and answer with its exit status; nothing escapes as a traceback."""
-    stdout = sys.stdout
     try:
         _refuse_windows(words)
-        if words and is_request(words[0]):
-            words = ["run", *words]
-        result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
-        return result if isinstance(result, int) else int(ExitCode.COMPLETE)
+        quick = QUICK.get(tuple(words))
+        if quick and COMPLETING not in os.environ:
+            return quick()
+        from ralph_tui.cli.tree import run_command
+
+        return run_command(words)
     except RalphError as error:
         fail(error)
         return int(error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
+    except KeyboardInterrupt:
         note("interrupted.")
         return int(ExitCode.INTERRUPTED)
-    except SystemExit:
-        if sys.stdout is stdout:
-            raise  # shell completion leaves like this
-        # Typer met a closed pipe and put a muffler on; `ralph tasks | head` is no failure.
-        sys.stdout = stdout
+    except BrokenPipeError:  # `ralph status | true`: nobody reads any more
         discard_stdout()
         return int(ExitCode.COMPLETE)
     except Exception as error:  # noqa: BLE001  (the last line of defence; the report has it all)
@@ -128,29 +77,15 @@ def _status(words: list[str]) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    if isinstance(error, _USAGE_ERROR):
-        said = getattr(error, "format_message", error.__str__)()
-        # 2 is taken: it says that a usage limit was reached.
-        hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
-        if said.startswith("No such command"):
-            hint += ' A request is quoted: ralph "A habit tracker".'
-        fail(RalphError(said, hint))
-    else:
-        from ralph_tui.cli.crash import write_report
+    from ralph_tui.cli.crash import write_report
 
-        fail(
-            RalphError(
-                f"something went wrong that ralph did not expect ({type(error).__name__}).",
-                f"The details are in {write_report(error)}; please report it with them.",
-            )
+    fail(
+        RalphError(
+            f"something went wrong that ralph did not expect ({type(error).__name__}).",
+            f"The details are in {write_report(error)}; please report it with them.",
         )
+    )
     return int(ExitCode.ERROR)
-
-
-def _where(error: Exception) -> str:
-    """The command a usage error is about, as it was typed."""
-    path = getattr(getattr(error, "ctx", None), "command_path", "")
-    return "ralph COMMAND" if path in ("", "ralph") else path
 
 
 def _show_any_text() -> None:

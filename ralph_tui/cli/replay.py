@@ -37,7 +37,7 @@ def replay(
 
     Nothing is run or changed.
     """
-    from ralph_tui.cli.loops import no_screen
+    from ralph_tui.cli.faces import no_screen
 
     project = find_project(project_root)
     iteration = _found(project, session)

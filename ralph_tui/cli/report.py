@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from pydantic import JsonValue
 
+from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.line import counted
-from ralph_tui.cli.say import out, out_table
+from ralph_tui.cli.say import out, out_facts, out_json, out_table
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Halt, SessionRecord
 from ralph_tui.store.documents import Documents
@@ -14,6 +16,30 @@ from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
 from ralph_tui.tui.glyphs import Glyphs, choose
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+
+SHOWN_SESSIONS = 10
+
+
+def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = False) -> None:
+    """Print where the project stands.
+
+    Args:
+        root: The project; None for the one the current directory is in.
+        verbose: With the latest sessions.
+        as_json: For programs.
+    """
+    project = find_project(root)
+    documents, owner = read_project(project), owner_of(project)
+    sessions = project.read_sessions()[-SHOWN_SESSIONS:] if verbose else ()
+    if as_json:
+        out_json(status_json(project, documents, owner, sessions))
+        return
+    out_facts(status_facts(project, documents, owner))
+    for problem in documents.plan.problems():
+        out(f"problem: {problem.message}")
+    if verbose:
+        out()
+        sessions_table(sessions)
 
 
 def owner_of(project: Project) -> Owner | None:

@@ -24,7 +24,7 @@ def launch_project(
     """
     settings = load_settings(root, overrides=overrides)
     from ralph_tui.cli.preflight import check_machine
-    from ralph_tui.engine.run import make_launch
+    from ralph_tui.engine.launching import make_launch
     from ralph_tui.engine.wiring import Wiring
     from ralph_tui.store.project import Project
 

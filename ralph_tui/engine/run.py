@@ -3,7 +3,6 @@
 import asyncio
 import os
 import uuid
-from dataclasses import replace
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
@@ -12,11 +11,8 @@ from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.secrets import hide, secret_values
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.confinement import confine
-from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.extras import check_extras, extra_values
-from ralph_tui.engine.following import follow_project
 from ralph_tui.engine.journaling import Emitter
-from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
@@ -26,41 +22,6 @@ from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
-
-
-def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
-    """A project ready to run or to watch; without a mission it works the plan."""
-    chosen = mission or Mission(only=Phase.BUILDING)
-
-    async def run(sink: EventSink) -> LoopFinished:
-        return await run_mission(root, wiring, chosen, sink)
-
-    async def run_request(request: str, sink: EventSink) -> LoopFinished:
-        asked = replace(chosen, request=request, only=None)
-        return await run_mission(root, wiring, asked, sink)
-
-    async def watch(sink: EventSink) -> None:
-        await follow_project(root, sink)
-
-    return Launch(
-        root=root,
-        controls=Controls(root),
-        run=run,
-        watch=watch,
-        warm_up=wiring.warm_up,
-        label=wiring.label,
-        screen=wiring.settings.screen,
-        run_request=run_request,
-    )
-
-
-async def run_building(root: Path, wiring: Wiring, sink: EventSink) -> LoopFinished:
-    """Work the plan of a project to its end.
-
-    Raises:
-        RalphError: Something is wrong that was found before anything was started or spent.
-    """
-    return await run_mission(root, wiring, Mission(only=Phase.BUILDING), sink)
 
 
 async def run_mission(

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
@@ -27,11 +27,12 @@ BUDGET_SCHEMA_VERSION = 1
 class Documents(Model):
     """A snapshot of everything a transaction can change."""
 
-    state: RalphState = RalphState()
-    plan: ImplementationPlan = ImplementationPlan()
-    budget: ContextBudget = ContextBudget()
-    breaker: CircuitBreaker = CircuitBreaker()
-    questions: QuestionLog = QuestionLog()
+    # Made when needed: a default that stands here would have every schema built by an import.
+    state: RalphState = Field(default_factory=RalphState)
+    plan: ImplementationPlan = Field(default_factory=ImplementationPlan)
+    budget: ContextBudget = Field(default_factory=ContextBudget)
+    breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
+    questions: QuestionLog = Field(default_factory=QuestionLog)
     pending: tuple[Injection, ...] = ()
 
 

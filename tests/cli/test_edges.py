@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.crash import write_report
-from ralph_tui.cli.loops import no_screen
+from ralph_tui.cli.faces import no_screen
+from ralph_tui.cli.main import QUICK
 from ralph_tui.cli.preflight import check_login, login
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, python
+from tests.harness.projects import make_project, task
 
 HEAVY = ("textual", "claude_agent_sdk", "mcp", "tree_sitter", "rich", "watchfiles")
+PARSER = "typer"
 
 
 @pytest.mark.parametrize("words", ["--help", "status", "tasks", "inject x"])
@@ -30,6 +33,7 @@ def test_quick_commands_load_nothing_heavy(tmp_path: Path, words: str) -> None:
         "    assert left.code == 0, left.code\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
     )
+    program += f"assert ({PARSER!r} in sys.modules) is {words != 'status'}\n"
     done = python("-c", program, cwd=tmp_path)
     assert done.stderr.splitlines()[-1] == "[]"
 
@@ -99,10 +103,26 @@ def test_ctrl_c_during_a_command_leaves_130(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ralph_tui.cli.look.find_project", interrupted)
+    monkeypatch.setattr("ralph_tui.cli.report.find_project", interrupted)
     done = inside("status", cwd=tmp_path)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", QUICK, ids=" ".join)
+def test_the_front_door_answers_as_the_tree_does(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers() -> list[tuple[int, str, str]]:
+        done = [inside(*words, cwd=where) for where in (root, tmp_path)]
+        return [(d.returncode, d.stdout, d.stderr) for d in done]
+
+    root = make_project(tmp_path, [task("only-one")])
+    quick = answers()
+    monkeypatch.setattr("ralph_tui.cli.main.QUICK", {})
+    assert answers() == quick
+    assert [status for status, *_ in quick] == [0, 3]
+    assert "only-one" in quick[0][1] or "total" in quick[0][1]
 
 
 def test_windows_is_refused_in_one_sentence(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.given import MAX_CHARACTERS, read_answers, read_request
-from ralph_tui.cli.main import is_request
+from ralph_tui.cli.tree import is_request
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.questions import GivenAnswers, Option, Question
 from ralph_tui.store.project import Project

@@ -1,0 +1,73 @@
+"""The faces of a loop: the screen where there is a terminal, else lines."""
+
+import os
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ralph_tui.cli.here import find_project
+from ralph_tui.cli.say import note
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.launch import Launch
+
+
+def open_here(project_root: Path | None) -> int:
+    """Open the screen on a project without starting anything; the exit status."""
+    project = find_project(project_root)
+    if reason := no_screen():
+        note(f"{reason}, so here is the status; `ralph build` runs the loop.")
+        from ralph_tui.cli.report import print_status
+
+        print_status(project.root)
+        return 0
+    from ralph_tui.cli.background import going_on
+    from ralph_tui.cli.readiness import readiness
+    from ralph_tui.cli.wiring import launch_project
+    from ralph_tui.engine.mission import Mission
+    from ralph_tui.tui.app import run_app
+
+    # `b` goes on where the project stands, as `ralph run` does.
+    launch = launch_project(project.root, {}, Mission(interactive=True))
+    launch = replace(
+        launch, go_on=going_on(project.root, "run"), readiness=partial(readiness, project.root)
+    )
+    return run_app(launch, autostart=False)
+
+
+class MakeLaunch(Protocol):
+    """Makes a launch once it is known whether a person can decide while it waits."""
+
+    def __call__(self, *, interactive: bool) -> "Launch":
+        """Make it."""
+        ...
+
+
+def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool = True) -> int:
+    """Run a launch on the screen, or in lines where that was asked for or cannot be helped."""
+    reason = None if headless or as_json else no_screen()
+    if reason:
+        note(f"{reason}, so this runs in line mode.")
+    if not (headless or as_json or reason):
+        from ralph_tui.tui.app import run_app
+
+        return run_app(make(interactive=True), autostart=True)
+    from ralph_tui.cli.headless import run_lines
+
+    here = sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
+    return run_lines(lambda: make(interactive=here), as_json=as_json, interactive=here)
+
+
+def no_screen() -> str | None:
+    """Why the screen cannot open here; None when it can."""
+    if "web_driver" in os.environ.get("TEXTUAL_DRIVER", ""):
+        return None  # a page of `ralph serve`
+    for stream, name in ((sys.stdout, "standard output"), (sys.stdin, "standard input")):
+        if stream is None or not stream.isatty():
+            return f"{name} is not a terminal"
+    term = os.environ.get("TERM", "")
+    if term in ("", "dumb", "unknown"):
+        return f"the terminal cannot show a screen (TERM={term or 'not set'})"
+    return None

@@ -1,0 +1,127 @@
+"""The command tree: every command with its options, and what a wrong one is told."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ralph_tui.cli import (
+    build_tools,
+    configuration,
+    deciding,
+    demo,
+    doctor,
+    guarding,
+    journal,
+    limits,
+    look,
+    loops,
+    memories,
+    replay,
+    resetting,
+    serve,
+    starting,
+    steer,
+)
+from ralph_tui.cli.faces import open_here
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.say import discard_stdout, fail
+from ralph_tui.domain.errors import ExitCode, RalphError
+
+# Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="ralph",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
+
+    Without a command: open the screen on the project here; nothing runs until you say so.
+    With a request instead of a command: go the whole way, from questions to a checked result.
+    """,
+    epilog=examples('ralph "A habit tracker for the command line"', "ralph demo"),
+)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001  (Typer calls it with the option's value)
+    if value:
+        from ralph_tui import __version__
+
+        typer.echo(f"ralph {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _no_command(
+    context: typer.Context,
+    *,
+    project_root: ProjectRoot = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # its callback has printed it
+    if context.invoked_subcommand is None:
+        raise typer.Exit(open_here(project_root))
+    if project_root is not None:
+        raise typer.BadParameter("Put --project-root (-C) after the command.")
+
+
+_GROUPS = (
+    *(loops, demo, starting, look, journal, replay, steer, limits, deciding, memories),
+    *(serve, resetting, doctor, build_tools, configuration, guarding),
+)
+for group in _GROUPS:
+    group.register(app)
+
+
+def is_request(word: str) -> bool:
+    """Whether a first argument is a request instead of a command.
+
+    One word could be a slip in a command's name, and a run costs money; a phrase cannot.
+    """
+    phrase = len(word.split()) > 1 and not word.startswith("-")
+    return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
+
+
+def run_command(words: list[str]) -> int:
+    """Run a command line and answer with its exit status; a wrong one is told so.
+
+    Raises:
+        RalphError: The command cannot do what it was asked for.
+        KeyboardInterrupt: The person wants no more of it.
+    """
+    stdout = sys.stdout
+    if words and is_request(words[0]):
+        words = ["run", *words]
+    try:
+        result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
+        return result if isinstance(result, int) else int(ExitCode.COMPLETE)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise  # shell completion leaves like this
+        # Typer met a closed pipe and put a muffler on; `ralph tasks | head` is no failure.
+        sys.stdout = stdout
+        discard_stdout()
+        return int(ExitCode.COMPLETE)
+    except _USAGE_ERROR as error:
+        return _misused(error)
+
+
+def _misused(error: Exception) -> int:
+    said = getattr(error, "format_message", error.__str__)()
+    # 2 is taken: it says that a usage limit was reached.
+    hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
+    if said.startswith("No such command"):
+        hint += ' A request is quoted: ralph "A habit tracker".'
+    fail(RalphError(said, hint))
+    return int(ExitCode.ERROR)
+
+
+def _where(error: Exception) -> str:
+    """The command a usage error is about, as it was typed."""
+    path = getattr(getattr(error, "ctx", None), "command_path", "")
+    return "ralph COMMAND" if path in ("", "ralph") else path

@@ -1,0 +1,58 @@
+"""Makes what a face can start; the engine itself is imported when it is first wanted, after the first paint."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.wiring import Wiring
+
+
+def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
+    """A project ready to run or to watch; without a mission it works the plan."""
+    chosen = mission or Mission(only=Phase.BUILDING)
+
+    async def run(sink: EventSink) -> LoopFinished:
+        run_mission = await asyncio.to_thread(_runner)
+        return await run_mission(root, wiring, chosen, sink)
+
+    async def run_request(request: str, sink: EventSink) -> LoopFinished:
+        run_mission = await asyncio.to_thread(_runner)
+        return await run_mission(root, wiring, replace(chosen, request=request, only=None), sink)
+
+    async def watch(sink: EventSink) -> None:
+        follow_project = await asyncio.to_thread(_follower)
+        await follow_project(root, sink)
+
+    def warm_up() -> None:
+        _runner()
+        wiring.warm_up()
+
+    return Launch(
+        root=root,
+        controls=Controls(root),
+        run=run,
+        watch=watch,
+        warm_up=warm_up,
+        label=wiring.label,
+        screen=wiring.settings.screen,
+        run_request=run_request,
+    )
+
+
+def _runner() -> Callable[[Path, Wiring, Mission, EventSink], Awaitable[LoopFinished]]:
+    from ralph_tui.engine.run import run_mission
+
+    return run_mission
+
+
+def _follower() -> Callable[[Path, EventSink], Awaitable[None]]:
+    from ralph_tui.engine.following import follow_project
+
+    return follow_project
