@@ -7,6 +7,11 @@ _AWK_JOIN = re.compile(r'(?<!\\)"\s*"')
 """Between two texts that awk puts together."""
 _AWK_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _AWK_STARTS = re.compile(r'system\s*\(|"\s*\|&?\s*getline|\|&?\s*["a-zA-Z_$(]')
+_AWK_STARTED = re.compile(
+    r'system\s*\((?:\s|"\s*")*(\$|[A-Za-z_]\w*)|(\$|\b[A-Za-z_]\w*)[\w\])]*\s*\|&?\s*getline'
+    r"|\|&?\s*(?!getline)(\$|[A-Za-z_]\w*)"
+)
+"""Programs that are started by no text of the code."""
 _AWK_REGEX = re.compile(r"(?<=[~(,!{};&|\s])/(?:[^/\\\n]|\\.)*/|^/(?:[^/\\\n]|\\.)*/")
 _AWK_WRITE = re.compile(r'print[^;}\n]*>>?\s*"((?:[^"\\]|\\.)*)"')
 _AWK_WRITE_BY_NAME = re.compile(r"print[^;}\n]*>>?\s*[A-Za-z_(]")
@@ -18,6 +23,18 @@ def awk_starts_programs(code: str) -> bool:
     """Whether an awk program may run another: `system()`, a pipe to or from a command."""
     without = _AWK_REGEX.sub("//", code).replace("||", "")
     return bool(_AWK_STARTS.search(without))
+
+
+def awk_starts_input(code: str) -> bool:
+    """Whether an awk program may run what it reads: a field, or a variable that was given one."""
+    plain = _AWK_REGEX.sub("//", code).replace("||", "")
+    for match in _AWK_STARTED.finditer(plain):
+        name = match[1] or match[2] or match[3]
+        if name.startswith("$") or re.search(
+            rf"\b{name}\s*=[^=;}}\n]*\$|getline\s+{name}\b", plain
+        ):
+            return True
+    return False
 
 
 def awk_strings(code: str) -> Iterator[str]:
@@ -39,15 +56,15 @@ def awk_writes_by_name(code: str) -> bool:
 
 
 def sed_commands(script: str) -> Iterator[str]:
-    """The shell commands of a sed script: `e COMMAND`, and what `s///e` is given to run.
+    """The shell commands of a sed script; an empty one is whatever sed has read.
 
-    An empty one is whatever sed has read.
+    `s///e` runs the whole line, of which the replacement may be but a part.
     """
     for letter, rest in _sed(script):
         if letter == "e":
             yield rest
-        elif letter == "s" and "e" in rest.partition("\n")[0]:
-            yield rest.partition("\n")[2]
+        elif letter == "s" and "e" in rest.partition("w")[0]:
+            yield ""
 
 
 def sed_writes(script: str) -> Iterator[str]:
@@ -55,14 +72,14 @@ def sed_writes(script: str) -> Iterator[str]:
     for letter, rest in _sed(script):
         if letter in "wW" and rest:
             yield rest
-        elif letter == "s" and "w" in rest.partition("\n")[0]:
-            yield rest.partition("\n")[0].partition("w")[2].strip()
+        elif letter == "s" and "w" in rest:
+            yield rest.partition("w")[2].strip()
 
 
 def _sed(script: str) -> Iterator[tuple[str, str]]:
     """The commands of a sed script with what matters of their arguments.
 
-    For `s` that is the flags, a line end, and the replacement.
+    For `s` that is the flags.
     """
     at = 0
     while at < len(script):
@@ -77,7 +94,7 @@ def _sed(script: str) -> Iterator[tuple[str, str]]:
             end = _line(script, second + 1) if letter == "s" else second + 1
             flags = re.match(r"[gpiImMe0-9]*(?:w[^\n]*)?", script[second + 1 : end])
             shown = flags[0] if flags else ""
-            yield letter, f"{shown}\n{script[first + 1 : second]}"
+            yield letter, shown
             at = second + 1 + len(shown)
         elif letter in "eaicrRwWbtT:":
             end = _line(script, at)

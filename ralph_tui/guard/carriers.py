@@ -93,11 +93,20 @@ def _socat(given: Invocation) -> None:
             given.walker.shell(literal(started[1].strip("'\"")), given, anything())
 
 
+def _cargo(given: Invocation) -> None:
+    """`cargo watch -s` is the one that gives a text to a shell."""
+    judge_other(given)
+    if [word.text for word in given.arguments[:1]] == ["watch"]:
+        for text in parse(given.arguments, Spec("sxwdiBC")).values("-s", "--shell"):
+            given.walker.shell(text, given)
+
+
 CARRIERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
     {
         **dict.fromkeys(names("npx pnpx bunx"), _npx),
         **dict.fromkeys(names("npm yarn pnpm bun"), _node_manager),
         "nix": _nix,
+        "cargo": _cargo,
         "flatpak": _flatpak,
         **dict.fromkeys(names("nc ncat netcat"), _netcat),
         "socat": _socat,

@@ -46,6 +46,13 @@ def _sed(given: Invocation) -> None:
                 given.places.check_write(word, given.shown)
 
 
+def _awk_starts(code: str, values: Sequence[str], given: Invocation) -> None:
+    if awk_sed.awk_starts_input(code):
+        unreadable_part(given.shown, "awk would run what it reads")
+    for text in (*awk_sed.awk_strings(code), *values):
+        judge_possible_command(text, given)
+
+
 def _awk(given: Invocation) -> None:
     read = parse(given.arguments, Spec("Fvfiel", long=names("--assign --file --source --include")))
     operands = list(read.operands)
@@ -60,8 +67,7 @@ def _awk(given: Invocation) -> None:
             for text in values:
                 given.places.check_guarded(literal(text), given.shown)
         if awk_sed.awk_starts_programs(code.text):
-            for text in (*awk_sed.awk_strings(code.text), *values):
-                judge_possible_command(text, given)
+            _awk_starts(code.text, values, given)
         for path in awk_sed.awk_writes(code.text):
             given.places.check_write(literal(path), given.shown)
     if any(v.text == "inplace" for v in read.values("-i", "--include")):

@@ -57,22 +57,36 @@ def _echoed(arguments: Sequence[Word]) -> Word:
     text = " ".join(word.text for word in words)
     if any(word.has_glob for word in words):
         text += UNKNOWN
+    if escapes and _OCTAL.search(text):
+        return anything(text)
     plain = _unescaped(text) if escapes else text
     return _flow(plain + "\n")
 
 
 def _printed(arguments: Sequence[Word]) -> Word:
-    pattern, *values = arguments
-    if pattern.text == "-v" or not pattern.known or not all(v.known for v in values):
+    words = arguments[1:] if arguments[0].text == "--" else arguments
+    if not words or words[0].text.startswith("-") or not all(word.known for word in words):
         return anything()
-    text = _unescaped(pattern.text)
-    pieces = re.split(r"%[-0-9.]*[sbdq]", text)
-    if len(pieces) == 1:
-        return _flow(text)
-    if len(values) != len(pieces) - 1:  # printf would go round again, or leave places empty
+    pattern, values = words[0].text, [word.text for word in words[1:]]
+    text, *following = re.split(r"%([sbd%])", _unescaped(pattern))
+    places, pieces = following[::2], following[1::2]
+    filled = len(places) - places.count("%")
+    if _NUL.search(pattern) or any("%" in piece for piece in (text, *pieces)):
+        return anything()  # a place that cuts, pads or quotes its value
+    if filled and filled != len(values):  # printf would go round again, or leave places empty
         return anything()
-    filled = (piece + value.text for piece, value in zip(pieces, values, strict=False))
-    return _flow("".join(filled) + pieces[-1])
+    for place, piece in zip(places, pieces, strict=True):
+        value = "%" if place == "%" else values.pop(0)
+        if place == "b" and _OCTAL.search(value):
+            return anything()
+        text += (_unescaped(value) if place == "b" else value) + piece
+    return _flow(text)
+
+
+_OCTAL = re.compile(r"\\[0-7c]")
+"""`echo -e` and `%b` read these in a way of their own."""
+_NUL = re.compile(r"\\(?:0{1,3}(?![0-7])|x0{1,2}(?![0-9A-Fa-f])|[uU]0+(?![0-9A-Fa-f]))")
+"""Divides words for `xargs -0`; a shell passes over it."""
 
 
 def _unescaped(text: str) -> str:

@@ -67,6 +67,12 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             Spec("o", long=frozenset({"--output", "--format", "--prefix"})),
             writes=("--output", "-o"),
         ),
+        "fast-export": Family(
+            known.REVISIONS
+            | names("--progress --data --full-tree --anonymize --show-original-ids --refspec")
+            | names("--signed-tags --tag-of-filtered-object --no-data --reencode --mark-tags")
+        ),
+        "merge-file": Family(None, Spec("L", long=names("--marker-size --diff-algorithm"))),
         "format-patch": Family(
             known.DIFF | known.REVISIONS | known.FORMAT_PATCH, _LOG_SPEC, "o", ("--output",)
         ),

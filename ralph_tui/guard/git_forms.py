@@ -125,6 +125,10 @@ def _merge_tree(read: Arguments, _: Sequence[Word]) -> str:
     return "" if len(read.operands) == 3 else "This writes objects"
 
 
+def _merge_file(read: Arguments, _: Sequence[Word]) -> str:
+    return "" if read.has("-p", "--stdout") else "Without -p this writes the file"
+
+
 def _ls_remote(read: Arguments, _: Sequence[Word]) -> str:
     helper = any("::" in word.text or word.text.startswith("-") for word in read.operands)
     return "This address starts a program" if helper else ""
@@ -151,6 +155,7 @@ FORMS: Mapping[str, Form] = MappingProxyType(
         "config": _config,
         "format-patch": _format_patch,
         "ls-remote": _ls_remote,
+        "merge-file": _merge_file,
         "merge-tree": _merge_tree,
         "notes": _first("list", "show", "get-ref", bare=True),
         "reflog": _reflog,

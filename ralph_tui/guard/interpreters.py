@@ -32,6 +32,7 @@ _CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "scala": ("-e",),
         "deno": (),
         "emacs": ("--eval", "--execute"),
+        "zx": ("-e", "--eval"),
     }
 )
 _SPECS: Mapping[str, Spec] = MappingProxyType(
@@ -112,7 +113,9 @@ def _generic(given: Invocation) -> None:
     short = "".join(o[1] for o in options if len(o) == 2)
     long = frozenset(o for o in options if len(o) > 2)
     spec = _SPECS.get(given.program, Spec(short, long=long))
-    read = parse(given.arguments, spec)
+    # Node knows `-pe` as one option, not as `-p` with the value `e`.
+    words = [literal("-e") if word.text == "-pe" else word for word in given.arguments]
+    read = parse(words if "-p" in options else given.arguments, spec)
     codes = read.values(*options)
     if given.program == "deno" and [w.text for w in read.operands[:1]] == ["eval"]:
         codes = list(read.operands[1:2])

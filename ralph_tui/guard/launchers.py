@@ -14,6 +14,7 @@ from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.variables import judge_removal
 from ralph_tui.guard.walk import Invocation
 from ralph_tui.guard.wrappers import WRAPPERS
+from ralph_tui.guard.written import check_all
 
 _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 
@@ -34,11 +35,16 @@ def _wrapped(given: Invocation) -> None:
     wrapper = WRAPPERS[given.program]
     read = parse(given.arguments, wrapper.spec, stop=True)
     no_hidden_options(given, read.operands)
+    if given.program in _LOGGING:
+        check_all(read.values("-o", "--output"), given)
     if given.program == "sudo" and read.has("-e", "--edit"):
         for word in read.operands:
             given.places.check_write(word, given.shown)
         return
     _run(given, read.operands[wrapper.skip :], assigns=wrapper.assigns)
+
+
+_LOGGING = names("time gtime strace ltrace perf")
 
 
 def _run(given: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:

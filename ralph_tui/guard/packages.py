@@ -104,6 +104,16 @@ def judge_module(module: Word, arguments: Sequence[Word], given: Invocation) -> 
     name = module.text.casefold().removesuffix(".__main__")
     if name in _MODULES or _PIP.fullmatch(name):
         refuse_manager(name, arguments, given.shown)
+    read = parse(arguments)
+    if name == "json.tool":
+        _check_files(read.operands[1:], given)
+    elif name in ("zipfile", "tarfile") and not read.has("-l", "--list", "-t", "--test"):
+        _check_files(read.operands, given)
+
+
+def _check_files(words: Sequence[Word], given: Invocation) -> None:
+    for word in words:
+        given.places.check_guarded(word, given.shown)
 
 
 _SOMETIMES = MappingProxyType(
@@ -142,6 +152,7 @@ def judge_uv(given: Invocation) -> None:
     if verb == "tool" and rest and rest[0].text in ("run", "install"):
         verb, rest = rest[0].text, rest[1:]
     if verb != "run":
+        _check_written(rest, given)
         return
     inner = parse(rest, _UV_RUN, stop=True)
     if inner.has("-m", "--module") and inner.operands:
@@ -150,6 +161,14 @@ def judge_uv(given: Invocation) -> None:
         given.walker.run((literal("python"), *inner.operands), given, under_uv=True)
     elif inner.operands and not inner.has("-s", "--script", "--gui-script"):
         given.walker.run(inner.operands, given, under_uv=True)
+
+
+_UV_WRITES = Spec("o", long=names("--output-file --out-dir"))
+
+
+def _check_written(words: Sequence[Word], given: Invocation) -> None:
+    for word in parse(words, _UV_WRITES).values("-o", "--output-file", "--out-dir"):
+        given.places.check_write(word, given.shown)
 
 
 def judge_uvx(given: Invocation) -> None:

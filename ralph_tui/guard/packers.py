@@ -27,7 +27,8 @@ def _zip(given: Invocation) -> None:
     for option, value in pairwise(given.arguments):
         if option.text in ("-TT", "--unzip-command"):
             given.walker.shell(value, given)
-    check_all(parse(given.arguments).operands[:1], given)
+    read = parse(given.arguments)
+    check_all(read.operands if read.has("-m", "--move") else read.operands[:1], given)
 
 
 def _rsync(given: Invocation) -> None:
@@ -35,7 +36,8 @@ def _rsync(given: Invocation) -> None:
     read = parse(given.arguments, spec)
     for text in read.values("-e", "--rsh"):
         given.walker.shell(text, given)
-    check_all([w for w in last_operand(read.operands) if ":" not in w.text], given)
+    changed = read.operands if read.has("--remove-source-files") else last_operand(read.operands)
+    check_all([w for w in changed if ":" not in w.text], given)
 
 
 def _download(given: Invocation) -> None:

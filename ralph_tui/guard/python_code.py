@@ -23,7 +23,7 @@ _EVALUATORS = names("exec eval compile")
 _EVALUATING_METHODS = names("runsource runcode run_string run_code")
 _COMMAND_ARGUMENTS = names("args cmd command")
 _GIT_LIBRARIES = names("git pygit2 dulwich")
-_MARKS = names("os subprocess pty asyncio sh popen2 commands")
+_MARKS = names("os subprocess pty asyncio sh popen2 commands pexpect invoke fabric plumbum")
 _LIBRARY_VERBS = names(
     "push pull fetch commit create_commit checkout switch restore reset merge rebase revert stash"
     " cherry_pick add rm mv clean clone clone_from init create_head create_tag create_branch"

@@ -13,7 +13,7 @@ READERS = names(
     " xargs tee time watch lsof fuser zcat bzcat xzcat gzcat zless view python -m read set shopt"
     " export local declare typeset readonly unset let getopts shift break continue compgen"
     " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh yes expr pgrep pkill pidof killall tldr cheat apropos"
-    " whatis dpkg rpm wc tput clear banner envsubst iconv dos2unix sum printenv logname tty"
+    " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty"
 )
 """Programs that may name guarded files, because they only read, or are judged elsewhere."""
 _EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")

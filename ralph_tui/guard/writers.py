@@ -40,6 +40,16 @@ def _remove(given: Invocation) -> None:
             given.places.check_write(word, given.shown)
 
 
+def _remove_trees(given: Invocation) -> None:
+    for word in parse(given.arguments).operands:
+        given.places.check_removal(word, given.shown)
+
+
+def _output(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("oLPIHTin", long=names("--output")))
+    check_all(read.values("-o", "--output"), given)
+
+
 def _everything(given: Invocation) -> None:
     check_all(parse(given.arguments, Spec("srmdt", attached="")).operands, given)
 
@@ -203,6 +213,9 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "mkfifo": _operands(Spec("m", long=names("--mode"))),
         "mknod": _operands(Spec("m", long=names("--mode"))),
         "sponge": _operands(),
+        **dict.fromkeys(names("dos2unix unix2dos mac2unix trash trash-put"), _operands()),
+        **dict.fromkeys(names("rimraf del-cli"), _remove_trees),
+        **dict.fromkeys(names("tree shuf"), _output),
         "chmod": _chmod,
         "chown": _chmod,
         "chgrp": _chmod,
