@@ -177,6 +177,13 @@ def in_order(tasks: Iterable[Task]) -> list[Task]:
     return sorted(left, key=lambda task: task.priority)
 
 
+def plan_size(tasks: Iterable[Task]) -> str:
+    """How much is left to do, for the person who is asked to approve it."""
+    left = in_order(tasks)
+    tokens = sum(t.estimated_tokens or 0 for t in left)
+    return f"{len(left)} task{'' if len(left) == 1 else 's'}, about {tokens:,} tokens"
+
+
 def why_chosen(plan: ImplementationPlan, task: Task) -> str:
     """One sentence that says why the selection rule picked `task`."""
     ready = plan.ready()

@@ -123,8 +123,13 @@ async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open
         await pilot.press("d")
         await until(pilot, lambda: script.controls.asked[-1] == "drop demo-03")
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
-        script.news.put_nowait(ev.PlanLoaded(tasks=feed.TASKS[3:], source="disk"))
+        left = (*feed.TASKS[:2], *feed.TASKS[3:])
+        script.news.put_nowait(ev.PlanLoaded(tasks=left, source="disk"))
         await until(pilot, lambda: "demo-03  Keep" not in screen_text(app))
+        assert "4 tasks, about" in screen_text(app), "the summary is of the plan as it is now"
+        chosen = cast("PlanApproval", app.screen).selected
+        assert chosen is not None
+        assert chosen.id == "demo-04", "the cursor stays where it was"
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, TaskDetail))
 

@@ -94,7 +94,7 @@ async def test_v_draws_the_plan_and_tasks_are_changed_there(open_app: Open) -> N
         assert isinstance(app.screen, PlanReview)
         app.screen.plan.move_cursor("demo-04")
         await pilot.press("minus")
-        await until(pilot, lambda: script.controls.asked[-1:] == ["edit demo-04: {'priority': 6}"])
+        await until(pilot, lambda: script.controls.asked[-1:] == ["move demo-04: +1"])
         await pilot.press("v")
         await until(pilot, lambda: "priority 4" in screen_text(app))
         assert app.screen.plan.cursor == "demo-04"

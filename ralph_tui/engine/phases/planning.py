@@ -4,7 +4,7 @@ import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain import agents_md
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, plan_size
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.engine import ralph_tools as rt
@@ -36,18 +36,13 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
         if await _missing_plan(stage) is not None:
             continue
         require_workable(stage.docs.plan)
-        decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, _summary(stage))
+        size = plan_size(stage.docs.plan.tasks)
+        decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, size)
         if isinstance(decided, End):
             return decided
         if decided.approved:
             return None
         feedback = decided.reason or "The person is not satisfied with the plan."
-
-
-def _summary(stage: Stage) -> str:
-    tasks = [t for t in stage.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
-    tokens = sum(t.estimated_tokens or 0 for t in tasks)
-    return f"{len(tasks)} task{'' if len(tasks) == 1 else 's'}, about {tokens:,} tokens"
 
 
 async def _missing_plan(stage: Stage) -> str | None:

@@ -8,8 +8,9 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.widgets import Static
 
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan import Task, plan_size
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.host import Host
@@ -81,7 +82,10 @@ class PlanApproval(ApprovalDialog, Planned):
         self._show()
 
     def _show(self) -> None:
-        self.plan.show_plan(self.app.view.tasks)
+        tasks = self.app.view.tasks
+        self.plan.show_plan(tasks)
+        for summary in self.query(".summary").results(Static):
+            summary.update(Content(plan_size(tasks.values())))
         changes = " ".join(key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES[1:])
         turn = "list" if self.plan.is_graph else "graph"
         keys = f"y approves, n rejects, v {turn}, {changes} change, esc later"

@@ -33,12 +33,18 @@ class Blocks(RowsView):
 
     def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
         """Show these; the cursor goes to the named one, or stays where it can."""
+        before = list(self._first)
         self._blocks = blocks
         self._lay_out()
         wanted = self.cursor if cursor is None else cursor
-        if wanted not in self._first:
-            wanted = next(iter(self._first), None)
-        self.move_cursor(wanted)
+        self.move_cursor(wanted if wanted in self._first else self._stand_in(before))
+
+    def _stand_in(self, before: list[Key]) -> Key | None:
+        """What is now where the cursor was, when its block went out of the same list; else the first."""
+        now = list(self._first)
+        if self.cursor in before and not self._first.keys().isdisjoint(before):
+            return now[min(before.index(self.cursor), len(now) - 1)]
+        return next(iter(now), None)
 
     def _folded(self, width: int) -> list[tuple[Row, Line]]:
         width = max(1, width - MARK)
