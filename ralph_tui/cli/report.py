@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -14,8 +15,10 @@ from ralph_tui.domain.state import Halt, SessionRecord
 from ralph_tui.store.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
-from ralph_tui.tui.glyphs import Glyphs, choose
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.glyphs import Glyphs
 
 SHOWN_SESSIONS = 10
 
@@ -139,7 +142,7 @@ def status_json(
     }
 
 
-def _sign(signs: Glyphs, task: Task) -> str:
+def _sign(signs: "Glyphs", task: Task) -> str:
     return {
         TaskStatus.PENDING: signs.pause if task.is_held else signs.ready,
         TaskStatus.IN_PROGRESS: signs.current,
@@ -187,6 +190,8 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
 
 def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
     """Print tasks with what they wait for."""
+    from ralph_tui.tui.glyphs import choose
+
     signs = choose(encoding=sys.stdout.encoding)
     out_table(
         ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),

@@ -5,7 +5,6 @@ suspended keeps them. The owner record is for people and for file systems shared
 """
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -139,7 +138,9 @@ class LoopLock:
 
         Raises:
             LockedError: Naming them.
+            StoreError: There is no `.ralph` to be the owner of.
         """
+        dot.require(self._layout)
         owner = self.owner()
         if owner is not None:
             raise _locked(owner, self._layout)
@@ -159,7 +160,7 @@ def this_process(run_id: str) -> Owner:
     pid = os.getpid()
     return Owner(
         pid=pid,
-        host=socket.gethostname(),
+        host=os.uname().nodename,
         since=datetime.now(UTC),
         run_id=run_id,
         started=datetime.fromtimestamp(psutil.Process(pid).create_time(), UTC),
@@ -217,7 +218,7 @@ def boot_id() -> str:
 
 def _is_this_host(owner: Owner) -> bool:
     same_boot = bool(owner.boot) and owner.boot == boot_id()
-    return same_boot or owner.host == socket.gethostname()
+    return same_boot or owner.host == os.uname().nodename
 
 
 def _file_lock(path: Path) -> "BaseFileLock":
