@@ -1,5 +1,6 @@
 """Which project a command is about."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,8 @@ def start_directory(given: Path | None) -> Path:
         SetupError: There is no such directory.
     """
     try:
-        directory = (given or Path.cwd()).resolve()
-    except OSError as error:  # the current directory was deleted, or links go in a circle
+        directory = Path(os.path.realpath(given or Path.cwd()))
+    except OSError as error:  # the current directory was deleted
         raise SetupError(
             f"The directory cannot be found: {error.strerror or error}.",
             "Go to the project's directory or name it with --project-root.",

@@ -1,5 +1,6 @@
 """`ralph init`: makes or adopts a uv project; what exists is never overwritten."""
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Annotated
@@ -95,7 +96,7 @@ def init(
 
 
 def _directory(project_root: Path | None) -> Path:
-    root = (project_root or Path.cwd()).resolve()
+    root = Path(os.path.realpath(project_root or Path.cwd()))
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,6 +1,7 @@
 """The `.ralph` directory itself: making it, and refusing what only looks like one."""
 
 import os
+from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.files import explained, write_atomic
@@ -39,7 +40,8 @@ def require(layout: Layout) -> None:
     """
     dot = layout.dot
     if dot.is_symlink():
-        target = dot.resolve()
+        # realpath, because `Path.resolve` ends in a RuntimeError where links go in a circle.
+        target = Path(os.path.realpath(dot))
         if not target.is_dir():
             raise StoreError(f"{dot} is a symlink to nothing.", "Remove it and run `ralph init`.")
         if not target.is_relative_to(layout.root):

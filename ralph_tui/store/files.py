@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -42,7 +43,7 @@ def explained(doing: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"Cannot {doing} {path}: {error.strerror or error}.", _hint(error)
+            f"Cannot {doing} {path}: {error.strerror or error}.", _hint(error, path)
         ) from error
 
 
@@ -96,9 +97,10 @@ def write_target(path: Path) -> Path:
     """
     if not path.is_symlink():
         return path
-    directory = path.parent.resolve()
+    directory = Path(os.path.realpath(path.parent))
     target = directory / path.readlink()
-    resolved = target.parent.resolve() / target.name
+    # realpath, because `Path.resolve` ends in a RuntimeError where links go in a circle.
+    resolved = Path(os.path.realpath(target.parent)) / target.name
     if not resolved.is_relative_to(directory) or resolved.is_symlink():
         raise StoreError(
             f"{path} is a symlink that leaves its directory.",
@@ -266,9 +268,18 @@ def _mode_of(path: Path) -> int | None:
     return stat.S_IMODE(info.st_mode) if stat.S_ISREG(info.st_mode) else None
 
 
-def _hint(error: OSError) -> str:
+def _free(path: Path) -> str:
+    """How much space is left where `path` is, as a sentence; nothing when it cannot be known."""
+    try:
+        left = shutil.disk_usage(path.parent).free
+    except OSError:
+        return ""
+    return f"{left / 1e6:,.1f} MB are free there. "
+
+
+def _hint(error: OSError, path: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "Free some disk space and try again; nothing was lost."
+        return f"{_free(path)}Free some disk space and try again; nothing was lost."
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "Check the permissions of the directory and who owns it."
     if error.errno == errno.ELOOP:

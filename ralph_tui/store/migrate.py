@@ -17,6 +17,10 @@ MIGRATIONS: dict[tuple[str, int], Migration] = {}
 """`(document, version) -> function to the next version`; nothing has changed since version 1."""
 
 
+class NewerError(StoreError):
+    """A newer ralph wrote the document."""
+
+
 def version_of(data: Data, path: Path) -> int:
     """The schema version a document carries.
 
@@ -43,11 +47,11 @@ def migrate(
     """The document in the current version; `data` itself is not changed.
 
     Raises:
-        StoreError: A newer ralph wrote it.
+        NewerError: A newer ralph wrote it.
     """
     version = version_of(data, path)
     if version > current:
-        raise StoreError(
+        raise NewerError(
             f"{path} was written by a newer ralph (schema version {version}, "
             f"this one knows {current}).",
             "Upgrade ralph-tui; the file was left as it is.",

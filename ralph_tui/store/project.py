@@ -50,7 +50,7 @@ class Project:
 
     def __init__(self, root: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Address the project at `root`; nothing is read or made yet."""
-        self.root = root.resolve()
+        self.root = Path(os.path.realpath(root))
         self.layout = Layout(self.root)
         self._clock = clock
         self._told: list[str] = []

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
-from ralph_tui.store import commit, recovery
+from ralph_tui.store import commit, newer, recovery
 from ralph_tui.store.documents import (
     BREAKER,
     BUDGET,
@@ -28,6 +28,7 @@ from ralph_tui.store.files import DamagedError, read_regular, set_aside, write_a
 from ralph_tui.store.injections import Line, parse_lines, readable, render
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
+from ralph_tui.store.migrate import NewerError
 
 R = TypeVar("R", bound=Record)
 
@@ -51,6 +52,8 @@ class Read:
     data: bytes | None
     value: Record
     migrated_from: int | None = None
+    newer: NewerError | None = None
+    """Why it is only looked at: a newer ralph wrote it."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,9 @@ class Snapshots:
         until, pause = time.monotonic() + PATIENCE_SECONDS, 0.001
         while True:
             before = self._load_locked()
+            for read in before.reads.values():
+                if read.newer is not None:
+                    raise read.newer
             after = self._stamped(before.documents, synced(change(before.documents)))
             writes, documents = self._encoded(before, after)
             self._back_up_good(before)
@@ -156,8 +162,13 @@ class Snapshots:
         cached = self._decoded.get(kind.name)
         if cached is not None and cached[0] == data:
             return cached[1]
-        decoded = decode_document(kind, data, path)
-        read = Read(data, decoded.value, decoded.migrated_from)
+        try:
+            decoded = decode_document(kind, data, path)
+            read = Read(data, decoded.value, decoded.migrated_from)
+        except NewerError as error:
+            value, told = newer.view(kind, data, error)
+            self._tell(told)
+            read = Read(data, value, newer=error)
         self._decoded[kind.name] = (data, read)
         return read
 

@@ -18,7 +18,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
     3: (
         "faults/crash_matrix::a_disk_that_fills_up_stops_the_run_and_the_next_one_goes_on",
         "faults/unwritable::a_run_that_can_no_longer_write_ends_in_order",
-        "store/files::a_full_disk_is_explained",
+        "faults/full_disk::a_full_disk_is_named_with_its_space_and_nothing_is_lost",
+        "faults/full_disk::a_run_on_a_full_disk_stops_and_goes_on_when_there_is_space",
     ),
     4: ("store/crash::a_read_only_directory_can_be_read_and_says_why_not_written",),
     5: (
@@ -46,6 +47,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     11: (
         "store/migrate::a_newer_document_is_refused_and_left_alone",
+        "store/migrate::a_newer_document_is_shown_as_far_as_it_is_understood_and_not_written",
+        "store/migrate::a_newer_plan_that_would_look_empty_is_not_shown",
         "faults/hostile_dot::what_is_broken_is_said_and_nothing_is_taken_for_finished",
     ),
     12: ("store/project::unknown_fields_survive_a_change",),

@@ -65,6 +65,11 @@ def dot_leads_nowhere(dot: Path) -> None:
     dot.symlink_to("nowhere")
 
 
+def dot_links_in_a_circle(dot: Path) -> None:
+    dot.rename(dot.parent.parent / "elsewhere")
+    dot.symlink_to(".ralph")
+
+
 def dot_is_a_file(dot: Path) -> None:
     dot.rename(dot.parent.parent / "elsewhere")
     dot.write_text("")
@@ -92,7 +97,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "unseen id": (text('{"tasks": [{"id": "\\u001b[2J"}]}'), "Task 1 has an id without a visible"),
     "same id": (text(json.dumps({"tasks": [ONE, ONE]})), "a"),
     "same key": (text('{"tasks": [], "tasks": []}'), "'tasks' is there twice"),
-    "newer": (text('{"schema_version": 99, "tasks": []}'), "newer"),
+    "newer": (text('{"schema_version": 99, "tasks": {}}'), "newer"),
     "newer state": (state('{"schema_version": 99}'), "newer"),
     "endless cost": (state('{"total_cost_usd": NaN}'), "NaN"),
     "fifo": (fifo, "not a regular file"),
@@ -101,6 +106,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "circle": (plan_links_in_a_circle, "symlink"),
     "dot leads out": (dot_leads_out, "symlink that leaves the project"),
     "dot leads nowhere": (dot_leads_nowhere, "symlink to nothing"),
+    "dot in a circle": (dot_links_in_a_circle, "Too many levels of symbolic links"),
     "dot is a file": (dot_is_a_file, "not a directory"),
     "logs are a file": (logs_are_a_file, ".ralph/logs: File exists"),
     "config": (config("phases: [\n<<<<<<< HEAD\n"), "config.yaml"),

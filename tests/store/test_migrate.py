@@ -21,6 +21,32 @@ def test_a_newer_document_is_refused_and_left_alone(project: Project) -> None:
     assert project.layout.plan.read_text() == text
 
 
+def test_a_newer_document_is_shown_as_far_as_it_is_understood_and_not_written(
+    project: Project,
+) -> None:
+    text = '{"schema_version": 7, "tasks": [{"id": "a", "colour": "red"}], "new": 1}'
+    project.layout.plan.write_text(text)
+    assert [task.id for task in project.load().plan.tasks] == ["a"]
+    (told,) = project.damage()
+    assert "newer ralph (schema version 7, this one knows 1)" in told
+    assert "Upgrade" in told
+    with pytest.raises(StoreError, match="newer ralph"):
+        project.transact(count_up)
+    with pytest.raises(StoreError, match="newer ralph"):
+        project.queue_injection("x")
+    assert project.layout.plan.read_text() == text
+    assert sorted(p.name for p in project.layout.dot.glob("*.json*")) == [
+        "implementation_plan.json"
+    ]
+
+
+@pytest.mark.parametrize("tasks", ["", ', "items": []', ', "tasks": null', ', "tasks": [5]'])
+def test_a_newer_plan_that_would_look_empty_is_not_shown(project: Project, tasks: str) -> None:
+    project.layout.plan.write_text(f'{{"schema_version": 7{tasks}}}')
+    with pytest.raises(StoreError, match="newer ralph"):
+        project.load()
+
+
 def rename_title(data: Data) -> Data:
     tasks = data.pop("items")
     return data | {"tasks": tasks}

@@ -54,7 +54,7 @@ def test_create_again_changes_nothing(project: Project) -> None:
     assert project.layout.gitignore.read_text() == "logs\n"
 
 
-@pytest.mark.parametrize("kind", ["file", "dangling", "outside", "missing"])
+@pytest.mark.parametrize("kind", ["file", "dangling", "circle", "outside", "missing"])
 def test_a_dot_directory_that_cannot_be_used_is_refused(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, kind: str
 ) -> None:
@@ -64,6 +64,8 @@ def test_a_dot_directory_that_cannot_be_used_is_refused(
         dot.write_text("")
     elif kind == "dangling":
         dot.symlink_to(tmp_path / "nowhere")
+    elif kind == "circle":
+        dot.symlink_to(".ralph")
     elif kind == "outside":
         dot.symlink_to(outside)
     project = Project(tmp_path)
