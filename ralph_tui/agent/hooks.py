@@ -12,16 +12,13 @@ from claude_agent_sdk import (
     HookInput,
     HookJSONOutput,
     HookMatcher,
-    PermissionResultAllow,
-    PermissionResultDeny,
-    ToolPermissionContext,
 )
 from claude_agent_sdk.types import HookEvent
 
+from ralph_tui.agent.permits import Permits
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import OWN_SERVER, Picture, ToolOutput
-from ralph_tui.domain.questions import Option, Question
-from ralph_tui.domain.text import head, inert, one_line
+from ralph_tui.domain.text import head, one_line
 from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.engine.ports import AgentItem, Overseer
 
@@ -36,8 +33,6 @@ MAX_OUTPUT_CHARS = 4_000
 
 HOLD_TIMEOUT_SECONDS = 2 * 3600.0
 """After a tool the engine may wait until another request fits into the hour; a hold lasts 61 minutes."""
-
-ASK_TOOL = "AskUserQuestion"
 
 PASS: HookJSONOutput = {}
 """No opinion: the normal rules decide."""
@@ -73,24 +68,16 @@ def keep_going(reason: str) -> HookJSONOutput:
     return {"decision": "block", "reason": reason}
 
 
-def questions_of(tool_input: dict[str, Any]) -> tuple[Question, ...]:
-    """The questions of an AskUserQuestion call, made inert; the CLI has checked their shape."""
-    return tuple(
-        Question(
-            question=inert(str(raw.get("question", ""))),
-            header=inert(str(raw.get("header", ""))),
-            multi_select=bool(raw.get("multiSelect", False)),
-            options=tuple(
-                Option(
-                    label=inert(str(option.get("label", ""))),
-                    description=inert(str(option.get("description", ""))),
-                    preview=inert(str(option.get("preview", ""))),
-                )
-                for option in raw.get("options", ())
-            ),
-        )
-        for raw in tool_input.get("questions", ())
-    )
+def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
+    """The CLI asks `may_use_tool`, also about a tool that is allowed and inside the sandbox."""
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "ask",
+            "permissionDecisionReason": reason,
+            "updatedInput": tool_input,
+        }
+    }
 
 
 class Hooks:
@@ -103,10 +90,15 @@ class Hooks:
         denied: Callable[[str], None],
     ) -> None:
         """Report calls and denials to the session's translator and feed."""
-        self.overseer: Overseer | None = None
+        self.permits = Permits(emit, denied)
         self._emit = emit
         self._started = started
         self._denied = denied
+
+    @property
+    def overseer(self) -> Overseer | None:
+        """Who answers now."""
+        return self.permits.overseer
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
         """What the SDK registers at connect."""
@@ -123,33 +115,6 @@ class Hooks:
             "PostToolUseFailure": [after],
             "Stop": [stop],
         }
-
-    async def may_use_tool(
-        self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
-    ) -> PermissionResultAllow | PermissionResultDeny:
-        """What the CLI itself will not decide is refused: nobody is asked behind the guard's back."""
-        if name == ASK_TOOL and self.overseer is not None:
-            return await self._ask(self.overseer, tool_input)
-        reason = f"{name} needs a permission that an unattended loop does not give."
-        self._denied(context.tool_use_id or "")
-        self._emit(
-            ev.ToolDenied(
-                tool_id=context.tool_use_id or "", name=name, rule="cli-permission", reason=reason
-            )
-        )
-        return PermissionResultDeny(message=reason)
-
-    async def _ask(
-        self, overseer: Overseer, tool_input: dict[str, Any]
-    ) -> PermissionResultAllow | PermissionResultDeny:
-        """Answer by question text (SDK-FACTS section 5.2); a refusal lets the turn go on."""
-        try:
-            reply = await overseer.ask(questions_of(tool_input))
-        except Exception as error:  # noqa: BLE001 - the model must learn that there is no answer
-            return PermissionResultDeny(message=f"No answer: {one_line(str(error), 200)}")
-        if reply.refused:
-            return PermissionResultDeny(message=reply.refused)
-        return PermissionResultAllow(updated_input={**tool_input, "answers": reply.answers})
 
     async def _before_tool(
         self, data: HookInput, tool_use_id: str | None, _: HookContext
@@ -184,15 +149,22 @@ class Hooks:
                 )
             )
             return deny(verdict.message)
-        if verdict.decision == "rewrite" and verdict.command is not None:
-            before = str(call.input.get("command", ""))
-            self._emit(
-                ev.ToolRewritten(
-                    tool_id=call.tool_id, before=before, after=verdict.command, rule=verdict.rule
-                )
-            )
-            return rewrite({**call.input, "command": verdict.command})
-        return PASS
+        tool_input = self._rewritten(call, verdict)
+        if verdict.decision == "ask":
+            self.permits.expect(call, verdict)
+            return ask(verdict.message, tool_input)
+        return rewrite(tool_input) if tool_input != call.input else PASS
+
+    def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
+        """The input as it will be used."""
+        if verdict.command is None:
+            return dict(call.input)
+        before = str(call.input.get("command", ""))
+        rule = "uv-run" if verdict.decision == "ask" else verdict.rule
+        self._emit(
+            ev.ToolRewritten(tool_id=call.tool_id, before=before, after=verdict.command, rule=rule)
+        )
+        return {**call.input, "command": verdict.command}
 
     async def _after_tool(
         self, data: HookInput, tool_use_id: str | None, _: HookContext

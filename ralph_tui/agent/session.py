@@ -133,7 +133,7 @@ class ClaudeSession:
 
     def oversee(self, overseer: Overseer) -> None:
         """Let `overseer` answer hooks and tools from now on."""
-        self._hooks.overseer = overseer
+        self._hooks.permits.overseer = overseer
 
     @property
     def alive(self) -> bool:

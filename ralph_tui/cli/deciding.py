@@ -33,12 +33,15 @@ def answer(
     ] = None,
     *,
     decline: Annotated[
-        bool, typer.Option("--decline", help="Leave the decision to the model.")
+        bool,
+        typer.Option("--decline", help="Leave the decision to the model; a permission is denied."),
     ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer an open question, or list them."""
+    """Answer an open question, also one for permission, or list them."""
+    from ralph_tui.domain.permissions import answer_told
+
     controls = _controls(project_root)
     questions = controls.open_questions()
     if not question_id:
@@ -47,7 +50,9 @@ def answer(
     asked = next((q for q in questions if q.id == question_id), None)
     given = _given(asked, text or [], decline=decline)
     answered = controls.answer(question_id, given)
-    told = "declined" if given.declined else f"answered: {given.text}"
+    told = answer_told(answered)
+    if answered.permission is None and not given.declined:
+        told = f"answered: {told}"
     out(f"{answered.question.header or answered.question.question}: {told}")
 
 
@@ -130,7 +135,10 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command(
         epilog=examples(
-            "ralph answer", "ralph answer q-1a2b3c4d-1 2", 'ralph answer q-1a2b3c4d-1 "Both"'
+            "ralph answer",
+            "ralph answer q-1a2b3c4d-1 2",
+            'ralph answer q-1a2b3c4d-1 "Both"',
+            'ralph answer q-5e6f7a8b-1 3 "Not against the real server"',
         )
     )(answer)
     app.command(epilog=examples("ralph approve"))(approve)

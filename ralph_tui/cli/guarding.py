@@ -37,7 +37,11 @@ def check(
     ] = None,
     *,
     stdin: Annotated[
-        bool, typer.Option("--stdin", help='Read {"command": "…"} lines, print JSON lines.')
+        bool,
+        typer.Option(
+            "--stdin",
+            help='Read {"command": "…"} lines, print JSON lines; what is asked about is denied there.',
+        ),
     ] = False,
     phase: Annotated[
         PhaseName, typer.Option("--phase", help="The phase the agent is in.")
@@ -45,7 +49,7 @@ def check(
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a command; status 0 when it may run, 1 when it is denied. Nothing is run."""
+    """Judge a command; status 0 when it may run, 1 when it is denied or asked about. Nothing is run."""
     if stdin is bool(command):
         raise RalphError(
             "Give either a command or --stdin.", "Example: ralph guard check 'git push'"
@@ -65,8 +69,8 @@ def check(
         out_json(found)
     else:
         out_facts({name: value for name, value in found.items() if value})
-    denied = found["verdict"] == "deny"
-    raise typer.Exit(int(ExitCode.STOPPED if denied else ExitCode.COMPLETE))
+    runs = found["verdict"] in ("allow", "rewrite")
+    raise typer.Exit(int(ExitCode.COMPLETE if runs else ExitCode.STOPPED))
 
 
 def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":

@@ -150,8 +150,17 @@ def _tool_denied(n: Narrator, e: ev.ToolDenied, _: LoopView) -> Iterator[Line]:
     n.calls[e.tool_id] = call
     part = f" in `{one_line(e.part, 80)}`" if e.part else ""
     advice = f" {n.glyphs.arrow} {one_line(e.instead, 200)}" if e.instead else ""
-    why = f"denied ({e.rule}){part}: {one_line(e.reason, 200)}"
+    by = f" by {e.by}" if e.by else ""
+    why = f"denied{by} ({e.rule}){part}: {one_line(e.reason, 200)}"
     yield line(f"{n.glyphs.denied} {_call_text(call)} {n.glyphs.between} {why}{advice}", "red", 1)
+
+
+def _tool_allowed(n: Narrator, e: ev.ToolAllowed, _: LoopView) -> Iterator[Line]:
+    """What an answer has just allowed is told with the answer."""
+    if e.scope == "again":
+        call = n.calls.get(e.tool_id) or Call(e.tool_id, e.name, {})
+        why = f"allowed for this session before ({e.rule})"
+        yield line(f"{n.glyphs.ok} {_call_text(call)} {n.glyphs.between} {why}", "", 1)
 
 
 def _tool_rewritten(n: Narrator, e: ev.ToolRewritten, _: LoopView) -> Iterator[Line]:
@@ -250,6 +259,7 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.ToolStarted: _tool_started,
     ev.ToolFinished: _tool_finished,
     ev.ToolDenied: _tool_denied,
+    ev.ToolAllowed: _tool_allowed,
     ev.ToolRewritten: _tool_rewritten,
     ev.GateStarted: _simply(work.gate_started),
     ev.GateChecked: _simply(work.gate_checked),

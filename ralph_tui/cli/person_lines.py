@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.permissions import answer_told, ruling_of
+from ralph_tui.domain.questions import AskedQuestion, Permission
+from ralph_tui.domain.text import inert, one_line
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural
 
@@ -20,9 +21,22 @@ def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[Line]:
     yield line(
         f"{signs.asking} {asked.phase} asks{header}: {question.question}{several}", "bold cyan"
     )
+    if asked.permission is not None:
+        yield from _permission(asked.permission)
     for number, option in enumerate(question.options, 1):
         about = f" {signs.between} {option.description}" if option.description else ""
         yield line(f"{number}. {option.label}{about}", "", 2)
+
+
+def _permission(wanted: Permission) -> Iterator[Line]:
+    """The whole call, however long, and why it is asked about."""
+    yield line("runs:" if wanted.asked else "the whole of it:", "dim", 2)
+    yield from (Line(inert(text), "", 3) for text in wanted.argument.splitlines())
+    if wanted.asked:
+        yield line("as the agent wrote it:", "dim", 2)
+        yield from (Line(inert(text), "", 3) for text in wanted.asked.splitlines())
+    if wanted.reason:
+        yield line(f"because {wanted.reason} ({wanted.rule})", "dim", 2)
 
 
 def question_asked(signs: Glyphs, e: ev.QuestionAsked) -> Iterator[Line]:
@@ -40,10 +54,13 @@ def question_answered(signs: Glyphs, e: ev.QuestionAnswered) -> Iterator[Line]:
         yield line(
             f"{signs.asking} {about}: withdrawn, the session that asked is gone", "yellow", 1
         )
-    elif answer.declined:
-        yield line(f"{signs.asking} {about}: declined (by {answer.by})", "yellow", 1)
+        return
+    told = f"{about}: {answer_told(e.question)} (by {answer.by})"
+    ruling = ruling_of(answer) if e.question.permission else None
+    if answer.declined or (ruling is not None and not ruling.allowed):
+        yield line(f"{signs.asking} {told}", "yellow", 1)
     else:
-        yield line(f"{signs.ok} {about}: {answer.text} (by {answer.by})", "green", 1)
+        yield line(f"{signs.ok} {told}", "green", 1)
 
 
 def approval_requested(signs: Glyphs, e: ev.ApprovalRequested) -> Iterator[Line]:

@@ -40,6 +40,7 @@ class _Matter:
 
 _APPROVE = "approve? [y/N] "
 _WHY = "why not? (what the model works on next; empty asks again) "
+_PERMIT = "allow? 1 once, 2 for this session, 3 and why not (empty denies): "
 _ANSWER = "answer (number, label or your words; empty declines): "
 
 
@@ -78,7 +79,9 @@ class Terminal:
     def _take(self, event: ev.Event) -> None:
         match event:
             case ev.QuestionAsked(question=question) if question.is_open:
-                self._add(_Matter(question.id, _ANSWER, question))
+                self._add(
+                    _Matter(question.id, _PERMIT if question.permission else _ANSWER, question)
+                )
             case ev.QuestionAnswered(question=question):
                 self._drop(question.id)
             case ev.ApprovalRequested(kind=kind):

@@ -171,6 +171,10 @@ class SafetySettings(Model):
         ("rm -rf", "docker rm", "pip install", "python -m venv"),
         description="Commands an agent may never run; these four where the guard finds them harmful.",
     )
+    ask_commands: tuple[Text, ...] = Field(
+        (),
+        description="Commands, such as npm publish, and tools, such as WebFetch, that need your yes each time.",
+    )
     cost_limits: CostLimits = CostLimits()
 
     @model_validator(mode="after")
@@ -196,14 +200,14 @@ class BreakerSettings(Model):
     max_collapses: Count = Field(3, description="Iterations with 70 % less output than usual.")
     max_tests_only: Count = Field(3, description="Iterations that only ran or wrote tests.")
     max_refused_claims: Count = Field(2, description="Iterations whose claim was refused.")
-
-
-class LimitSettings(Model):
-    """What happens at a usage limit and when the service is busy."""
     cooldown_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
         30,
         description="While it is open and waits for a person: minutes until one iteration may try; 0: never.",
     )
+
+
+class LimitSettings(Model):
+    """What happens at a usage limit and when the service is busy."""
 
     on_usage_limit: Literal["wait", "exit", "ask"] = Field(
         "wait",

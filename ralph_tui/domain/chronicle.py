@@ -10,10 +10,11 @@ from typing import Any
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.model import Model
+from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
 
-KEPT_DENIALS = 500
+KEPT_RULINGS = 500
 KEPT_BREAKERS = 100
 
 
@@ -66,8 +67,8 @@ class Run(Model):
     end: int = 0
 
 
-class Denial(Model):
-    """A call the guard refused."""
+class Ruled(Model):
+    """A call that was refused, or asked about and allowed."""
 
     at: datetime | None = None
     iteration: int = 0
@@ -76,6 +77,10 @@ class Denial(Model):
     part: str = ""
     reason: str = ""
     instead: str = ""
+    scope: Scope | None = None
+    """How long it was allowed for; None when it was refused."""
+    by: str = ""
+    """The person who decided; the guard decides alone."""
 
 
 class BreakerStep(Model):
@@ -91,7 +96,7 @@ class Chronicle(Model):
 
     runs: tuple[Run, ...] = ()
     iterations: tuple[Iteration, ...] = ()
-    denials: tuple[Denial, ...] = ()
+    rulings: tuple[Ruled, ...] = ()
     breaker: tuple[BreakerStep, ...] = ()
 
     def iteration(self, number: int) -> Iteration | None:
@@ -124,7 +129,7 @@ class Chronicler:
         """Nothing was told yet."""
         self._runs: list[Run] = []
         self._iterations: list[Iteration] = []
-        self._denials: list[Denial] = []
+        self._rulings: list[Ruled] = []
         self._breaker: list[BreakerStep] = []
         self._open: set[str] = set()
         self._phase = Phase.BUILDING
@@ -140,6 +145,7 @@ class Chronicler:
             "session_started": self._session_started,
             "iteration_finished": self._iteration_finished,
             "tool_denied": self._tool_denied,
+            "tool_allowed": self._tool_allowed,
             "breaker_changed": self._breaker_changed,
         }
 
@@ -154,7 +160,7 @@ class Chronicler:
         return Chronicle.model_construct(
             runs=tuple(self._runs),
             iterations=tuple(self._iterations),
-            denials=tuple(self._denials),
+            rulings=tuple(self._rulings),
             breaker=tuple(self._breaker),
         )
 
@@ -237,23 +243,28 @@ class Chronicler:
         self._current = None
 
     def _tool_denied(self, _: int, __: int, e: ev.ToolDenied) -> None:
-        iteration = 0
         if self._current is not None:
-            old = self._iterations[self._current]
-            iteration = old.number
-            self._change(denials=old.denials + 1)
-        self._denials.append(
-            Denial(
+            self._change(denials=self._iterations[self._current].denials + 1)
+        self._rule(e, instead=e.instead)
+
+    def _tool_allowed(self, _: int, __: int, e: ev.ToolAllowed) -> None:
+        self._rule(e, scope=e.scope)
+
+    def _rule(self, e: ev.ToolDenied | ev.ToolAllowed, **more: Any) -> None:
+        iteration = 0 if self._current is None else self._iterations[self._current].number
+        self._rulings.append(
+            Ruled(
                 at=e.time,
                 iteration=iteration,
                 tool=e.name,
                 rule=e.rule,
                 part=e.part,
                 reason=e.reason,
-                instead=e.instead,
+                by=e.by,
+                **more,
             )
         )
-        del self._denials[:-KEPT_DENIALS]
+        del self._rulings[:-KEPT_RULINGS]
 
     def _breaker_changed(self, _: int, __: int, e: ev.BreakerChanged) -> None:
         self._breaker.append(BreakerStep(at=e.time, breaker=e.breaker, reason=e.reason))

@@ -14,6 +14,7 @@ from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.questions import AskedQuestion
 from ralph_tui.domain.state import Adjusted, ApprovalKind, Phase
@@ -224,6 +225,21 @@ class ToolDenied(EventBase):
     part: str = ""
     reason: str = ""
     instead: str = ""
+    by: str = ""
+    """Whoever was asked, when it was a person who denied it."""
+
+
+class ToolAllowed(EventBase):
+    """A call that is asked about may run."""
+
+    type: Literal["tool_allowed"] = "tool_allowed"
+    tool_id: str
+    name: str
+    rule: str
+    part: str = ""
+    reason: str = ""
+    scope: Scope = "once"
+    by: str = ""
 
 
 class ToolFinished(EventBase):
@@ -504,6 +520,7 @@ Event = Annotated[
     | ToolStarted
     | ToolRewritten
     | ToolDenied
+    | ToolAllowed
     | ToolFinished
     | UsageReported
     | GateStarted

@@ -23,6 +23,8 @@ class Option(Record):
     label: str
     description: str = ""
     preview: str = ""
+    reasoned: bool = False
+    """Words may follow it that say why."""
 
 
 class Question(Record):
@@ -32,6 +34,26 @@ class Question(Record):
     header: str = ""
     multi_select: bool = False
     options: tuple[Option, ...] = ()
+
+    @property
+    def is_closed(self) -> bool:
+        """Only the options are answers; words of one's own belong to one of them."""
+        return any(option.reasoned for option in self.options)
+
+
+class Permission(Record):
+    """The tool call that a question asks to let run."""
+
+    tool: str
+    argument: str
+    """The command, or the input, as it will run; inert."""
+    asked: str = ""
+    """The command as the agent wrote it, where another one will run."""
+    rule: str
+    reason: str = ""
+    patterns: tuple[str, ...] = ()
+    """What made the rule apply, so that an allowance can hold for that; else it is for equal calls."""
+    sub_agent: bool = False
 
 
 class Answer(Record):
@@ -56,6 +78,8 @@ class AskedQuestion(Record):
     phase: Phase
     task_id: str | None = None
     question: Question
+    permission: Permission | None = None
+    """Set when the question is whether a tool call may run."""
     asked_at: Timestamp
     answered_at: Timestamp | None = None
     answer: Answer | None = None
@@ -79,11 +103,14 @@ class QuestionLog(Record):
         return tuple(q for q in self.questions if q.is_open)
 
     def asked_in(self, phase: Phase, since: Timestamp | None = None) -> tuple[AskedQuestion, ...]:
-        """The questions of a phase since then, oldest first; those withdrawn do not count."""
+        """The model's questions of a phase since then, oldest first; those withdrawn do not count."""
         return tuple(
             q
             for q in self.questions
-            if q.phase is phase and not q.withdrawn and (since is None or q.asked_at >= since)
+            if q.phase is phase
+            and not q.withdrawn
+            and q.permission is None
+            and (since is None or q.asked_at >= since)
         )
 
     def asking(self, questions: Sequence[AskedQuestion]) -> "QuestionLog":
@@ -128,6 +155,8 @@ class GivenAnswers(Model):
 def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
     """An answer typed by a person: option numbers, labels (commas for several), or free words."""
     words = text.strip()
+    if question.is_closed:
+        return _reasoned(question, words, by)
     parts = [part.strip() for part in words.split(",")] if question.multi_select else [words]
     labels = [_label(question, part) for part in parts if part]
     if labels and all(labels):
@@ -138,8 +167,12 @@ def parse_answer(question: Question, text: str, *, by: Answerer) -> Answer:
 def slip(question: Question, text: str) -> str:
     """A list of choices with a number that no option has, in words; empty when there is none.
 
-    A number alone may be an answer of one's own ("12" to "How many?").
+    A number alone may be an answer of one's own ("12" to "How many?"); where only the options are
+    answers, it is a slip like any other word.
     """
+    if question.is_closed:
+        answer = _reasoned(question, text.strip(), "nobody")
+        return "" if answer.labels else _CLOSED.format(_numbered(question))
     parts = [part.strip() for part in text.split(",")] if question.multi_select else []
     wrong = [part for part in parts if part.isdecimal() and _label(question, part) is None]
     if len(wrong) == len(parts):
@@ -149,6 +182,32 @@ def slip(question: Question, text: str) -> str:
         if wrong
         else ""
     )
+
+
+_CLOSED = "Only these are answers: {}."
+
+
+def _numbered(question: Question) -> str:
+    return ", ".join(
+        f"{number} {option.label.lower()}{' (and why)' if option.reasoned else ''}"
+        for number, option in enumerate(question.options, 1)
+    )
+
+
+def _reasoned(question: Question, words: str, by: Answerer) -> Answer:
+    """An option, and the words after the one that takes a reason: `3 not on a Friday`, `deny: no`."""
+    if (label := _label(question, words)) is not None:
+        return Answer(labels=(label,), by=by)
+    for number, option in enumerate(question.options, 1):
+        for name in (str(number), option.label):
+            rest = words[len(name) :]
+            if option.reasoned and words.lower().startswith(name.lower()) and rest[:1] in _AFTER:
+                return Answer(labels=(option.label,), other=rest.lstrip(_BETWEEN), by=by)
+    return Answer(other=words, by=by)
+
+
+_AFTER = (" ", ":", ",", ".", "\n")
+_BETWEEN = " :,.\n"
 
 
 def _label(question: Question, part: str) -> str | None:

@@ -20,17 +20,19 @@ class ToolCall(Model):
 class Verdict(Model):
     """What the guard says of a tool call; a denial names rule, part and what to do instead."""
 
-    decision: Literal["allow", "deny", "rewrite"]
+    decision: Literal["allow", "deny", "rewrite", "ask"]
     rule: str = ""
     part: str = ""
     reason: str = ""
     instead: str = ""
     command: str | None = None
-    """For a rewrite: the command as it will run."""
+    """For a rewrite, also one that is asked about: the command as it will run."""
+    asks: tuple[str, ...] = ()
+    """For `ask`: the entries of the person's list that the call is under."""
 
     @property
     def message(self) -> str:
-        """The denial in one line, as the model and the person read it."""
+        """The verdict in one line, as the model and the person read it."""
         if not self.reason:
             return ""
         where = f" in `{self.part}`" if self.part else ""

@@ -7,12 +7,14 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
+from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import Question
+from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.agents_file import AgentsFile
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.pacing import Pace
+from ralph_tui.engine.permitting import Permitting
 from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.prompting import reminder
 from ralph_tui.engine.subagents import OneAtATime
@@ -50,6 +52,7 @@ class BuildDesk:
         self._reminded = False
         self._one_at_a_time = OneAtATime()
         self._pace = Pace(shop)
+        self._permitting = Permitting(shop, task_id)
         self._agents_file = AgentsFile(shop.ledger.project.layout.agents_md)
 
     async def review_tool(self, call: ToolCall) -> Verdict:
@@ -66,11 +69,26 @@ class BuildDesk:
         verdict = own or await self._shop.review(call)
         if verdict.decision == "deny":
             self.denied = verdict.part or call.name
-        elif call.name in WRITING_TOOLS:
+        elif verdict.decision != "ask":
+            self._note(call)
+        return verdict
+
+    async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
+        """The person's ruling; a denial counts as one of the guard's does."""
+        ruling = await self._permitting.permit(wanted)
+        if ruling.allowed:
+            self._note(call)
+        else:
+            self._one_at_a_time.ended(call)
+            self.denied = ", ".join(wanted.patterns) or wanted.tool
+        return ruling
+
+    def _note(self, call: ToolCall) -> None:
+        """Remember what the call is about to do."""
+        if call.name in WRITING_TOOLS:
             self._note_file(call)
         elif call.name == "Bash":
             self._ran_tests = self._ran_tests or bool(TEST_COMMAND.search(_command(call)))
-        return verdict
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn when the task is settled; pass on the wrap-up request once."""
@@ -101,8 +119,8 @@ class BuildDesk:
 
     @property
     def waiting_for_person(self) -> bool:
-        """Nobody is asked while building, but the hour's requests may be used up."""
-        return self._pace.holding
+        """Whether permission is waited for, or the hour's requests are used up."""
+        return self._permitting.waiting or self._pace.holding
 
     async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
         """A task is left by a claim that holds, or by blocking it."""

@@ -32,6 +32,7 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         root=project.root,
         phase=phase,
         blocked_commands=settings.safety.blocked_commands,
+        ask_commands=settings.safety.ask_commands,
         git_allowed=settings.git.commands,
         mcp_servers=tuple(extras.mcp_servers),
         skills=skill_names(extras, project.root),

@@ -10,7 +10,8 @@ from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.extras import McpServer, ToolOutput
 from ralph_tui.domain.model import Count, Model, Money, Timestamp
-from ralph_tui.domain.questions import Question
+from ralph_tui.domain.permissions import Ruling
+from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.guard.sandbox import Sandbox
@@ -147,6 +148,10 @@ class Overseer(Protocol):
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Put the model's questions to the person; may take as long as the person does."""
+        ...
+
+    async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
+        """Whether a call that is asked about may run; may take as long as the person does."""
         ...
 
     @property

@@ -23,6 +23,7 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.lifecycle import Lifecycle
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.outfit import guard_policy, spec_maker
+from ralph_tui.engine.permitting import withdraw_left_over
 from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.ports import Agent
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
@@ -72,6 +73,7 @@ class Running:
         )
         self._emitter.emit(started(self._project, self._settings, docs, self._run_id))
         await self._ledger.open()
+        await withdraw_left_over(self._ledger)
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
             self._emitter.emit(ev.Notice(level="warning", text=text))
@@ -169,6 +171,7 @@ class Running:
             emit=self._custody.emit,
             clock=lambda: datetime.now(UTC),
             unwritten=self._emitter.written,
+            answerable=self._mission.interactive and not self._mission.no_input,
         )
         if self._checkpoint is None:
             self._checkpoint = Checkpoint(

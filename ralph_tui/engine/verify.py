@@ -160,7 +160,7 @@ class Gate:
         else:
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
             verdict = await self._review(call)
-            if verdict.decision == "deny":
+            if verdict.decision in ("deny", "ask"):  # a check asks nobody
                 return Receipt(
                     command=command,
                     source=check.source,

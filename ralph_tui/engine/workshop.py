@@ -31,6 +31,7 @@ class Workshop:
         emit: Sends an event to the journal and the faces.
         clock: The wall clock, in UTC.
         unwritten: Waits for the journal; why it cannot be written, once it could not.
+        answerable: Whether somebody is there to answer while the loop waits.
     """
 
     ledger: Ledger
@@ -41,6 +42,7 @@ class Workshop:
     emit: EventSink
     clock: Callable[[], datetime]
     unwritten: Callable[[], Awaitable[StoreError | None]]
+    answerable: bool
 
     @property
     def settings(self) -> Settings:

@@ -16,6 +16,7 @@ _SHOWN = 1000
 def check_lines(lines: Iterable[bytes], policy: Policy) -> Iterator[Answer]:
     """One answer for each JSON line with a `command`, in order; a bad line is a denial too.
 
+    So is what the person is asked about: who reads these lines has nobody to ask.
     Lines are bytes: how a text would be decoded depends on the machine, and JSON is UTF-8.
     """
     for number, line in enumerate(lines, start=1):
@@ -25,7 +26,9 @@ def check_lines(lines: Iterable[bytes], policy: Policy) -> Iterator[Answer]:
             shown = line[:_SHOWN].decode("utf-8", errors="replace").strip()
             yield _answer(denial("bad-input", shown, reason, "Correct the line."), None)
         else:
-            yield check(command, policy)
+            answer = check(command, policy)
+            asked = answer["verdict"] == "ask"
+            yield answer | {"verdict": "deny", "command": None} if asked else answer
 
 
 def check(command: str, policy: Policy) -> Answer:

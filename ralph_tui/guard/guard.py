@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
+from ralph_tui.domain.extras import OWN_SERVER
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
 from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
 from ralph_tui.guard.policy import SKILL_TOOL, Policy
-from ralph_tui.guard.verdicts import EMPTY, denial
+from ralph_tui.guard.verdicts import EMPTY, asking, denial
 from ralph_tui.guard.worker import CommandJudge
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
@@ -30,7 +31,7 @@ class Guard:
     async def review(self, call: ToolCall) -> Verdict:
         """Whether the call may run; never raises: an exception is a denial."""
         try:
-            return await self._review(call)
+            return _asked_first(call, await self._review(call), self.policy)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not let the call through
             reason = f"The guard failed ({type(error).__name__}: {error})"
             return denial("guard-failed", call.name, reason, "Try another way.")
@@ -55,6 +56,25 @@ class Guard:
         if call.name in WRITE_TOOLS:
             return _review_write(call, self.policy)
         return ALLOW
+
+
+def _asked_first(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
+    """Ask the person first about a tool they listed; what is denied is not asked about."""
+    listed = (call.name, _ALIASES.get(call.name, call.name), *_server_of(call.name))
+    named = [entry for entry in policy.ask_commands if entry in listed]
+    if verdict.decision == "deny" or not named or call.name.startswith(_OWN_TOOLS):
+        return verdict
+    asks = dict.fromkeys((*verdict.asks, *named), verdict.part or call.name)
+    return asking(verdict, asks)
+
+
+_OWN_TOOLS = f"mcp__{OWN_SERVER}__"
+"""Without these a session could not even say that it is stuck."""
+
+
+def _server_of(name: str) -> tuple[str, ...]:
+    """An MCP tool's server, whose name stands for all its tools."""
+    return ("__".join(name.split("__")[:2]),) if name.startswith("mcp__") else ()
 
 
 def _not_in_phase(name: str, policy: Policy) -> Verdict:

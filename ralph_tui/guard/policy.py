@@ -44,6 +44,8 @@ class Policy(Model):
     phase: Phase = Phase.BUILDING
     blocked_commands: tuple[str, ...] = ()
     """Commands a person forbids, such as `npm publish`: program and words that must all occur."""
+    ask_commands: tuple[str, ...] = ()
+    """Commands in the same form, and names of tools, that run only when the person allows it."""
     git_allowed: tuple[str, ...] = GIT_READ_ONLY
     python_tools: tuple[str, ...] = PYTHON_TOOLS
     mcp_servers: tuple[str, ...] = ()

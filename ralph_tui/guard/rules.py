@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from ralph_tui.domain.tools import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.shell import read_command, second_reading
-from ralph_tui.guard.verdicts import SPLIT, DeniedError, UnreadableError, denial, unreadable
+from ralph_tui.guard.verdicts import (
+    SPLIT,
+    DeniedError,
+    UnreadableError,
+    asking,
+    denial,
+    unreadable,
+)
 from ralph_tui.guard.walker import CommandWalker
 
 MAX_LENGTH = 64 * 1024
@@ -36,8 +43,11 @@ def _judge(command: str, policy: Policy) -> Verdict:
     if size > MAX_LENGTH:
         return unreadable(command, "The command is longer than 64 KiB")
     walker = _walk(command, policy)
-    if not walker.tools:
-        return ALLOW
+    verdict = _rewritten(command, walker, policy) if walker.tools else ALLOW
+    return asking(verdict, walker.asks) if walker.asks and verdict.decision != "deny" else verdict
+
+
+def _rewritten(command: str, walker: CommandWalker, policy: Policy) -> Verdict:
     rewritten = _through_uv(command, sorted(walker.tools))
     if _walk(rewritten, policy).tools:
         return unreadable(command, "The command cannot be sent through uv run")
@@ -60,6 +70,7 @@ def _walk(command: str, policy: Policy) -> CommandWalker:
     for simple in second_reading(command):
         if simple.values not in walker.seen:  # else judged already, knowing what surrounds it
             other.simple(simple)
+    walker.asks = {**other.asks, **walker.asks}
     return walker
 
 

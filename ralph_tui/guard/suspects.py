@@ -1,7 +1,7 @@
 """What a command as a whole says: blocked by the settings, git by another name, a program not known here."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
@@ -65,17 +65,28 @@ def judge_blocked(given: Invocation) -> None:
     Raises:
         DeniedError: They block it.
     """
-    for blocked in given.policy.blocked_commands:
-        wanted = blocked.split()
-        if not wanted or blocked in RULED or given.program != wanted[0].casefold():
-            continue
-        if _holds(given.arguments, wanted[1:]):
+    for blocked in _listed(given, given.policy.blocked_commands):
+        if blocked not in RULED:
             deny(
                 "blocked-command",
                 given.shown,
                 f"`{blocked}` is blocked in this project's settings",
                 "Ask the person, or do without it.",
             )
+
+
+def asked_first(given: Invocation) -> tuple[str, ...]:
+    """What of the person's list of commands to be asked about this is."""
+    return tuple(_listed(given, given.policy.ask_commands))
+
+
+def _listed(given: Invocation, commands: Sequence[str]) -> Iterator[str]:
+    """Those of the listed commands that this one is: the program, and words that all occur."""
+    for listed in commands:
+        wanted = listed.split()
+        program = bool(wanted) and given.program == wanted[0].casefold()
+        if program and _holds(given.arguments, wanted[1:]):
+            yield listed
 
 
 def git_words(given: Invocation) -> tuple[Word, ...] | None:

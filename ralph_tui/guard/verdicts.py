@@ -1,7 +1,9 @@
 """Denials: one shape, and an exception so that a rule can end the reading at once."""
 
+from collections.abc import Mapping
 from typing import NoReturn
 
+from ralph_tui.domain.permissions import ASK_FIRST
 from ralph_tui.domain.tools import Verdict
 
 SPLIT = "Split the command into simpler ones."
@@ -23,8 +25,25 @@ class UnreadableError(Exception):
 
 def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
     """A denial; `part` is cut to what a line can show."""
-    shown = part if len(part) <= _PART_LIMIT else part[: _PART_LIMIT - 1] + "…"
-    return Verdict(decision="deny", rule=rule, part=shown, reason=reason, instead=instead)
+    return Verdict(decision="deny", rule=rule, part=_shown(part), reason=reason, instead=instead)
+
+
+def _shown(part: str) -> str:
+    return part if len(part) <= _PART_LIMIT else part[: _PART_LIMIT - 1] + "…"
+
+
+def asking(verdict: Verdict, asks: Mapping[str, str]) -> Verdict:
+    """The verdict on a harmless call that the person wants to be asked about: entry by what is it."""
+    listed = " and ".join(f"`{entry}`" for entry in asks)
+    return Verdict(
+        decision="ask",
+        rule=ASK_FIRST,
+        part=_shown("; ".join(dict.fromkeys(asks.values()))),
+        reason=f"The person wants to be asked about {listed}",
+        instead="Where nobody can be asked, it is denied.",
+        command=verdict.command,
+        asks=tuple(asks),
+    )
 
 
 def deny(rule: str, part: str, reason: str, instead: str) -> NoReturn:

@@ -13,7 +13,7 @@ from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.programs import judged_alone, judged_by_rules
 from ralph_tui.guard.redirects import as_assignment
 from ralph_tui.guard.shell import read_command
-from ralph_tui.guard.suspects import judge_blocked, judge_unknown, refuse_endless
+from ralph_tui.guard.suspects import asked_first, judge_blocked, judge_unknown, refuse_endless
 from ralph_tui.guard.syntax import (
     UNKNOWN,
     Command,
@@ -48,6 +48,7 @@ class CommandWalker:
         source: The text the agent sent.
         tools: Where in it tools stand that must run through uv, with their names.
         seen: The words of every simple command judged.
+        asks: What the person wants to be asked about, with the command that is it.
 
     Args:
         rewrites: Whether to look for such tools; a second reading leaves that to the first.
@@ -58,6 +59,7 @@ class CommandWalker:
         self.seen: set[tuple[str, ...]] = set()
         self._rewrites = rewrites
         self.tools: dict[int, str] = {}
+        self.asks: dict[str, str] = {}
         self._functions: dict[str, Compound] = {}
         self._under_uv = False
         self._policy = policy
@@ -208,6 +210,7 @@ class CommandWalker:
             )
         program = given.program
         judge_blocked(given)
+        self.asks.update(dict.fromkeys(asked_first(given), given.shown))
         refuse_committer(given)
         if program in ("cd", "pushd", "popd", "chdir"):
             self._change_directory(given, certain=certain)

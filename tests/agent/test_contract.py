@@ -10,7 +10,8 @@ from pydantic import JsonValue
 from ralph_tui.agent.session import ClaudeAgent, tool_difference
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
-from ralph_tui.domain.questions import Question
+from ralph_tui.domain.permissions import Ruling
+from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.ports import (
@@ -45,6 +46,8 @@ class Recorder:
         self.stops: list[str] = []
         self.calls: list[tuple[str, Mapping[str, JsonValue]]] = []
         self.reply = AfterTool()
+        self.wanted: list[Permission] = []
+        self.ruling = Ruling(allowed=False, reason="Not on a Friday", by="screen")
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         self.reviewed.append(call)
@@ -58,6 +61,10 @@ class Recorder:
         self.after.append(call)
         self.outputs.append(output)
         return self.reply
+
+    async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
+        self.wanted.append(wanted)
+        return self.ruling
 
     waiting_for_person = False
 
@@ -183,16 +190,22 @@ async def test_a_denied_or_unguarded_tool_does_not_run(overseer: Recorder, tmp_p
 
 
 @pytest.mark.parametrize("path", [".git/config", ".claude/settings.json"])
-async def test_what_the_cli_asks_about_is_refused(path: str, tmp_path: Path) -> None:
+async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(
+    path: str, tmp_path: Path
+) -> None:
+    overseer = Recorder()
     write = f"{{write: {{path: {path}, content: x}}}}"
     async with serving(script(write, "say: bye")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), Recorder())
+        session = await agent.open(spec(tmp_path), overseer)
         items = await turn(session, "go")
         await session.close()
         await agent.close()
     assert not (tmp_path / path).exists()
     assert any(isinstance(i, ev.ToolDenied) and i.rule == "cli-permission" for i in items)
+    (wanted,) = overseer.wanted
+    assert "sensitive file" in wanted.reason
+    assert path in wanted.argument
 
 
 async def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
-from ralph_tui.domain.questions import Question
+from ralph_tui.domain.permissions import Ruling
+from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import Asking
 from ralph_tui.engine.pacing import Pace
+from ralph_tui.engine.permitting import Permitting
 from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.subagents import OneAtATime
 from ralph_tui.engine.workshop import Workshop
@@ -54,6 +56,7 @@ class PhaseDesk:
         self._reminders = 0
         self._one_at_a_time = OneAtATime()
         self._pace = Pace(shop)
+        self._permitting = Permitting(shop)
 
     @property
     def working(self) -> bool:
@@ -67,13 +70,20 @@ class PhaseDesk:
 
     @property
     def waiting_for_person(self) -> bool:
-        """Whether a question is open, or the hour's requests are used up."""
+        """Whether a question is open or permission waited for, or the hour's requests are used up."""
         asked = self._asking is not None and self._asking.waiting
-        return asked or self._pace.holding
+        return asked or self._permitting.waiting or self._pace.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """The guard's verdict, and one build or test sub-agent at a time."""
         return self._one_at_a_time.review(call) or await self._shop.review(call)
+
+    async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
+        """The person's ruling."""
+        ruling = await self._permitting.permit(wanted)
+        if not ruling.allowed:
+            self._one_at_a_time.ended(call)
+        return ruling
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Answer a `ralph_*` tool of this phase."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.events import ToolDenied, ToolOutcome, ToolRewritten
+from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolOutcome, ToolRewritten
 from ralph_tui.domain.text import head, inert
 
 MAX_FIELD = 100_000
@@ -45,6 +45,7 @@ class Call:
     seconds: float = 0.0
     output: str = ""
     denial: ToolDenied | None = None
+    allowance: ToolAllowed | None = None
     rewrite: ToolRewritten | None = None
     since: datetime | None = None
     """When it began, where that is known."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.chronicle import BreakerStep, Denial, Iteration, Run
+from ralph_tui.domain.chronicle import BreakerStep, Iteration, Ruled, Run
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
@@ -200,22 +200,16 @@ def _stopped(view: LoopView, last: Run | None, iterations: Sequence[Iteration]) 
     return [Part("Why stopped", lines)]
 
 
-def guard_parts(denials: Sequence[Denial], glyphs: Glyphs) -> list[Part]:
-    """The guard's log, newest first."""
-    if not denials:
+def guard_parts(rulings: Sequence[Ruled], glyphs: Glyphs) -> list[Part]:
+    """The guard's log, newest first: what was refused, and what a person was asked about."""
+    if not rulings:
         nothing: Line = [Span("The guard has refused nothing here.", Tone.MUTED)]
         return [Part("Guard log", [nothing])]
-    parts = [Part(f"Guard log: {plural(len(denials), 'denial')}, newest first", [])]
-    for denial in reversed(denials):
-        title = f"{glyphs.denied} {denial.rule}"
-        iteration = f"iteration {denial.iteration}" if denial.iteration else "between iterations"
-        lines = [
-            [Span(f"{when(denial.at)}  {iteration}  {denial.tool}", Tone.MUTED)],
-            _row("evidence", one_line(denial.part, 500), Tone.WARN) if denial.part else None,
-            _row("rule", denial.reason) if denial.reason else None,
-            _row("next", denial.instead, Tone.ACCENT) if denial.instead else None,
-        ]
-        parts.append(Part(title, [line for line in lines if line is not None]))
+    allowed = sum(1 for ruled in rulings if ruled.scope is not None)
+    said = [plural(len(rulings) - allowed, "denial")]
+    said += [f"{allowed} allowed when asked"] if allowed else []
+    parts = [Part(f"Guard log: {', '.join(said)}, newest first", [])]
+    parts += [_ruled(ruled, glyphs) for ruled in reversed(rulings)]
     return parts
 
 
@@ -238,6 +232,30 @@ def breaker_view_parts(
             "cool-down",
             "none by the clock: one iteration that makes progress, or a person, closes it",
         ),
+_SCOPES = {
+    "once": "allowed once",
+    "session": "allowed for the session",
+    "again": "allowed for the session before",
+}
+
+
+def _ruled(ruled: Ruled, glyphs: Glyphs) -> Part:
+    iteration = f"iteration {ruled.iteration}" if ruled.iteration else "between iterations"
+    tone, decided = Tone.WARN, "denied" if ruled.by else ""
+    if ruled.scope is not None:
+        tone, decided = Tone.OK, _SCOPES[ruled.scope]
+    by = f" by {ruled.by}" if ruled.by else ""
+    lines = [
+        [Span(f"{when(ruled.at)}  {iteration}  {ruled.tool}", Tone.MUTED)],
+        _row("evidence", one_line(ruled.part, 500), Tone.WARN) if ruled.part else None,
+        _row("rule", ruled.reason) if ruled.reason else None,
+        _row("decided", f"{decided}{by}", tone) if decided else None,
+        _row("next", ruled.instead, Tone.ACCENT) if ruled.instead else None,
+    ]
+    sign = glyphs.denied if ruled.scope is None else glyphs.ok
+    return Part(f"{sign} {ruled.rule}", [line for line in lines if line is not None])
+
+
     ]
     parts = [Part("The circuit breaker", head), *breaker_parts(breaker, glyphs)[0:]]
     told = _told(steps)

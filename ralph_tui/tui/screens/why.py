@@ -73,7 +73,10 @@ class Why(Searching):
 
     def changed(self, view: LoopView) -> None:
         """Show what the view knows; read what is new in the journal when there may be something."""
-        told = (view.run_state, view.iteration, len(view.iterations), view.denials, view.breaker)
+        told = (
+            *(view.run_state, view.iteration, len(view.iterations), view.denials, view.breaker),
+            view.questions,
+        )
         if told != self._told:
             self._told = told
             self.read(self._read, self._take, group="why", failed=self._failed)
@@ -122,7 +125,7 @@ class Why(Searching):
     def _parts(self, chronicle: Chronicle) -> list[Part]:
         view, glyphs = self.app.view, self.app.glyphs
         if self.tabs.active == "guard log":
-            return guard_parts(chronicle.denials, glyphs)
+            return guard_parts(chronicle.rulings, glyphs)
         if self.tabs.active == "breaker":
             return breaker_view_parts(self.breaker, chronicle.breaker, glyphs)
         last = chronicle.runs[-1] if chronicle.runs else None

@@ -70,6 +70,8 @@ def _call(call: Call, glyphs: Glyphs) -> Detail:
     sections: list[Section] = []
     if call.denial:
         sections.append(Section("Why it was denied", denial_text(call), SectionKind.ERROR))
+    if call.allowance:
+        sections.append(Section("Why it may run", allowance_text(call), SectionKind.NOTE))
     if call.trimmed:
         journal = "This call is no longer kept in memory; .ralph/events.jsonl has the whole of it."
         sections.append(Section("Let go", journal, SectionKind.NOTE))
@@ -88,6 +90,17 @@ def _output(call: Call) -> Section:
     return Section("Output", call.output or "It printed nothing.", kind)
 
 
+def allowance_text(call: Call) -> str:
+    """Why it was asked about, and what was decided."""
+    if call.allowance is None:
+        return ""
+    e = call.allowance
+    decided = "An earlier answer of this session covers it"
+    if e.scope != "again":
+        decided = f"Allowed {'once' if e.scope == 'once' else 'for the session'} by {e.by}"
+    return "\n".join(text for text in (f"Rule: {e.rule}", e.reason, decided) if text)
+
+
 def denial_text(call: Call) -> str:
     """The rule, the part that broke it, and what to do instead."""
     if call.denial is None:
@@ -95,4 +108,5 @@ def denial_text(call: Call) -> str:
     e = call.denial
     lines = [f"Rule: {e.rule}", f"Part: {e.part}" if e.part else "", e.reason]
     lines.append(f"Instead: {e.instead}" if e.instead else "")
+    lines.append(f"Denied by {e.by}" if e.by else "")
     return "\n".join(text for text in lines if text)

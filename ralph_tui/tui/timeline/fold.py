@@ -20,7 +20,7 @@ from ralph_tui.tui.timeline.entries import (
     TextEntry,
 )
 from ralph_tui.tui.timeline.news import News
-from ralph_tui.tui.timeline.notes import note_of
+from ralph_tui.tui.timeline.notes import Note, note_of
 
 MAX_ENTRIES = 10_000
 MAX_DETAIL_CHARS = 8_000_000
@@ -71,6 +71,7 @@ class Timeline:
             ev.ToolStarted: self._tool_started,
             ev.ToolRewritten: self._tool_rewritten,
             ev.ToolDenied: self._tool_denied,
+            ev.ToolAllowed: self._tool_allowed,
             ev.ToolFinished: self._tool_finished,
         }
 
@@ -102,16 +103,17 @@ class Timeline:
         if handler:
             handler(event)
         elif told and (note := note_of(event)):
-            self._add(
-                NoteEntry(
-                    self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more
-                )
-            )
+            self._note(note)
         if isinstance(event, ev.LoopLost):
             self._interrupt_open()
         if isinstance(event, _CLEARING):
             self._live.clear()
             self._open.clear()
+
+    def _note(self, note: Note) -> None:
+        self._add(
+            NoteEntry(self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more)
+        )
 
     def _interrupt_open(self) -> None:
         """Whoever ran these is gone, so nobody will say how they ended."""
@@ -190,6 +192,12 @@ class Timeline:
 
     def _tool_denied(self, e: ev.ToolDenied) -> None:
         self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
+
+    def _tool_allowed(self, e: ev.ToolAllowed) -> None:
+        if e.tool_id in self._open:
+            self._update(e.tool_id, e.name, allowance=e)
+        elif note := note_of(e):  # a host that a command wants is no call
+            self._note(note)
 
     def _tool_finished(self, e: ev.ToolFinished) -> None:
         known = self._open.get(e.tool_id)

@@ -107,6 +107,8 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         note, note_tone = f"rule {call.denial.rule}", Tone.WARN
     elif call.state is CallState.FAILED:
         note_tone = Tone.BAD
+    elif call.allowance and not note:
+        note = f"allowed by {call.allowance.by}" if call.allowance.by else "allowed before"
     elif call.rewrite:
         note = f"{glyphs.retry} rewritten  {note}".rstrip()
     brief = call.state is CallState.RUNNING and call.seconds < 1

@@ -6,6 +6,7 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
 from ralph_tui.tui.render.spans import Tone
@@ -158,18 +159,21 @@ def _loop_lost(e: ev.LoopLost) -> Note:
 
 
 def _question_asked(e: ev.QuestionAsked) -> Note:
-    question = e.question.question
-    options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in question.options)
-    return Note("asking", "question", question.question, Tone.WARN, more=options)
+    asked = e.question
+    options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in asked.question.options)
+    if asked.permission is not None:
+        more = f"{asked.permission.argument}\n\n{asked.permission.reason}\n\n{options}"
+        return Note("asking", "allow?", asked.question.question, Tone.WARN, more=more)
+    return Note("asking", "question", asked.question.question, Tone.WARN, more=options)
 
 
 def _question_answered(e: ev.QuestionAnswered) -> Note:
     answer = e.question.answer
     if answer is None:
         return Note("asking", "question", "withdrawn: the session that asked is gone")
-    if answer.declined:
-        return Note("asking", "answer", "declined", Tone.WARN)
-    return Note("asking", "answer", answer.text, Tone.INFO, f"by {answer.by}")
+    told = answer_told(e.question)
+    plain = e.question.permission is None and not answer.declined
+    return Note("asking", "answer", told, Tone.INFO if plain else Tone.WARN, f"by {answer.by}")
 
 
 def _approval_requested(e: ev.ApprovalRequested) -> Note:
@@ -246,6 +250,7 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.Notice: _notice,
     ev.LoopFound: _loop_found,
     ev.LoopLost: _loop_lost,
+    ev.ToolAllowed: lambda e: Note("ok", "allowed", f"{e.name} {e.part}", right=f"by {e.by}"),
     ev.QuestionAsked: _question_asked,
     ev.QuestionAnswered: _question_answered,
     ev.ApprovalRequested: _approval_requested,

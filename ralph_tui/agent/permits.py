@@ -1,0 +1,136 @@
+"""What the CLI asks before it uses a tool: the model's questions, and permission for a call.
+
+A call comes here when a hook said `ask`, or when the CLI's own rules did (SDK-FACTS section 11); the guard
+has allowed it before, so nothing it denies is ever asked about.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.permissions import Ruling
+from ralph_tui.domain.questions import Option, Permission, Question
+from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.engine.permitting import NOBODY, permission_of
+from ralph_tui.engine.ports import AgentItem, Overseer
+
+ASK_TOOL = "AskUserQuestion"
+
+PART = 300
+"""Characters of a call that its record shows."""
+
+Result = PermissionResultAllow | PermissionResultDeny
+
+
+class Permits:
+    """The CLI's questions, put to whoever oversees the session now."""
+
+    def __init__(self, emit: Callable[[AgentItem], None], denied: Callable[[str], None]) -> None:
+        """Report rulings to the session's feed, and denials to its translator."""
+        self.overseer: Overseer | None = None
+        self._emit = emit
+        self._denied = denied
+        self._sent: dict[str, tuple[ToolCall, Verdict]] = {}
+
+    def expect(self, call: ToolCall, verdict: Verdict) -> None:
+        """The CLI is told to ask about this call."""
+        self._sent[call.tool_id] = call, verdict
+
+    async def may_use_tool(
+        self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
+    ) -> Result:
+        """Whether the call may run; whatever goes wrong is a denial."""
+        overseer = self.overseer
+        if name == ASK_TOOL and overseer is not None:
+            return await _ask(overseer, tool_input)
+        tool_id = context.tool_use_id or ""
+        before, verdict = self._sent.pop(tool_id, (None, None))
+        call = ToolCall(tool_id=tool_id, name=name, input=tool_input, agent_id=context.agent_id)
+        asked = before.input.get("command") if before is not None else None
+        permission = permission_of(
+            call, verdict, asked=str(asked or ""), said=context.decision_reason or ""
+        )
+        ruling = await _ruling(overseer, call, permission)
+        self._tell(tool_id, permission, ruling)
+        if ruling.allowed:
+            return PermissionResultAllow(updated_input=tool_input)
+        return PermissionResultDeny(message=_said(ruling))
+
+    def _tell(self, tool_id: str, wanted: Permission, ruling: Ruling) -> None:
+        part = one_line(wanted.argument, PART)
+        if ruling.allowed:
+            self._emit(
+                ev.ToolAllowed(
+                    tool_id=tool_id,
+                    name=wanted.tool,
+                    rule=wanted.rule,
+                    part=part,
+                    reason=wanted.reason,
+                    scope=ruling.scope,
+                    by=ruling.by,
+                )
+            )
+            return
+        self._denied(tool_id)
+        self._emit(
+            ev.ToolDenied(
+                tool_id=tool_id,
+                name=wanted.tool,
+                rule=wanted.rule,
+                part=part,
+                reason=inert(ruling.reason) or "No reason was given",
+                by=ruling.by,
+            )
+        )
+
+
+async def _ruling(overseer: Overseer | None, call: ToolCall, wanted: Permission) -> Ruling:
+    if overseer is None:
+        return Ruling(allowed=False, reason="No task is running", by=NOBODY)
+    try:
+        return await overseer.permit(call, wanted)
+    except Exception as error:  # noqa: BLE001 - whatever went wrong, the tool must not run
+        text = f"Nobody could be asked ({one_line(str(error), 200)})"
+        return Ruling(allowed=False, reason=text, by=NOBODY)
+
+
+def _said(ruling: Ruling) -> str:
+    """The denial as the model reads it."""
+    if ruling.by == NOBODY:
+        return f"Denied: {ruling.reason}. Do without it."
+    why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
+    return f"The person denies this call{why}\nDo not try it in another way; do without it."
+
+
+async def _ask(overseer: Overseer, tool_input: dict[str, Any]) -> Result:
+    """Answer by question text (SDK-FACTS section 5.2); a refusal lets the turn go on."""
+    try:
+        reply = await overseer.ask(questions_of(tool_input))
+    except Exception as error:  # noqa: BLE001 - the model must learn that there is no answer
+        return PermissionResultDeny(message=f"No answer: {one_line(str(error), 200)}")
+    if reply.refused:
+        return PermissionResultDeny(message=reply.refused)
+    return PermissionResultAllow(updated_input={**tool_input, "answers": reply.answers})
+
+
+def questions_of(tool_input: dict[str, Any]) -> tuple[Question, ...]:
+    """The questions of an AskUserQuestion call, made inert; the CLI has checked their shape."""
+    return tuple(
+        Question(
+            question=inert(str(raw.get("question", ""))),
+            header=inert(str(raw.get("header", ""))),
+            multi_select=bool(raw.get("multiSelect", False)),
+            options=tuple(
+                Option(
+                    label=inert(str(option.get("label", ""))),
+                    description=inert(str(option.get("description", ""))),
+                    preview=inert(str(option.get("preview", ""))),
+                )
+                for option in raw.get("options", ())
+            ),
+        )
+        for raw in tool_input.get("questions", ())
+    )

@@ -1,0 +1,87 @@
+"""Permission for one tool call: what is asked, what may be answered, and what an answer means.
+
+Such a question stands among the others, so whoever can answer those can answer it.
+"""
+
+from typing import Literal
+
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
+from ralph_tui.domain.text import one_line
+
+ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
+
+ASK_FIRST = "ask-first"
+"""The rule that the person's own list makes, `safety.ask_commands`."""
+
+CLI = "cli-permission"
+"""The rule for what the CLI asks of its own."""
+
+NETWORK = "SandboxNetworkAccess"
+"""Under this name the CLI asks whether a command in the sandbox may reach a host."""
+
+Scope = Literal["once", "session", "again"]
+"""How long an allowance holds; `again` is a call that an earlier answer covers."""
+
+SHOWN = 120
+
+
+class Ruling(Model):
+    """What a person decided about a call."""
+
+    allowed: bool
+    scope: Scope = "once"
+    reason: str = ""
+    by: str = ""
+
+    @property
+    def told(self) -> str:
+        """In words, without who decided."""
+        if not self.allowed:
+            return f"denied: {self.reason}" if self.reason else "denied"
+        return "allowed once" if self.scope == "once" else "allowed for this session"
+
+
+def question_of(permission: Permission) -> Question:
+    """The question as every face can put it, with the three answers there are."""
+    argument = one_line(permission.argument, SHOWN)
+    who = "a sub-agent" if permission.sub_agent else "the agent"
+    what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(
+        permission.tool, f"use {permission.tool}: {argument}"
+    )
+    return Question(
+        question=f"May {who} {what}?",
+        header="Permission",
+        options=(
+            Option(label=ONCE, description="Only this call."),
+            Option(
+                label=SESSION,
+                description=f"Also {covered(permission)}, until this agent session ends.",
+            ),
+            Option(label=DENY, description="Say why, and the agent reads it.", reasoned=True),
+        ),
+    )
+
+
+def covered(permission: Permission) -> str:
+    """What "for this session" holds for, in words."""
+    shown = " and ".join(f"`{one_line(text, SHOWN)}`" for text in permission.patterns)
+    return f"every further {shown}" if shown else "exactly this call"
+
+
+def ruling_of(answer: Answer) -> Ruling:
+    """What an answer means; whatever is not plainly an allowance is a denial."""
+    if answer.labels == (ONCE,):
+        return Ruling(allowed=True, by=answer.by)
+    if answer.labels == (SESSION,):
+        return Ruling(allowed=True, scope="session", by=answer.by)
+    return Ruling(allowed=False, reason=answer.other, by=answer.by)
+
+
+def answer_told(asked: AskedQuestion) -> str:
+    """The answer to any question in words; of an open one, nothing."""
+    if asked.answer is None:
+        return ""
+    if asked.permission is not None:
+        return ruling_of(asked.answer).told
+    return "declined" if asked.answer.declined else asked.answer.text

@@ -1,0 +1,289 @@
+"""Calls that run only when a person allows it, on the real CLI: once, for the session, or not and why."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.permissions import NETWORK
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.questions import AskedQuestion, parse_answer
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.mission import Mission
+from ralph_tui.guard.sandbox import why_no_sandbox
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+ATTENDED = Mission(only=Phase.BUILDING, interactive=True)
+
+CLAIMS = "ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}"
+ACCEPTED = 'when: {last_result: "ACCEPTED:"}'
+
+
+def works(*turns: str) -> str:
+    """A session of task a that takes these turns, then claims."""
+    said = [*turns, CLAIMS, f"{ACCEPTED}\n  say: Done."]
+    lines = "\n".join(f"    - {turn}".replace("\n", "\n    ") for turn in said)
+    return scenario(f"- name: works\n  task: a\n  turns:\n{lines}")
+
+
+def given(run: Run, asked: AskedQuestion, text: str) -> None:
+    """Answer as another process would."""
+    Controls(run.project).answer(asked.id, parse_answer(asked.question, text, by="command"))
+
+
+async def asked_of(run: Run, count: int) -> AskedQuestion:
+    """The question number `count` of the run."""
+    await until(lambda: len(run.of(ev.QuestionAsked)) >= count, what=f"question {count}")
+    return run.of(ev.QuestionAsked)[count - 1].question
+
+
+def files(project: Path) -> list[str]:
+    """What the agent made."""
+    return sorted(path.name for path in project.glob("*.made"))
+
+
+async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={"safety": {"ask_commands": ["touch", "echo loud", "WebFetch", "pytest --version"]}},
+    )
+    script = works(
+        "bash: touch 1.made",
+        "bash: echo quiet && touch 2.made",
+        "bash: touch 3.made; touch 4.made",
+        "tools: [{name: WebFetch, input: {url: 'https://example.org/x', prompt: look}}]",
+        'when: {last_result: "use the docs in the project"}\n  bash: pytest --version && echo loud',
+    )
+
+    async def person(run: Run) -> None:
+        first = await asked_of(run, 1)
+        assert (first.task_id, first.question.question) == (
+            "a",
+            "May the agent run `touch 1.made`?",
+        )
+        await asyncio.to_thread(given, run, first, "1")
+        second = await asked_of(run, 2)
+        assert "every further `touch`, until this agent session ends" in str(second.question)
+        await asyncio.to_thread(given, run, second, "allow for this session")
+        third = await asked_of(run, 3)
+        assert third.permission is not None
+        assert "https://example.org/x" in third.permission.argument
+        told = await run_ralph(["answer", third.id, "3", "use the docs in the project"], project)
+        assert told.stdout == "Permission: denied: use the docs in the project\n"
+        fourth = await asked_of(run, 4)
+        assert fourth.permission is not None
+        assert fourth.permission.argument == "uv run pytest --version && echo loud"
+        assert fourth.permission.asked == "pytest --version && echo loud"
+        assert set(fourth.permission.patterns) == {"pytest --version", "echo loud"}
+        await asyncio.to_thread(given, run, fourth, "3")
+
+    async with serving(script) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        assert server.unmatched == []
+        said = json.dumps(server.requests[-1].body["messages"])
+    assert files(project) == ["1.made", "2.made", "3.made", "4.made"]
+    assert len(run.of(ev.QuestionAsked)) == 4
+    allowed = [(e.rule, e.scope, e.by) for e in run.of(ev.ToolAllowed)]
+    assert allowed == [
+        ("ask-first", "once", "command"),
+        ("ask-first", "session", "command"),
+        ("ask-first", "again", ""),
+    ]
+    denied = [(e.name, e.reason, e.by) for e in run.of(ev.ToolDenied)]
+    assert denied == [
+        ("WebFetch", "use the docs in the project", "command"),
+        ("Bash", "No reason was given", "command"),
+    ]
+    outcomes = {e.outcome for e in run.of(ev.ToolFinished) if e.name == "WebFetch"}
+    assert outcomes == {ev.ToolOutcome.DENIED}
+    assert "The person denies this call: use the docs in the project" in said
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    assert run.end.exit_code == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("no_input", [False, True])
+async def test_where_nobody_is_there_it_is_denied_at_once(tmp_path: Path, no_input: bool) -> None:
+    config = {"safety": {"ask_commands": ["touch"]}}
+    project = make_project(tmp_path, [task("a")], config=config)
+    mission = Mission(only=Phase.BUILDING, interactive=no_input, no_input=no_input)
+    script = works("bash: touch 1.made", 'when: {last_result: "nobody is there"}\n  say: I see.')
+    async with serving(script) as server:
+        run = await play(project, server, mission=mission)
+        said = json.dumps(server.requests[-1].body["messages"])
+    assert files(project) == []
+    assert not run.of(ev.QuestionAsked)
+    assert [(e.rule, e.part, e.by) for e in run.of(ev.ToolDenied)] == [
+        ("ask-first", "touch 1.made", "nobody")
+    ]
+    assert "nobody is there to give it. Do without it." in said
+
+
+@pytest.mark.long
+async def test_an_allowance_ends_with_its_session(tmp_path: Path) -> None:
+    config = {"safety": {"ask_commands": ["touch"]}}
+    project = make_project(tmp_path, [task("a"), task("b")], config=config)
+    scripts = [
+        f"""
+        - name: {name}
+          task: {name}
+          turns:
+            - bash: touch {name}1.made
+            - bash: touch {name}2.made
+            - ralph: {{mark_task_complete: {{task_id: {name}, verification_notes: Done.}}}}
+            - {ACCEPTED}
+              say: Done.
+        """
+        for name in ("a", "b")
+    ]
+
+    async def person(run: Run) -> None:
+        for number in (1, 2):
+            asked = await asked_of(run, number)
+            await asyncio.to_thread(given, run, asked, "2")
+
+    async with serving(scenario(*scripts)) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+    assert [e.question.task_id for e in run.of(ev.QuestionAsked)] == ["a", "b"]
+    assert files(project) == ["a1.made", "a2.made", "b1.made", "b2.made"]
+    assert "touch" not in json.dumps(json.loads((project / ".ralph/state.json").read_text())), (
+        "no right is written down"
+    )
+
+
+@pytest.mark.long
+async def test_the_clis_own_rules_ask_the_person(tmp_path: Path) -> None:
+    rules = {"permissions": {"ask": ["Bash(touch *)"]}}
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={"agent": {"setting_sources": ["project"]}},
+        files={".claude/settings.json": json.dumps(rules)},
+    )
+    script = works("bash: touch 1.made", "bash: touch 1.made", "bash: touch 2.made")
+
+    async def person(run: Run) -> None:
+        first = await asked_of(run, 1)
+        assert first.permission is not None
+        assert first.permission.rule == "cli-permission"
+        assert "Also exactly this call" in str(first.question)
+        await asyncio.to_thread(given, run, first, "2")
+        second = await asked_of(run, 2)
+        assert "touch 2.made" in second.question.question
+        await asyncio.to_thread(given, run, second, "3 one is enough")
+
+    async with serving(script) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+    assert files(project) == ["1.made"]
+    assert [e.scope for e in run.of(ev.ToolAllowed)] == ["session", "again"]
+    assert [(e.rule, e.reason) for e in run.of(ev.ToolDenied)] == [
+        ("cli-permission", "one is enough")
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+@pytest.mark.parametrize("listed", [False, True])
+async def test_the_sandbox_does_not_answer_in_the_persons_place(
+    tmp_path: Path, listed: bool
+) -> None:
+    """Commands in the sandbox are allowed as such, and hosts outside its list are not."""
+    asks = ["touch", NETWORK] if listed else ["touch"]
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={"safety": {"sandbox": "required", "ask_commands": asks}},
+        files={
+            "reach.py": "import urllib.request as u\n"
+            "try: u.urlopen('http://example.invalid/', timeout=5)\n"
+            "except OSError as error: print('refused', error)\n"
+        },
+    )
+    script = works("bash: touch 1.made", "bash: python3 reach.py")
+
+    async def person(run: Run) -> None:
+        await asyncio.to_thread(given, run, await asked_of(run, 1), "3")
+        if listed:
+            asked = await asked_of(run, 2)
+            assert (
+                asked.question.question == "May the agent reach example.invalid from the sandbox?"
+            )
+            await asyncio.to_thread(given, run, asked, "3")
+
+    async with serving(script) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+    assert files(project) == []
+    assert len(run.of(ev.QuestionAsked)) == (2 if listed else 1)
+    network = [e for e in run.of(ev.ToolDenied) if e.name == NETWORK]
+    assert [e.by for e in network] == (["command"] if listed else ["nobody"])
+    assert listed or "safety.sandbox_domains" in network[0].reason
+
+
+@pytest.mark.long
+async def test_waiting_costs_no_time_and_a_stop_takes_the_question_back(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={
+            "safety": {"ask_commands": ["touch"]},
+            "phases": {"building": {"iteration_timeout_seconds": 3}},
+            "agent": {"idle_timeout_seconds": 2},
+        },
+    )
+
+    async def person(run: Run) -> None:
+        asked = await asked_of(run, 1)
+        begun = time.monotonic()
+        await until(lambda: time.monotonic() - begun > 5)
+        assert not run.of(ev.IterationFinished)
+        await asyncio.to_thread(given, run, asked, "1")
+        await asked_of(run, 2)
+        await asyncio.to_thread(lambda: Controls(project).stop(now=True))
+
+    async with serving(works("bash: touch 1.made", "bash: touch 2.made")) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+    assert files(project) == ["1.made"]
+    assert run.of(ev.IterationFinished)[0].outcome is ev.IterationOutcome.INTERRUPTED
+    last = run.of(ev.QuestionAnswered)[-1].question
+    assert (last.withdrawn, last.answer) == (True, None)
+    assert Controls(project).open_questions() == ()
+
+
+@pytest.mark.long
+async def test_a_question_of_a_session_that_died_is_taken_back(tmp_path: Path) -> None:
+    config = {"safety": {"ask_commands": ["touch"]}}
+    project = make_project(tmp_path, [task("a")], config=config)
+    first = """
+    - name: asks
+      task: a
+      times: 1
+      turns:
+        - bash: touch 1.made
+    """
+
+    async def person(run: Run) -> None:
+        await asked_of(run, 1)
+        (cli,) = (p for p in psutil.Process().children(recursive=True) if p.name() == "claude")
+        os.kill(cli.pid, signal.SIGKILL)
+        await run.until_told(ev.QuestionAnswered)
+
+    async with serving(scenario(first, finishes("a"))) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+    assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
+    assert files(project) == []
+    assert run.end.exit_code == 0
