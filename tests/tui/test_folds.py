@@ -98,8 +98,8 @@ EVENTS: st.SearchStrategy[ev.Event] = st.one_of(
     st.builds(ev.ToolStarted, tool_id=IDS, name=TOOLS, input=INPUTS, parent_id=PARENT),
     st.builds(ev.ToolRewritten, tool_id=IDS, before=TEXT, after=TEXT, rule=TEXT),
     st.builds(ev.ToolDenied, tool_id=IDS, name=TOOLS, rule=TEXT, part=TEXT, reason=TEXT),
-    st.builds(
     st.builds(ev.ToolAllowed, tool_id=IDS, name=TOOLS, rule=TEXT, part=TEXT, by=TEXT),
+    st.builds(
         ev.ToolFinished,
         tool_id=IDS,
         name=TOOLS,

@@ -149,6 +149,8 @@ def _waiting(view: LoopView, now: datetime) -> list[Part]:
     lines: list[Line] = []
     for asked in view.questions[:MAX_LISTED]:
         lines.append([Span(f"{who_asks(asked)}: ", Tone.WARN), Span(asked.question.question)])
+        if asked.permission is not None and asked.permission.reason:
+            lines.append(_row("rule", asked.permission.reason))
         lines.append(_row("next", "a answers; esc in the question defers it", Tone.ACCENT))
     if (approval := view.approval) is not None:
         summary = f": {approval.summary}" if approval.summary else ""
@@ -213,25 +215,6 @@ def guard_parts(rulings: Sequence[Ruled], glyphs: Glyphs) -> list[Part]:
     return parts
 
 
-_NEXT = {
-    BreakerState.CLOSED: "Nothing: the loop runs.",
-    BreakerState.HALF_OPEN: "Wait for the one iteration that may try: progress closes it, else it opens again.",
-    BreakerState.OPEN: "Put right what failed. Then R resets it with your reason, or a new run does.",
-}
-
-
-def breaker_view_parts(
-    breaker: CircuitBreaker, steps: Iterable[BreakerStep], glyphs: Glyphs
-) -> list[Part]:
-    """The breaker now with its evidence, what comes next, and how it came to this."""
-    look = BREAKER[breaker.state]
-    head: list[Line] = [
-        [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],
-        _row("next", _NEXT[breaker.state], Tone.ACCENT),
-        _row(
-            "cool-down",
-            "none by the clock: one iteration that makes progress, or a person, closes it",
-        ),
 _SCOPES = {
     "once": "allowed once",
     "session": "allowed for the session",
@@ -256,6 +239,25 @@ def _ruled(ruled: Ruled, glyphs: Glyphs) -> Part:
     return Part(f"{sign} {ruled.rule}", [line for line in lines if line is not None])
 
 
+_NEXT = {
+    BreakerState.CLOSED: "Nothing: the loop runs.",
+    BreakerState.HALF_OPEN: "Wait for the one iteration that may try: progress closes it, else it opens again.",
+    BreakerState.OPEN: "Put right what failed. Then R resets it with your reason, or a new run does.",
+}
+
+
+def breaker_view_parts(
+    breaker: CircuitBreaker, steps: Iterable[BreakerStep], glyphs: Glyphs
+) -> list[Part]:
+    """The breaker now with its evidence, what comes next, and how it came to this."""
+    look = BREAKER[breaker.state]
+    head: list[Line] = [
+        [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],
+        _row("next", _NEXT[breaker.state], Tone.ACCENT),
+        _row(
+            "cool-down",
+            "none by the clock: one iteration that makes progress, or a person, closes it",
+        ),
     ]
     parts = [Part("The circuit breaker", head), *breaker_parts(breaker, glyphs)[0:]]
     told = _told(steps)
