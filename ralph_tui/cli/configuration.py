@@ -31,7 +31,10 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
 
 @config.command(epilog=examples("ralph config path"))
 def path(project_root: ProjectRoot = None) -> None:
-    """Print the settings files, the stronger one last, whether they exist or not."""
+    """Print the settings files, the stronger one last.
+
+    A file that is not there is said so.
+    """
     from ralph_tui.config.load import config_paths
 
     for file in config_paths(project_directory(project_root)):

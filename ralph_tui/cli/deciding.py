@@ -22,12 +22,12 @@ MAX_ANSWER = 20_000
 def answer(
     question_id: Annotated[
         str,
-        typer.Argument(metavar="[ID]", help="The question's id; without it, list the open ones."),
+        typer.Argument(metavar="ID", help="The question's id; without it, list the open ones."),
     ] = "",
     text: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[TEXT]",
+            metavar="TEXT",
             help="Option numbers or labels (commas for several), or your own words; `-` reads standard input.",
         ),
     ] = None,
@@ -57,7 +57,7 @@ def answer(
 
 
 def approve(project_root: ProjectRoot = None) -> None:
-    """Approve what the loop waits for: the specs, the plan, the result."""
+    """Approve the specs, the plan or the result."""
     decided = _controls(project_root).decide(approved=True, by=BY)
     out(f"Approved: the {decided.kind}{f' ({decided.summary})' if decided.summary else ''}.")
     _go_on(project_root)
@@ -65,7 +65,10 @@ def approve(project_root: ProjectRoot = None) -> None:
 
 def reject(
     reason: Annotated[
-        str, typer.Option("--reason", "-r", help="What is wrong; the model works on it next.")
+        str,
+        typer.Option(
+            "--reason", "-r", metavar="TEXT", help="What is wrong; the model works on it next."
+        ),
     ] = "",
     project_root: ProjectRoot = None,
 ) -> None:

@@ -39,7 +39,7 @@ def demo(
         ),
     ] = False,
 ) -> None:
-    """Watch Ralph go the whole way, from a request to a checked result.
+    """Watch Ralph go from a request to a checked result.
 
     It needs no key and no network. The model is played by a server on this machine; everything else is
     real. What Ralph asks you, the demo answers after a few seconds unless you do.

@@ -10,6 +10,9 @@ from ralph_tui.domain.questions import GivenAnswers
 MAX_CHARACTERS = 100_000
 """Of a request or a file of answers; what is longer belongs into a spec."""
 
+MAX_GUIDANCE = 20_000
+"""Characters; more would crowd the task out of the prompt."""
+
 
 def read_request(words: Sequence[str] | None) -> str:
     """The request in words, from standard input (`-`) or from a file (`@path`); empty for none.
@@ -19,14 +22,8 @@ def read_request(words: Sequence[str] | None) -> str:
     """
     if not words:
         return ""
-    text = " ".join(words).strip()
-    if text == "-":
-        text, where = sys.stdin.read(MAX_CHARACTERS + 1), "standard input"
-    elif text.startswith("@") and len(words) == 1:
-        text, where = _read(Path(text[1:]), "request"), text[1:]
-    else:
-        where = "the command line"
-    if not text.strip():
+    text, where = _said(words, "request")
+    if not text:
         raise RalphError(
             f"The request on {where} is empty.", 'Say what you want: ralph run "A habit tracker".'
         )
@@ -35,7 +32,46 @@ def read_request(words: Sequence[str] | None) -> str:
             f"The request on {where} is longer than {MAX_CHARACTERS:,} characters.",
             "Put the details into specs/*.md and say here what they are about.",
         )
-    return text.strip()
+    return text
+
+
+def read_guidance(words: Sequence[str]) -> str:
+    """Guidance, from where a request may come.
+
+    Raises:
+        RalphError: It is empty, too long or cannot be read.
+    """
+    text, where = _said(words, "guidance")
+    if not text:
+        raise RalphError(
+            f"The guidance on {where} is empty.", 'Write it after the command: ralph inject "…".'
+        )
+    if len(text) > MAX_GUIDANCE:
+        raise RalphError(
+            f"The guidance on {where} is longer than {MAX_GUIDANCE:,} characters.",
+            "Put it into a file and ask for that file to be read.",
+        )
+    return text
+
+
+def _said(words: Sequence[str], what: str) -> tuple[str, str]:
+    """The words, what stands on standard input (`-`) or in a file (`@path`); and where that was."""
+    text = " ".join(words).strip()
+    if text == "-":
+        return _standard_input(what).strip(), "standard input"
+    if text.startswith("@") and len(words) == 1:
+        return _read(Path(text[1:]), what).strip(), text[1:]
+    return text, "the command line"
+
+
+def _standard_input(what: str) -> str:
+    try:
+        return sys.stdin.read(MAX_CHARACTERS + 1)
+    except UnicodeDecodeError as error:
+        raise RalphError(
+            f"The {what} on standard input is not UTF-8 (at byte {error.start}).",
+            "Save it as UTF-8.",
+        ) from error
 
 
 def read_answers(path: Path | None) -> GivenAnswers:

@@ -33,9 +33,9 @@ def attach(
     headless: Headless = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Follow a loop that runs in another process; leaving it lets the loop go on.
+    """Follow a loop that runs in another process.
 
-    On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
+    Leaving it lets the loop go on. On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
     """
     import asyncio
 

@@ -45,7 +45,7 @@ def limits(
     ] = None,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Show the limits and models that hold now, or change them for the run that goes on.
+    """Show the limits and models of this run, or change them.
 
     Limits count at once, a model from the next session on. `ralph config set` is for every run.
     """
@@ -136,7 +136,7 @@ def breaker(
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the circuit breaker counts, or close it with a reason."""
+    """Show what the circuit breaker counts, or close it."""
     from ralph_tui.engine.adjusting import reset_breaker
 
     project = find_project(project_root)

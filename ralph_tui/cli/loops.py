@@ -44,7 +44,7 @@ def discover(request: Request = None, *, options: RunOptions) -> None:
 
 
 def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
-    """Turn the specs into a plan; with feedback, change the plan.
+    """Turn the specs into a plan, or change it with feedback.
 
     What is complete stays; the plan before is archived.
     """
@@ -68,7 +68,7 @@ def build(*, options: RunOptions) -> None:
 
 
 def validate(*, options: RunOptions) -> None:
-    """Check what was built against every criterion of the specs."""
+    """Check what was built against the criteria of the specs."""
     _start(None, "validation", options)
 
 

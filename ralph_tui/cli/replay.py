@@ -21,7 +21,7 @@ def replay(
     session: Annotated[
         str,
         typer.Argument(
-            metavar="[SESSION]",
+            metavar="SESSION",
             help="The number of an iteration, or the beginning of a session's or run's id; the last "
             "one without it.",
         ),
@@ -33,9 +33,9 @@ def replay(
     as_json: AsJson = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Replay a session at 1, 2, 5 or 10 times its pace; pause, search and filter it.
+    """Play a past iteration, session or run again.
 
-    Nothing is run or changed.
+    At 1, 2, 5 or 10 times its pace, with pause, search and filter. Nothing is run or changed.
     """
     from ralph_tui.cli.faces import no_screen
 

@@ -96,9 +96,9 @@ def _remove(path: Path) -> None:
 
 
 def restore(*, project_root: ProjectRoot = None) -> None:
-    """Put .ralph back from the copy kept outside the project, after `git clean -fdx` or a slip.
+    """Put back a .ralph that is gone.
 
-    Nothing that is there is overwritten.
+    Its copy is kept outside the project, for a `git clean -fdx` or a slip. Nothing that is there is overwritten.
     """
     from ralph_tui.store.mirror import restore_from_mirror
 

@@ -1,6 +1,5 @@
 """Commands that steer a loop from another terminal, and the queue of a loop that is not running."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +13,6 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from ralph_tui.domain.state import Halt
     from ralph_tui.engine.controls import Controls
-
-MAX_GUIDANCE = 20_000
-"""Characters; more would crowd the task out of the prompt."""
 
 TaskId = Annotated[
     str, typer.Argument(metavar="TASK", help="The id of a task, as in `ralph tasks`.")
@@ -53,11 +49,11 @@ def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
 
 def retry(
     task_id: Annotated[
-        str, typer.Argument(metavar="[TASK]", help="A blocked task; without one, end a wait.")
+        str, typer.Argument(metavar="TASK", help="A blocked task; without one, end a wait.")
     ] = "",
     project_root: ProjectRoot = None,
 ) -> None:
-    """Put a blocked task back, or end the wait for a usage limit and try again now."""
+    """Put a blocked task back, or end the wait for a limit."""
     controls = _controls(project_root)
     if not task_id:
         controls.retry_now()
@@ -68,7 +64,10 @@ def retry(
 
 
 def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
-    """Have a task not chosen until it is released; work on it ends."""
+    """Have a task not chosen until it is released.
+
+    Work on it ends.
+    """
     task = _controls(project_root).hold(task_id)
     out(f"Held {task.id}: {task.title}. `ralph release {task.id}` lets it go on.")
 
@@ -151,7 +150,8 @@ def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
 
 def inject(
     text: Annotated[
-        list[str], typer.Argument(metavar="TEXT", help="Guidance; `-` reads standard input.")
+        list[str],
+        typer.Argument(metavar="TEXT", help="Guidance; `-` reads standard input, `@FILE` a file."),
     ],
     *,
     now: Annotated[
@@ -159,20 +159,14 @@ def inject(
     ] = False,
     project_root: ProjectRoot = None,
 ) -> None:
-    """Give guidance to the next iteration, or to the one that is working.
+    """Give guidance to the next iteration, or to this one.
 
     It waits on disk when no loop is running.
     """
+    from ralph_tui.cli.given import read_guidance
+
     controls = _controls(project_root)
-    guidance = (sys.stdin.read(MAX_GUIDANCE + 1) if text == ["-"] else " ".join(text)).strip()
-    if not guidance:
-        raise RalphError("The guidance is empty.", 'Write it after the command: ralph inject "…".')
-    if len(guidance) > MAX_GUIDANCE:
-        raise RalphError(
-            f"The guidance is longer than {MAX_GUIDANCE:,} characters.",
-            "Put it into a file and ask for that file to be read.",
-        )
-    controls.inject(guidance, now=now)
+    controls.inject(read_guidance(text), now=now)
     out("Said as soon as the session listens." if now else "Queued for the next iteration.")
 
 

@@ -146,7 +146,7 @@ def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     find_open(plan, task_id)
     needing = [t.id for t in plan.tasks if task_id in t.dependencies]
     if needing:
-        message = f"{', '.join(needing)} depend on task {task_id}."
+        message = f"{', '.join(needing)} depend{'s' * (len(needing) == 1)} on {task_id}."
         raise RalphError(message, "Drop them first, or change their dependencies.")
     return plan.model_copy(update={"tasks": tuple(t for t in plan.tasks if t.id != task_id)})
 

@@ -84,6 +84,8 @@ def test_help_lists_every_command_and_gives_an_example(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
     assert "Example: ralph demo" in done.stdout
+    listed = done.stdout.partition("Commands:")[2].splitlines()
+    assert [line for line in listed if line.endswith("...")] == [], "no sentence is cut"
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c not in GROUPS])
@@ -331,11 +333,14 @@ def test_an_unknown_task_names_the_nearest(project: Path, verb: str) -> None:
 def test_guidance_waits_for_the_next_iteration(project: Path) -> None:
     assert ralph("inject", "use", "argparse", cwd=project).returncode == 0
     assert ralph("inject", "-", cwd=project, stdin="and\nno click\n").returncode == 0
+    (project / "notes.md").write_text("# Notes\nno colours\n")
+    assert ralph("inject", "@notes.md", cwd=project).returncode == 0
     assert [i.guidance for i in Project(project).load().pending] == [
         "use argparse",
         "and\nno click",
+        "# Notes\nno colours",
     ]
-    assert "2 waiting" in ralph("status", cwd=project).stdout
+    assert "3 waiting" in ralph("status", cwd=project).stdout
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 20_001])
@@ -355,7 +360,7 @@ def test_a_task_is_edited_and_dropped(project: Path) -> None:
     assert task is not None
     assert task.verification_criteria == ("tests",)
     assert inside("edit", "task-002", cwd=root).returncode == 3
-    assert "task-003 depend on task task-002" in inside("drop", "task-002", cwd=root).stderr
+    assert "task-003 depends on task-002." in inside("drop", "task-002", cwd=root).stderr
     assert inside("drop", "task-003", cwd=root).stdout == "Dropped task-003: Third.\n"
     assert len(Project(root).load().plan.tasks) == 2
 

@@ -1,11 +1,13 @@
 """Requests and answers as a person hands them over."""
 
 import io
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.given import MAX_CHARACTERS, read_answers, read_request
+from ralph_tui.cli.given import MAX_CHARACTERS, read_answers, read_guidance, read_request
 from ralph_tui.cli.tree import is_request
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.questions import GivenAnswers, Option, Question
@@ -105,3 +107,12 @@ def test_a_word_that_is_no_command_says_how_to_ask(tmp_path: Path) -> None:
     done = inside("Tracker", cwd=tmp_path)
     assert done.returncode == 3
     assert "A request is quoted" in done.stderr
+
+
+@pytest.mark.parametrize("read", [read_request, read_guidance])
+def test_standard_input_that_is_no_text_is_said(
+    read: Callable[[Sequence[str]], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"na\xffve"), encoding="utf-8"))
+    with pytest.raises(RalphError, match=r"on standard input is not UTF-8 \(at byte 2\)"):
+        read(["-"])

@@ -97,7 +97,7 @@ def test_editing_and_dropping(root: Path) -> None:
     assert task_of(root, "a") == edited
     with pytest.raises(RalphError, match="needs a description"):
         controls.edit_task("a", description=" ")
-    with pytest.raises(RalphError, match="b depend on task a"):
+    with pytest.raises(RalphError, match="b depends on a"):
         controls.drop_task("a")
     with pytest.raises(RalphError, match="complete already"):
         controls.drop_task("done")
