@@ -97,8 +97,10 @@ def judge_guarded_mention(code: str, given: Invocation) -> None:
         DeniedError: It does.
     """
     found = _GUARDED_NAME.search(code)
-    if found and _WRITES.search(code) and not _only_reads(code):
-        given.places.check_guarded(literal(found[0]), given.shown)
+    if _WRITES.search(code) and not _only_reads(code):
+        if found:
+            given.places.check_guarded(literal(found[0]), given.shown)
+        given.places.check_here(given.shown)
 
 
 def _only_reads(code: str) -> bool:

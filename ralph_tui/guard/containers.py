@@ -1,6 +1,7 @@
 """Docker and its like: what removes containers, images and volumes, and what is started in one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -59,7 +60,11 @@ def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
 
 
 def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
-    """The project is often mounted in a container: git, shells and installers count there too."""
+    """The project is often mounted in a container: git, shells and installers count there too.
+
+    What else runs in it has its own environment.
+    """
+    given = replace(given, under_uv=True)
     for at, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""

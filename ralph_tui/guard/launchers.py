@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -37,6 +38,8 @@ def _wrapped(given: Invocation) -> None:
     no_hidden_options(given, read.operands)
     if given.program in _LOGGING:
         check_all(read.values("-o", "--output"), given)
+    if given.program == "sudo":
+        given = _moved(given, read.values("-D", "--chdir"))
     if given.program == "sudo" and read.has("-e", "--edit"):
         for word in read.operands:
             given.places.check_write(word, given.shown)
@@ -45,6 +48,14 @@ def _wrapped(given: Invocation) -> None:
 
 
 _LOGGING = names("time gtime strace ltrace perf")
+
+
+def _moved(given: Invocation, directories: Sequence[Word]) -> Invocation:
+    """Where the command runs when it is started in another directory."""
+    places = given.places.fork()
+    for directory in directories:
+        places.move(directory, certain=True)
+    return replace(given, places=places)
 
 
 def _run(given: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
@@ -59,6 +70,7 @@ def _env(given: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
     read = parse(given.arguments, spec, stop=True)
     no_hidden_options(given, read.operands)
+    given = _moved(given, read.values("-C", "--chdir"))
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)
     for value in read.values("-S", "--split-string"):
@@ -127,6 +139,24 @@ def _pager(given: Invocation) -> None:
             given.walker.shell(literal(word.text.partition("!")[2]), given)
 
 
+_HELPERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "rg": names("--pre --hostname-bin"),
+        "bat": names("--pager"),
+        "batcat": names("--pager"),
+        "ag": names("--pager"),
+        "ack": names("--pager"),
+    }
+)
+"""Options with which programs that read start another."""
+
+
+def _helped(given: Invocation) -> None:
+    options = _HELPERS[given.program]
+    for text in parse(given.arguments, Spec(long=options)).values(*options):
+        given.walker.shell(text, given)
+
+
 def _man(given: Invocation) -> None:
     spec = Spec("PHCLMSesEpr", long=names("--pager --html"))
     for text in parse(given.arguments, spec).values("-P", "-H", "--pager", "--html"):
@@ -143,7 +173,11 @@ def _runuser(given: Invocation) -> None:
 
 
 def _ssh(given: Invocation) -> None:
-    """The other machine may be this one; what is not known of its commands is its own matter."""
+    """The other machine may be this one; what is not known of its commands is its own matter.
+
+    So are its tools: they do not run in this project's environment.
+    """
+    given = replace(given, under_uv=True)
     read = parse(given.arguments, Spec("BbcDEeFIiJLlmOoPpRSWw"), stop=True)
     for word in read.values("-o"):
         started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
@@ -178,6 +212,7 @@ _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
         "script": _script,
         "su": _su,
         **dict.fromkeys(names("less more most pg"), _pager),
+        **dict.fromkeys(_HELPERS, _helped),
         "man": _man,
         "ssh": _ssh,
         "runuser": _runuser,

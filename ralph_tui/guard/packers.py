@@ -47,10 +47,14 @@ def _download(given: Invocation) -> None:
     names_of_files = (
         "-o", "-P", "--output", "--output-document", "--directory-prefix", "--output-dir",
     )  # fmt: skip
-    values = parse(given.arguments, spec).values(
-        *names_of_files, *(("-O",) if given.program == "wget" else ())
-    )
+    wget = given.program == "wget"
+    read = parse(given.arguments, spec)
+    values = read.values(*names_of_files, *(("-O",) if wget else ()))
     check_all([v for v in values if v.text != "-"], given)
+    if not values and (wget or read.has("-O", "--remote-name", "--remote-name-all")):
+        given.places.check_here(given.shown, certain=False)
+    for text in read.values("--use-askpass"):
+        given.walker.shell(text, given)
 
 
 def _tar(given: Invocation) -> None:
@@ -64,7 +68,10 @@ def _tar(given: Invocation) -> None:
             text = option.value.text.removeprefix("exec=")
             given.walker.shell(Word(text, "q" * len(text), text), given)
     if read.has("-x", "--extract", "--get"):
-        check_all(read.values("-C", "--directory"), given)
+        directories = read.values("-C", "--directory")
+        check_all(directories, given)
+        if not directories and not read.has("-O", "--to-stdout"):
+            given.places.check_here(given.shown, certain=False)
     elif read.has("-c", "-r", "-u", "--create", "--append", "--update"):
         archives = read.values("-f", "--file")
         check_all([v for v in archives if v.text != "-"], given)
@@ -80,7 +87,10 @@ _TAR_PROGRAMS = (
 
 
 def _unzip(given: Invocation) -> None:
-    check_all(parse(given.arguments, Spec("dxP")).values("-d"), given)
+    read = parse(given.arguments, Spec("dxP"))
+    check_all(read.values("-d"), given)
+    if not read.has("-d", "-l", "-p", "-t", "-v", "-Z"):
+        given.places.check_here(given.shown, certain=False)
 
 
 def _compressor(given: Invocation) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ralph_tui.guard.names import names
 from ralph_tui.guard.paths import GUARDED, guarded_part
 from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.syntax import UNKNOWN, Simple, Word
+from ralph_tui.guard.syntax import UNKNOWN, Simple, Word, literal
 from ralph_tui.guard.verdicts import deny
 
 # A scratch directory is named here to be written to, not used as a safe place.
@@ -95,6 +95,8 @@ class Places:
         if _asks_for_git_directory(word):
             return ".git"
         paths = self.resolve(word) or (_normal("/" + word.text.replace(UNKNOWN, "x")),)
+        if word.text.startswith(UNKNOWN):  # most likely a name in one of these
+            paths = (*paths, *(self.directories or ()))
         for path in paths:
             inner = path[len(self.root) :] if self.inside(path) else path
             parts = tuple(part for part in inner.split("/") if part)
@@ -150,6 +152,17 @@ class Places:
                     "This removes what is not inside the project",
                     f"Remove only what is below {self.root}.",
                 )
+
+    def check_here(self, shown: str, *, certain: bool = True) -> None:
+        """Refuse a program that writes where it runs, if that is guarded, or only `certain`ly so.
+
+        Raises:
+            DeniedError: It is.
+        """
+        here = [literal(directory) for directory in sorted(self.directories or ())]
+        guarded = [word for word in here if self.guarded(word) is not None]
+        if guarded and (len(guarded) == len(here) or not certain):
+            self.check_guarded(guarded[0], shown)
 
     def note(self, word: Word) -> None:
         """Remember that a value which later commands may use names a guarded path."""

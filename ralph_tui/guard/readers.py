@@ -23,6 +23,7 @@ def judge_other(given: Invocation) -> None:
     """Any other program: guarded files are no operands of what is not known to only read."""
     if given.program in READERS:
         return
+    given.places.check_here(given.shown)
     previous = ""
     for word in given.arguments:
         text = word.text

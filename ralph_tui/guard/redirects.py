@@ -132,7 +132,7 @@ class RedirectReader(Lexer):
         if quoted:
             out.add(text, "q")
         else:
-            type(self)(text, -1, self._nesting + 1).double_quoted(out, "")
+            type(self)(text, base, self._nesting + 1).double_quoted(out, "")
         return out.word(text, base)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LINE_AND_ESCAPE = re.compile(r"[^\s'\"`$()]*\s*\n\s*\\")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 """Not behind a backslash that is itself escaped."""
-_NO_PROGRAMS = names("! time coproc if while until")
+_NO_PROGRAMS = names("! time coproc if while until {")
 """What the grammar takes for a program where it stands behind another of them."""
 _ARGUMENTS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",
@@ -52,7 +52,7 @@ def second_reading(text: str) -> Iterator[Simple]:
             source[node.start_byte : node.end_byte]
         ):
             continue
-        nodes.extend(node.children)
+        nodes.extend(_substitutions(node) if _arithmetic(node, source) else node.children)
         if node.type == "command":
             words = tuple(_words(node, original))
             if [w.text for w in (*words[:1], *words[2:3])] == ["coproc", "{"]:
@@ -64,6 +64,21 @@ def second_reading(text: str) -> Iterator[Simple]:
             if words:
                 raw = original[node.start_byte : node.end_byte].decode(errors="replace")
                 yield Simple(words=words, raw=raw)
+
+
+def _arithmetic(node: "Node", source: bytes) -> bool:
+    """Whether this is `$((…))`, which the grammar sometimes takes for a subshell."""
+    text = source[node.start_byte : node.end_byte]
+    return node.type == "command_substitution" and text[:3] == b"$((" and text[-2:] == b"))"
+
+
+def _substitutions(node: "Node") -> "Iterator[Node]":
+    """The substitutions in a piece of the text, not those nested in them."""
+    for child in node.children:
+        if child.type == "command_substitution":
+            yield child
+        else:
+            yield from _substitutions(child)
 
 
 def _escaped(substitution: bytes) -> bool:

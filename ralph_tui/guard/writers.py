@@ -166,6 +166,8 @@ def _split(given: Invocation) -> None:
     for text in read.values("--filter"):
         given.walker.shell(text, given)
     check_all(read.operands[1:], given)
+    if len(read.operands) < 2 and not read.has("--filter"):
+        given.places.check_here(given.shown, certain=False)
 
 
 def _in_place(given: Invocation) -> None:
@@ -186,6 +188,8 @@ def _patch(given: Invocation) -> None:
     read = parse(given.arguments, Spec("dDioprBFgVYz", long=names("--directory --output --input")))
     values = read.values("-d", "-o", "--directory", "--output")
     check_all([*values, *read.operands[:1]], given)
+    if not values and not read.operands:
+        given.places.check_here(given.shown, certain=False)
 
 
 def _xxd(given: Invocation) -> None:
@@ -196,6 +200,8 @@ def _xxd(given: Invocation) -> None:
 def _csplit(given: Invocation) -> None:
     read = parse(given.arguments, Spec("bfn", long=names("--prefix --suffix-format --digits")))
     check_all(read.values("-f", "--prefix"), given)
+    if not read.has("-f", "--prefix"):
+        given.places.check_here(given.shown, certain=False)
 
 
 _RULES: Mapping[str, Rule] = MappingProxyType(
