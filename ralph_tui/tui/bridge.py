@@ -13,6 +13,7 @@ from datetime import datetime
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import (
     Event,
+    InjectionQueued,
     LoopFinished,
     LoopFound,
     LoopLost,
@@ -129,9 +130,13 @@ class Bridge:
 
     def _sink_news(self, event: Event) -> None:
         """After a run the watcher says again what is known; only news is worth a line."""
-        known = isinstance(event, PlanLoaded) and (
-            bool(self.view.tasks) and {t.id: t for t in event.tasks} == self.view.tasks
-        )
+        view = self.view
+        if isinstance(event, PlanLoaded):
+            known = bool(view.tasks) and {t.id: t for t in event.tasks} == view.tasks
+        else:
+            known = isinstance(event, InjectionQueued) and any(
+                waits.id == event.id and waits.text == event.text for waits in view.injections
+            )
         if not known:
             self.sink(event)
 

@@ -48,6 +48,19 @@ async def test_after_the_loop_the_screen_stays_and_q_returns_its_status(
         assert app.return_value == code
 
 
+async def test_guidance_that_still_waits_after_the_loop_is_told_once(open_app: Open) -> None:
+    waits = ev.InjectionQueued(id="i1", text="Use sqlite")
+    *run, end = feed.stopped()
+    script = script_of([*run, waits, end])
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: script.watches == 1)
+        script.disk.put_nowait(waits)
+        script.disk.put_nowait(ev.InjectionQueued(id="i2", text="And no colours"))
+        await until(pilot, lambda: "waits: And no colours" in screen_text(app))
+        assert screen_text(app).count("waits: Use sqlite") == 1
+
+
 async def test_q_while_running_asks_and_keep_keeps(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
