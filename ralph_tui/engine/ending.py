@@ -1,7 +1,9 @@
 """Why a run ends, as a value."""
 
+import errno
+
 from ralph_tui.domain.breaker import RecoveryAction
-from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.state import RalphState
@@ -15,6 +17,9 @@ _FATAL = {
     FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
 }
 """Failures that another iteration cannot get past."""
+
+_USED_UP = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+"""Descriptors, memory and processes."""
 
 
 class End(Model):
@@ -59,6 +64,22 @@ def failed(error: RalphError) -> End:
     """Something a person must put right."""
     return End(
         status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
+    )
+
+
+def used_up(error: OSError) -> End:
+    """The machine has no more of something.
+
+    Raises:
+        OSError: It is about something else, which nobody expected.
+    """
+    if error.errno not in _USED_UP:
+        raise error
+    return failed(
+        SetupError(
+            f"The operating system gives ralph no more: {error.strerror}.",
+            "End other programs, or raise the limit (`ulimit -a` shows them), then run again.",
+        )
     )
 
 

@@ -16,7 +16,7 @@ from ralph_tui.engine.beginning import begin, started
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.confinement import Confinement, tidy
 from ralph_tui.engine.custody import Custody
-from ralph_tui.engine.ending import End, failed
+from ralph_tui.engine.ending import End, failed, used_up
 from ralph_tui.engine.extras import extra_environment, extras_of
 from ralph_tui.engine.journaling import Emitter
 from ralph_tui.engine.ledger import Ledger
@@ -87,6 +87,8 @@ class Running:
                 end = await lifecycle.run(phase)
             except RalphError as error:
                 end = failed(error)
+            except OSError as error:
+                end = used_up(error)
         return self._finished(await self._after_all(end), time.monotonic() - since)
 
     async def _after_all(self, end: End) -> End:
@@ -95,6 +97,8 @@ class Running:
             changed = await self._custody.check()
         except RalphError as error:
             changed = failed(error)
+        except OSError as error:
+            changed = used_up(error)
         unwritten = await self._emitter.written()
         if changed is None and unwritten is not None:
             changed = failed(unwritten)

@@ -124,6 +124,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     31: (
         "faults/unwritable::a_run_that_can_no_longer_write_ends_in_order",
+        "faults/unwritable::a_run_whose_project_is_deleted_ends_and_makes_up_none",
         "store/project::a_project_that_went_away_is_not_made_up_again",
         "store/lock::no_lock_makes_up_a_project",
     ),
@@ -185,7 +186,10 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/survival::a_signal_ends_the_loop_in_order",
         "scenario/trouble::a_killed_cli_costs_one_iteration_and_leaves_nothing",
     ),
-    47: ("faults/output::a_program_that_runs_out_of_memory_takes_only_itself_down",),
+    47: (
+        "faults/used_up::a_program_that_takes_too_much_takes_only_itself_down",
+        "faults/used_up::a_run_without_a_descriptor_left_ends_in_order",
+    ),
     48: (
         "scenario/survival::a_signal_ends_the_loop_in_order",
         "scenario/survival::ctrl_c_once_finishes_the_iteration_twice_stops_now",
@@ -311,7 +315,7 @@ NOT_INJECTED: dict[int, str] = {
     38: "UTF-8 split across chunks: the SDK's own reader.",
     41: "the bundled CLI obeys SIGTERM; whatever its children ignore is ended by SIGKILL.",
     45: "no session is ever resumed: each iteration is a fresh one.",
-    47: "fork bombs and descriptors are bounded by the operating system; memory is injected.",
+    47: "fork bombs: root, as which these tests often run, has no limit of processes to meet.",
     65: "ralph writes nothing to git, so an index.lock or a rebase is in nobody's way.",
     70: "Windows is refused in one sentence, cli/edges.",
 }

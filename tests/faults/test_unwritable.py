@@ -5,6 +5,7 @@ run after things were put right goes on from there.
 """
 
 import resource
+import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from ralph_tui.engine.wiring import Wiring
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
 from tests.harness.processes import marked_processes, ralph_running, run_ralph
-from tests.harness.projects import events_of, make_project, plan_of, task
+from tests.harness.projects import event_types, events_of, make_project, plan_of, task
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 
@@ -61,9 +62,16 @@ def directory_is_gone(project: Path, _: int) -> None:
     (project / ".ralph").rename(project.parent / "ralph")
 
 
+def project_is_renamed(project: Path, _: int) -> None:
+    project.rename(project.with_name("renamed"))
+
+
 def put_right(project: Path) -> None:
     """What a person does who reads the sentence."""
     dot, outside = project / ".ralph", project.parent
+    if (outside / "renamed").exists():
+        assert not project.exists(), "nobody makes up an empty project"
+        (outside / "renamed").rename(project)
     if (outside / "ralph").exists():
         assert not dot.exists(), "nobody makes up an empty .ralph"
         (outside / "ralph").rename(dot)
@@ -80,6 +88,7 @@ CASES: dict[str, tuple[Break, str]] = {
     "journal replaced": (journal_was_replaced, "{dot}/events.jsonl was moved or replaced"),
     "journal removed": (journal_was_removed, "{dot}/events.jsonl was moved or replaced"),
     "gone": (directory_is_gone, "{dot} is gone; a copy of its state"),
+    "renamed": (project_is_renamed, "{dot} is gone; a copy of its state"),
 }
 
 
@@ -164,3 +173,24 @@ async def test_a_run_that_can_no_longer_write_ends_in_order(tmp_path: Path, name
     assert [e.seq for e in events] == list(range(1, len(events) + 1))
     begun = [e.task_id for e in events[len(before) :] if isinstance(e, ev.IterationStarted)]
     assert begun == ["b"]
+
+
+@pytest.mark.real_cli
+@pytest.mark.long
+async def test_a_run_whose_project_is_deleted_ends_and_makes_up_none(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with (
+        serving(scenario(works_forever("a"))) as server,
+        ralph_running(["build", "--headless"], project, server) as ralph,
+    ):
+        await until(lambda: "tool_finished" in event_types(project), what="work on the task")
+        while project.exists():  # the agent's commands go on making files until they end
+            shutil.rmtree(project, ignore_errors=True)
+        ran = await ralph.finished()
+        left = [process.cmdline() for process in marked_processes(ralph.mark)]
+    shown = ran.stdout[-1500:] + ran.stderr[-1500:]
+    assert ran.status == 3, shown
+    assert f"{project}/.ralph is gone; a copy of its state" in ran.last_line, shown
+    assert "Traceback" not in ran.stdout + ran.stderr, shown
+    assert left == []
+    assert not (project / ".ralph").exists()
