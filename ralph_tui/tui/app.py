@@ -46,7 +46,7 @@ from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.planning import Planned
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
-from ralph_tui.tui.situation import Situation
+from ralph_tui.tui.situation import Situation, goes_on_at
 from ralph_tui.tui.stderr import quiet_stderr
 from ralph_tui.tui.steering import Steering
 from ralph_tui.tui.styles import SHEETS
@@ -231,7 +231,7 @@ class RalphApp(Host):
     def _tick(self) -> None:
         if not self.dashboard.is_whole:
             return
-        if self.view.limit_until:
+        if goes_on_at(self.view):
             self.show_banner()
         self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
         self.dashboard.stream.tick(self.clock())
@@ -252,7 +252,7 @@ class RalphApp(Host):
         if isinstance(self.screen, Planned):
             task = self.screen.selected
         takes = self.launch.run_request is not None
-        return Situation(self.view, self.bridge.live, task, takes)
+        return Situation(self.view, self.keys, self.bridge.live, task, takes)
 
     def selection(self) -> Selected:
         """What Enter means."""

@@ -1,46 +1,11 @@
 """Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from textual.binding import Binding, BindingType
 
 from ralph_tui.tui import reasons
-from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.reasons import Reason, always
-from ralph_tui.tui.situation import Situation
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One thing a person can do.
-
-    Attributes:
-        name: Names the handler in `steering.py` and the binding, so that keys can be remapped.
-        keys: As Textual names them; the first is the one that is shown.
-        title: For the palette and the help, as "Verb thing".
-        help: One sentence.
-        area: Groups commands in palette, help and README.
-        footer: The short label in the footer, or empty to keep it out.
-        rank: Footer order; when the line is too short, the highest ranks go first.
-        disabled: Why it cannot be used now.
-        label: A footer label that depends on the state.
-    """
-
-    name: str
-    keys: tuple[str, ...]
-    title: str
-    help: str
-    area: str
-    footer: str = ""
-    rank: int = 0
-    disabled: Reason = always
-    label: Callable[[Situation], str] | None = None
-
-    def footer_label(self, now: Situation) -> str:
-        """The footer's word for it; empty while another command has its place."""
-        return self.label(now) if self.label else self.footer
-
+from ralph_tui.tui.command import Command
+from ralph_tui.tui.keys import Keys, key_label
+from ralph_tui.tui.page_commands import PAGE_COMMANDS, name_of
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -83,7 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "skip", ("s",), "Skip task",
-        "Block the selected task, or the one being worked; asks first. t takes it up again.",
+        "Block the selected task, or the one being worked; asks first. {retry} takes it up again.",
         "Task", "skip", 4, reasons.cannot_skip,
     ),
     Command(
@@ -193,6 +158,12 @@ MOVES = (
     ("↑ ↓  j k", "Move in tasks, activity and details"),
     ("g G  Home End", "First and last; at the end the stream follows again"),
     ("ctrl+u ctrl+d", "Half a page up and down"),
+EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
+"""Those of the pages, too."""
+
+DEFAULT_KEYS = Keys({name_of(command): command.keys for command in EVERY})
+"""The keys of somebody who changed none."""
+
     ("esc", "Close the top layer; never quits"),
     ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
 )
@@ -211,14 +182,18 @@ def bindings() -> list[BindingType]:
 
 def key_table() -> str:
     """The README's table of keys, as Markdown."""
-    from ralph_tui.tui.page_commands import PAGE_COMMANDS
-
     rows = [
-        (" ".join(f"`{key_label(key)}`" for key in c.keys), f"{c.title}. {c.help}")
+        (
+            " ".join(f"`{key_label(key)}`" for key in c.keys),
+            f"{c.title}. {DEFAULT_KEYS.said(c.help)}",
+        )
         for c in COMMANDS
     ]
     rows += [
-        (" ".join(f"`{key_label(key)}`" for key in c.keys), f"{c.area}: {c.title}. {c.help}")
+        (
+            " ".join(f"`{key_label(key)}`" for key in c.keys),
+            f"{c.area}: {c.title}. {DEFAULT_KEYS.said(c.help)}",
+        )
         for commands in PAGE_COMMANDS.values()
         for c in commands
     ]

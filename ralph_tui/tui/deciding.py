@@ -27,6 +27,8 @@ CONTEXT_LINES = 3
 """Lines of what the model said before it asked."""
 
 Try = Callable[[Callable[[], object]], Awaitable[object | None]]
+_LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
+
 """Does a request to the controls off the event loop; None when it failed and was said."""
 
 
@@ -54,7 +56,7 @@ class Deciding:
         if self._attention.news(wait):
             app.call_person(_call(view))
             if not free:
-                app.say("Ralph waits for you: it opens when you leave this, or press a then.")
+                app.say(_LATER.format(app.keys.label("answer")))
         if self._attention.opens(wait, free=free):
             app.action_invoke("answer")
 

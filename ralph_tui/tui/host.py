@@ -9,9 +9,11 @@ from textual.reactive import var
 
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
-from ralph_tui.tui.commands import Command
+from ralph_tui.tui.command import Command
 from ralph_tui.tui.glyphs import Glyphs, choose
-from ralph_tui.tui.keymap import Keymap, keymap_of, name_of
+from ralph_tui.tui.keymap import Keymap, keymap_of, keys_of
+from ralph_tui.tui.keys import Keys
+from ralph_tui.tui.page_commands import name_of
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.situation import Situation
 
@@ -43,11 +45,19 @@ class Host(App[int]):
         self.clock = clock
         self.glyphs: Glyphs = choose()
         self.keymap: Keymap = keymap_of(launch.screen.keys)
+        self.keys: Keys = keys_of(self.keymap)
         super().__init__()
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
         """The keys a command has here; the first is the one that is shown."""
-        return self.keymap.get(name_of(command), command.keys)
+        return self.keys.of[name_of(command)]
+
+    def action_press(self, key: str) -> None:
+        """A key that was clicked; no letter lands in a field where somebody types."""
+        focused = self.screen.focused
+        if len(key) == 1 and focused is not None and focused.check_consume_key(key, key):
+            self.screen.set_focus(None)
+        self.simulate_key(key)
 
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""

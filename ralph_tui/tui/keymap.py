@@ -4,19 +4,20 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.tui.commands import COMMANDS, Command
-from ralph_tui.tui.page_commands import PAGE_COMMANDS
+from ralph_tui.tui.command import Command
+from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
+from ralph_tui.tui.keys import Keys
+from ralph_tui.tui.page_commands import PAGE_COMMANDS, name_of
 
 Keymap = Mapping[str, tuple[str, ...]]
 
 
-def name_of(command: Command) -> str:
-    """How the settings call it: a page's own commands after the page, such as history.export."""
-    page = command.area.lower()
-    return f"{page}.{command.name}" if page in PAGE_COMMANDS else command.name
+NAMES = tuple(DEFAULT_KEYS.of)
 
 
-NAMES = tuple(name_of(c) for c in (*COMMANDS, *(c for own in PAGE_COMMANDS.values() for c in own)))
+def keys_of(keymap: Keymap) -> Keys:
+    """The keys of all commands, with those that were given others."""
+    return Keys({**DEFAULT_KEYS.of, **keymap})
 
 
 def keymap_of(given: Mapping[str, str]) -> Keymap:

@@ -64,7 +64,9 @@ class Leaving:
             self._leave()
             return
         self._stopping = True
-        self._app.say("Stopping, then quitting. Press q again to leave at once.")
+        self._app.say(
+            self._app.keys.said("Stopping, then quitting. Press {quit} again to leave at once.")
+        )
         await self._attempt(lambda: self._app.launch.controls.stop(now=True, why=why))
         self._app.exit_when_finished()
 

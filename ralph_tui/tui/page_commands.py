@@ -1,6 +1,6 @@
 """The commands of the pages, declared like all others; they live where their page is open."""
 
-from ralph_tui.tui.commands import Command
+from ralph_tui.tui.command import Command
 
 PAGES = ("iterations", "history", "memory", "why", "settings")
 """In the order of their keys; each is also the name of the command that opens it."""
@@ -19,6 +19,12 @@ def _of(area: str, *commands: Command) -> tuple[Command, ...]:
 
 
 PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
+def name_of(command: Command) -> str:
+    """How the settings call it: a page's own commands after the page, such as history.export."""
+    page = command.area.lower()
+    return f"{page}.{command.name}" if page in PAGES else command.name
+
+
     "iterations": _of(
         "Iterations",
         Command(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from ralph_tui.tui.commands import COMMANDS, Command
-from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.command import Command
+from ralph_tui.tui.commands import COMMANDS
+from ralph_tui.tui.keys import Keys, key_label
 from ralph_tui.tui.render.spans import flat
 
 if TYPE_CHECKING:
@@ -28,18 +29,18 @@ class CommandsProvider(Provider):
         return app
 
     def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
-        now = self._host.situation()
+        now, keys = self._host.situation(), self._host.keys
         entries: list[tuple[str, str, Callable[[], None]]] = []
         if page := page_of(self.screen):
             for command in page.page_commands:
                 run = partial(page.action_invoke, command.name)
                 shown = replace(command, keys=self._host.keys_of(command))
-                entries.append(_entry(shown, page.not_now(command.name), run))
+                entries.append(_entry(shown, page.not_now(command.name), keys, run))
         for command in COMMANDS:
             if command.name != "palette":
                 run = partial(self._host.action_invoke, command.name)
                 shown = replace(command, keys=self._host.keys_of(command))
-                entries.append(_entry(shown, command.disabled(now), run))
+                entries.append(_entry(shown, command.disabled(now), keys, run))
         return entries
 
     async def discover(self) -> Hits:
@@ -58,8 +59,8 @@ class CommandsProvider(Provider):
 Entry = tuple[str, str, Callable[[], None]]
 
 
-def _entry(command: Command, reason: str, run: Callable[[], None]) -> Entry:
-    text = f"Not now: {reason}" if reason else command.help
+def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -> Entry:
+    text = f"Not now: {reason}" if reason else keys.said(command.help)
     return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
 
 

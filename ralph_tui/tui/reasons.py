@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.view import RunState
-from ralph_tui.tui.situation import Situation
+from ralph_tui.tui.situation import Situation, goes_on_at
 
 Reason = Callable[[Situation], str]
 """Why a command cannot be used now; empty when it can."""
@@ -20,7 +20,10 @@ def always(_: Situation) -> str:
 
 def no_loop(now: Situation) -> str:
     """A loop must run."""
-    return "" if now.running else "No loop is running here; press b to start one."
+    return "" if now.running else now.keys.said(_NO_LOOP)
+
+
+_NO_LOOP = "No loop is running here; press {build} to start one."
 
 
 def not_running(now: Situation) -> str:
@@ -103,13 +106,17 @@ def answer_label(now: Situation) -> str:
 
 
 def no_limit(now: Situation) -> str:
-    """The loop waits for a limit."""
-    return "" if now.view.limit_until else "The loop does not wait for a limit."
+    """The loop waits for a time."""
+    return "" if _counts_down(now) else "The loop does not wait for a limit or a cool-down."
 
 
 def hurry_label(now: Situation) -> str:
     """Only while it waits."""
-    return "try now" if now.view.limit_until else ""
+    return "try now" if _counts_down(now) else ""
+
+
+def _counts_down(now: Situation) -> bool:
+    return now.running and goes_on_at(now.view) is not None
 
 
 def no_request(now: Situation) -> str:

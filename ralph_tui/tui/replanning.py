@@ -49,7 +49,10 @@ class Replanning:
             return
         skipped = await self._attempt(lambda: self._controls.skip(task.id))
         if skipped is not None:
-            self._app.say(f"{task.id} is blocked; t on the board tries it again.")
+            said = self._app.keys.said(
+                "{task} is blocked; {retry} on the board tries it again.", task=task.id
+            )
+            self._app.say(said)
 
     async def retry(self) -> None:
         """Put a blocked task back."""

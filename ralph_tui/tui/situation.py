@@ -1,9 +1,17 @@
 """What decides whether a command can be used now."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import ENDED, LoopView, RunState
+from ralph_tui.tui.keys import Keys
+
+
+def goes_on_at(view: LoopView) -> datetime | None:
+    """When it goes on by itself: a limit resets, or an open breaker has cooled down."""
+    cooled = view.breaker.half_open_at if view.breaker.is_cooling else None
+    return view.limit_until or cooled
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +19,8 @@ class Situation:
     """The view, who runs the loop, and what is selected."""
 
     view: LoopView
+    keys: Keys
+    """For reasons that name one."""
     running: bool
     """A loop is running, here or in the process we are attached to."""
     task: Task | None = None

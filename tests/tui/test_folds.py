@@ -16,6 +16,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.validation import Seen, ValidationReport
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view import LoopView, RunState, reduce
+from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
 from ralph_tui.tui.render import states
 from ralph_tui.tui.render.approval import report_parts
@@ -157,10 +158,10 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
         board_line(item, width, glyphs)
     for task in view.tasks.values():
         task_parts(task, view, None, glyphs)
-    facts = Facts(view, "demo", "/home/dev/slug-demo", watch.elapsed(feed.NOW), None)
+    facts = Facts(view, "demo", "/home/dev/slug-demo", watch.elapsed(feed.NOW), DEFAULT_KEYS, None)
     for line in header_lines(facts, max(20, width), glyphs):
         assert width_of(line) <= max(20, width)
-    if banner := banner_of(view, finished, "", glyphs=glyphs):
+    if banner := banner_of(view, finished, "", glyphs=glyphs, keys=DEFAULT_KEYS):
         banner.lines(width)
 
 
@@ -307,7 +308,7 @@ def test_every_state_and_every_end_has_a_look() -> None:
         timeline = Timeline()
         timeline.feed(finished)
         assert "why" in plain(lines.line(timeline.entries[0], 0, 80, UNICODE))
-        assert banner_of(LoopView(), finished, "", glyphs=UNICODE)
+        assert banner_of(LoopView(), finished, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
 
 
 def _noted() -> set[type[ev.EventBase]]:

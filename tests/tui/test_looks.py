@@ -12,6 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
 from ralph_tui.tui.render.bars import spark
 from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
@@ -119,7 +120,7 @@ def view_of(events: list[ev.Event]) -> LoopView:
 
 @pytest.mark.parametrize("state", STATES)
 def test_the_header_drops_fields_and_cuts_no_word(state: str) -> None:
-    facts = Facts(view_of(STATES[state]()), "demo", "/home/dev/slug-demo", 84, None)
+    facts = Facts(view_of(STATES[state]()), "demo", "/home/dev/slug-demo", 84, DEFAULT_KEYS, None)
     whole = {
         word.strip(",;:.")
         for line in header_lines(facts, 300, UNICODE)

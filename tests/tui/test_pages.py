@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.state import Adjusted, ApprovalKind
+from ralph_tui.domain.state import Adjusted, Approval, ApprovalKind
 from ralph_tui.store.lock import LoopLock
-from ralph_tui.store.project import Project
+from ralph_tui.store.project import Documents, Project
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
@@ -455,10 +455,20 @@ async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(
         await until(pilot, lambda: any("counts nothing" in t for t in toasts(app)))
 
 
-async def test_a_breaker_that_waits_for_a_decision_is_not_reset_behind_its_back(
+def cooling_on_disk(docs: Documents) -> Documents:
+    """What the loop wrote before it told that it cools down."""
+    told = [e.breaker for e in waiting.cooling() if isinstance(e, ev.BreakerChanged)]
+    approval = Approval(kind=ApprovalKind.RECOVERY, summary="failures 3/3")
+    state = docs.state.model_copy(update={"approval": approval})
+    return docs.model_copy(update={"breaker": told[-1], "state": state})
+
+
+async def test_a_breaker_that_cools_down_counts_the_seconds_and_is_reset_with_a_reason(
     open_app: Open, past: Script
 ) -> None:
-    past.first = waiting.approving(ApprovalKind.RECOVERY, "failures 3/3")
+    root = past.controls.root
+    past.first = waiting.cooling()
+    Project(root).transact(cooling_on_disk)
     moment = Moment()
     async with open_app(past, clock=moment) as pilot:
         app = ralph(pilot)
@@ -467,9 +477,21 @@ async def test_a_breaker_that_waits_for_a_decision_is_not_reset_behind_its_back(
         app._tick()
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await see(pilot, "breaker open", "One iteration tries by itself in 29:59")
         await open_page(pilot, "7", "your approval of the recovery")
+        await see(pilot, "one iteration tries by itself in 29:59, at 09:31:24 UTC")
+        moment.passes(60)
+        app._tick()
+        await see(pilot, "one iteration tries by itself in 28:59")
+        await pilot.press("v", "v")
+        await see(pilot, "✗ open", "cool-down one iteration tries by itself in 28:59")
         await pilot.press("R")
-        await until(pilot, lambda: any("waits for your decision" in t for t in toasts(app)))
+        await until(pilot, lambda: isinstance(app.screen, BreakerReason))
+        await pilot.press(*"fixed", "ctrl+s")
+        await until(pilot, lambda: any("The breaker is closed: fixed" in t for t in toasts(app)))
+        approval = Project(root).load().state.approval
+        assert approval is not None
+        assert approval.approved, "the loop that asks goes on"
 
 
 # Settings.

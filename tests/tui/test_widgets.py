@@ -10,7 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.commands import COMMANDS, key_table
+from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS, key_table
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, until
 
@@ -181,7 +181,7 @@ async def test_in_ascii_everything_is_ascii(
 def test_the_key_table_names_every_command() -> None:
     table = key_table()
     for command in COMMANDS:
-        assert command.help in table
+        assert DEFAULT_KEYS.said(command.help) in table
     assert "`ctrl+p`" in table
 
 

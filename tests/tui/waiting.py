@@ -92,3 +92,11 @@ def limited() -> list[ev.Event]:
             message="You've hit your limit, resets 9:43am (UTC)",
         ),
     ]
+def cooling() -> list[ev.Event]:
+    """A run whose breaker opened; it asks, and cools down for half an hour meanwhile."""
+    *before, request = approving(ApprovalKind.RECOVERY, "failures 3/3")
+    opened = next(e.breaker for e in before if isinstance(e, ev.BreakerChanged))
+    cools = opened.cooling(feed.NOW + timedelta(minutes=30))
+    return [*before, ev.BreakerChanged(breaker=cools, reason="failures 3/3"), request]
+
+

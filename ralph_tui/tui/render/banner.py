@@ -8,10 +8,13 @@ from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.board import Group, complete_ids, group_of
 from ralph_tui.tui.render.figures import clock, money, plural
-from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
+from ralph_tui.tui.render.hints import hint
+from ralph_tui.tui.render.spans import Line, Span, Tone, flow, wrap
 from ralph_tui.tui.render.states import RUN, Look
+from ralph_tui.tui.timeline.news import standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +23,14 @@ class Banner:
 
     look: Look
     headline: str
-    advice: str
+    advice: Line
     figures: str
 
     def lines(self, width: int) -> list[Line]:
         """The paragraphs at a width."""
         return [
             *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
-            *([Span(text)] for text in wrap(self.advice, width)),
+            *flow(self.advice, width),
             *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
         ]
 
@@ -36,56 +39,79 @@ _ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAI
 
 
 def banner_of(
-    view: LoopView, finished: LoopFinished | None, request: str, *, glyphs: Glyphs
+    view: LoopView, finished: LoopFinished | None, request: str, *, glyphs: Glyphs, keys: Keys
 ) -> Banner | None:
     """What to say while nothing runs."""
     if finished is not None:
-        return _outcome(finished, glyphs)
+        return _outcome(finished, glyphs, keys)
     if view.run_state is RunState.LOST:
-        return Banner(RUN[RunState.LOST], f"Disconnected: {view.detail}.", _LOST, "")
+        headline = f"Disconnected: {view.detail}."
+        return Banner(RUN[RunState.LOST], headline, hint(keys, _LOST), "")
     if view.run_state is not RunState.IDLE:
         return None
     if view.tasks:
-        return _ready(view, glyphs)
-    return _asked_for(request) if request else _NO_PLAN
+        return _ready(view, glyphs, keys)
+    return _asked_for(request, keys) if request else _no_plan(keys)
 
 
-def limit_banner(view: LoopView, now: datetime) -> Banner | None:
+def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
     """What the loop waits for and how long, or None while it works."""
-    if view.limit_until is None:
+    if view.limit_until is not None:
+        return Banner(
+            RUN[RunState.LIMITED],
+            f"Goes on by itself {_in_and_at(view.limit_until, now)}.",
+            hint(keys, _LIMITED),
+            view.detail,
+        )
+    cooled = view.breaker.half_open_at
+    if cooled is None or not view.breaker.is_cooling:
         return None
-    left = clock((view.limit_until - now).total_seconds())
-    at = view.limit_until.astimezone()
     return Banner(
-        RUN[RunState.LIMITED],
-        f"Goes on by itself in {left}, at {at:%H:%M}.",
-        "Nothing is spent and no iteration is counted. Press w to try now, x to stop.",
-        view.detail,
+        Look("failed", "breaker open", Tone.BAD),
+        f"One iteration tries by itself {_in_and_at(cooled, now)}.",
+        hint(keys, _COOLING),
+        standing(view.breaker),
     )
 
 
+def _in_and_at(until: datetime, now: datetime) -> str:
+    left = clock(max(0.0, (until - now).total_seconds()))
+    return f"in {left}, at {until.astimezone():%H:%M}"
+
+
+_LIMITED = "Nothing is spent and no iteration is counted. Press {hurry} to try now, {stop} to stop."
+
+_COOLING = (
+    "Nothing is spent until then. Press {hurry} to try now, {answer} to decide, {why} to see why and to "
+    "reset it, {stop} to stop."
+)
+
 _LOST = (
-    "What it did is safe in .ralph/. Press b to go on from there; a task left half done goes back to "
-    "the board. Another loop that starts here is shown by itself."
+    "What it did is safe in .ralph/. Press {build} to go on from there; a task left half done goes back "
+    "to the board. Another loop that starts here is shown by itself."
 )
 
 
-def _asked_for(request: str) -> Banner:
+def _asked_for(request: str, keys: Keys) -> Banner:
     headline = f"Asked for: {one_line(request, 300)}"
-    advice = "There is no plan yet. Press b to go on, n to ask for something else."
+    advice = hint(
+        keys,
+        "There is no plan yet. Press {build} to go on, {request} to ask for something else.",
+    )
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
 
 
-_NO_PLAN = Banner(
-    Look("idle", "no tasks yet", Tone.WARN),
-    "There is no plan to build.",
-    "Press n and say what to build. Or put tasks into .ralph/implementation_plan.json "
-    "(ralph init makes one); they appear here as soon as the file is saved.",
-    "",
-)
+def _no_plan(keys: Keys) -> Banner:
+    advice = hint(
+        keys,
+        "Press {request} and say what to build. Or put tasks into .ralph/implementation_plan.json "
+        "(ralph init makes one); they appear here as soon as the file is saved.",
+    )
+    look = Look("idle", "no tasks yet", Tone.WARN)
+    return Banner(look, "There is no plan to build.", advice, "")
 
 
-def _ready(view: LoopView, glyphs: Glyphs) -> Banner:
+def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
     done = complete_ids(view.tasks.values())
     sizes = dict.fromkeys(Group, 0)
     for task in view.tasks.values():
@@ -98,13 +124,13 @@ def _ready(view: LoopView, glyphs: Glyphs) -> Banner:
             if sizes[Group.DONE] == len(view.tasks)
             else ("No task is ready: what is left is blocked or waits for something that is.")
         )
-        return Banner(Look("idle", "idle", Tone.WARN), headline, _STUCK, counts)
+        return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, _STUCK), counts)
     headline = f"Ready to build: next is {following.id}, {following.title}"
-    advice = "Press b to start. Nothing is spent before that."
+    advice = hint(keys, "Press {build} to start. Nothing is spent before that.")
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
 
 
-_STUCK = "Edit the plan, or select a blocked task and press t to try it again."
+_STUCK = "Edit the plan, or select a blocked task and press {retry} to try it again."
 
 
 def _next(view: LoopView, done: frozenset[str]) -> Task | None:
@@ -112,10 +138,10 @@ def _next(view: LoopView, done: frozenset[str]) -> Task | None:
     return min(ready, key=lambda task: task.priority, default=None)
 
 
-def _outcome(e: LoopFinished, glyphs: Glyphs) -> Banner:
+def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
-    again = "" if e.status is LoopStatus.COMPLETE else "b to start again, "
-    keys = f"Press {again}enter to look at an entry, q to leave."
+    again = "" if e.status is LoopStatus.COMPLETE else "{build} to start again, "
+    advice = hint(keys, f"Press {again}{{detail}} to look at an entry, {{quit}} to leave.")
     figures = [
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
         plural(e.iterations, "iteration"),
@@ -124,4 +150,4 @@ def _outcome(e: LoopFinished, glyphs: Glyphs) -> Banner:
         f"exit {e.exit_code}",
     ]
     between = f" {glyphs.between} ".join(f for f in figures if f)
-    return Banner(look, e.reason, f"{e.hint} {keys}".strip(), between)
+    return Banner(look, e.reason, [Span(f"{e.hint} ".lstrip()), *advice], between)

@@ -8,7 +8,9 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.question import who_asks
 from ralph_tui.tui.render.spans import (
     Line,
@@ -33,6 +35,7 @@ class Facts:
     label: str
     root: str
     elapsed: float
+    keys: Keys
     frame: int | None
     """The spinner's frame, or None when it does not turn."""
 
@@ -149,7 +152,7 @@ def _why(view: LoopView, now: list[Span]) -> list[Span]:
     return [Span(f"   {view.why}", Tone.MUTED)] if view.why and len(now) > 1 else []
 
 
-def _waiting(view: LoopView) -> list[Span]:
+def _waiting(view: LoopView, keys: Keys) -> list[Span]:
     """What waits for the person, and the key that opens it."""
     if view.questions:
         asked = view.questions[0]
@@ -160,7 +163,7 @@ def _waiting(view: LoopView) -> list[Span]:
         text = f"{view.approval.kind}: waits for your approval{summary}"
     else:
         return []
-    return [Span("a answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
+    return [*hint(keys, "{answer} answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
 
 
 def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
@@ -168,10 +171,10 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
     view, task = facts.view, facts.view.current_task
     if view.run_state is RunState.IDLE or view.run_state in ENDED:
         return [Span(crop_path(facts.root, width, glyphs.ellipsis), Tone.MUTED)]
-    if waiting := _waiting(view):
+    if waiting := _waiting(view, facts.keys):
         return waiting
     if view.run_state is RunState.PAUSED:
-        return [Span("Paused between iterations. p goes on, i adds guidance.", Tone.WARN)]
+        return hint(facts.keys, _PAUSED, Tone.WARN)
     said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
     if view.detail and (not said_above or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
@@ -185,6 +188,8 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
         ]
     return [Span(_MEANWHILE[view.phase], Tone.MUTED)]
 
+
+_PAUSED = "Paused between iterations. {pause} goes on, {inject} adds guidance."
 
 _MEANWHILE = {
     Phase.DISCOVERY: "finding out what to build",

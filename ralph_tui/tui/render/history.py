@@ -6,7 +6,9 @@ from ralph_tui.domain.chronicle import Chronicle, Iteration
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.iterations import look_of, when
 from ralph_tui.tui.render.parts import Block, Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop
@@ -14,11 +16,16 @@ from ralph_tui.tui.render.spans import Line, Span, Tone, crop
 _HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began (UTC)", "session")
 
 
-def totals(chronicle: Chronicle, left: Forecast, width: int, glyphs: Glyphs) -> list[Line]:
+def totals(
+    chronicle: Chronicle, left: Forecast, width: int, glyphs: Glyphs, keys: Keys
+) -> list[Line]:
     """What it came to, and what is left with the basis of that."""
     its = chronicle.iterations
     if not its:
-        return [[Span("No iteration has run here yet; b starts the loop.", Tone.TITLE)], []]
+        return [
+            hint(keys, "No iteration has run here yet; {build} starts the loop.", Tone.TITLE),
+            [],
+        ]
     spent = [
         plural(len(chronicle.runs), "run"),
         plural(len(its), "iteration"),

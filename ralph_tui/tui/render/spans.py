@@ -16,6 +16,7 @@ from textual.content import Content
 from textual.style import Style
 
 from ralph_tui.domain.text import inert
+from ralph_tui.tui.keys import key_named
 
 
 class Tone(StrEnum):
@@ -31,6 +32,8 @@ class Tone(StrEnum):
     WARN = "warn"
     BAD = "bad"
     INFO = "info"
+    KEY = "key"
+    """The name of a key in a sentence; a click on it is that key."""
 
 
 class Span(NamedTuple):
@@ -93,7 +96,7 @@ def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
     after = flat(line[len(kept)].text)[len(text) : len(text) + 1]
     whole = text if after in _BREAKS else text.rpartition(" ")[0]
     words = whole.rstrip(f"{_BREAKS}.")
-    return [*kept, Span(words + ellipsis, last.tone)] if words else cut
+    return [*kept, Span(words + ellipsis, last.tone)] if words or text.startswith(" ") else cut
 
 
 _BREAKS = " ,;:"
@@ -209,13 +212,32 @@ def _words(line: Line) -> list[list[Span]]:
 
 def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
     """A line for the Line API."""
-    return [Segment(flat(text), style_of(tone)) for text, tone in line if text]
+    return [
+        Segment(flat(text), _segment_style(text, tone, style_of)) for text, tone in line if text
+    ]
+
+
+def _segment_style(text: str, tone: Tone, style_of: Callable[[Tone], RichStyle]) -> RichStyle:
+    style = style_of(tone)
+    return style + RichStyle.from_meta(pressing(text)) if tone is Tone.KEY else style
+
+
+def pressing(label: str) -> dict[str, str]:
+    """What makes a click on a key's name that key."""
+    return {"@click": f"app.press({key_named(label)!r})"}
 
 
 def to_content(lines: Iterable[Line], style_of: Callable[[Tone], Style]) -> Content:
     """Lines for a widget's `render`; never parsed as markup."""
     rows = [
-        Content.assemble(*((flat(text), style_of(tone)) for text, tone in line if text))
+        Content.assemble(
+            *((flat(text), _content_style(text, tone, style_of)) for text, tone in line if text)
+        )
         for line in lines
     ]
     return Content("\n").join(rows)
+
+
+def _content_style(text: str, tone: Tone, style_of: Callable[[Tone], Style]) -> Style:
+    style = style_of(tone)
+    return style + Style.from_meta(pressing(text)) if tone is Tone.KEY else style

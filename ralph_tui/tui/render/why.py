@@ -10,8 +10,10 @@ from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.iterations import when
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.question import who_asks
@@ -27,8 +29,18 @@ def _row(name: str, text: str, tone: Tone = Tone.TEXT) -> Line:
     return [Span(name.ljust(10), Tone.MUTED), Span(text, tone)]
 
 
+def _next(keys: Keys, text: str, **values: str) -> Line:
+    """What to do, with the keys that do it here."""
+    return [Span("next".ljust(10), Tone.MUTED), *hint(keys, text, Tone.ACCENT, **values)]
+
+
 def now_parts(
-    view: LoopView, last: Run | None, iterations: Sequence[Iteration], now: datetime, glyphs: Glyphs
+    view: LoopView,
+    last: Run | None,
+    iterations: Sequence[Iteration],
+    now: datetime,
+    glyphs: Glyphs,
+    keys: Keys,
 ) -> list[Part]:
     """The four answers; what does not apply is left out."""
     plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
@@ -37,16 +49,16 @@ def now_parts(
     if view.detail:
         state.append(Span(f"  {view.detail}", Tone.MUTED))
     parts = [Part("The loop", [state])]
-    parts += _waiting(view, now)
-    parts += _task(view, plan)
-    parts += _blocked(plan)
-    parts += _held(plan)
+    parts += _waiting(view, now, keys)
+    parts += _task(view, plan, keys)
+    parts += _blocked(plan, keys)
+    parts += _held(plan, keys)
     parts += _not_yet(plan)
-    parts += _stopped(view, last, iterations)
+    parts += _stopped(view, last, iterations, keys)
     return parts
 
 
-def _task(view: LoopView, plan: ImplementationPlan) -> list[Part]:
+def _task(view: LoopView, plan: ImplementationPlan, keys: Keys) -> list[Part]:
     current = view.current_task
     if current is not None:
         lines = [
@@ -58,7 +70,9 @@ def _task(view: LoopView, plan: ImplementationPlan) -> list[Part]:
             lines.append(
                 _row("", f"this is try {view.attempt}; the tries before did not finish it")
             )
-        lines.append(_row("next", "s skips it; + and - on the board change the order", Tone.ACCENT))
+        lines.append(
+            _next(keys, "{skip} skips it; {sooner} and {later} on the board change the order")
+        )
         return [Part("Why this task", lines)]
     if plan.problems():
         lines = [[Span(problem.message, Tone.BAD)] for problem in plan.problems()[:MAX_LISTED]]
@@ -79,7 +93,7 @@ def _task(view: LoopView, plan: ImplementationPlan) -> list[Part]:
     ]
 
 
-def _blocked(plan: ImplementationPlan) -> list[Part]:
+def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
     lines: list[Line] = []
     blocked = [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]
     for task in blocked[:MAX_LISTED]:
@@ -89,13 +103,13 @@ def _blocked(plan: ImplementationPlan) -> list[Part]:
             lines.append(
                 _row("", f"{plural(task.retry_count, 'try').replace('trys', 'tries')} before")
             )
-        lines.append(_row("next", f"t on the board tries {task.id} again", Tone.ACCENT))
+        lines.append(_next(keys, "{retry} on the board tries {task} again", task=task.id))
     if len(blocked) > MAX_LISTED:
         lines.append([Span(f"and {len(blocked) - MAX_LISTED} more", Tone.MUTED)])
     return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
 
 
-def _held(plan: ImplementationPlan) -> list[Part]:
+def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
     """Tasks the person wants later."""
     held = [task for task in plan.tasks if task.is_held]
     lines: list[Line] = [
@@ -104,7 +118,7 @@ def _held(plan: ImplementationPlan) -> list[Part]:
     if len(held) > MAX_LISTED:
         lines.append([Span(f"and {len(held) - MAX_LISTED} more", Tone.MUTED)])
     lines.append(_row("rule", "a held task is not chosen until it is released"))
-    lines.append(_row("next", "H on the board releases it", Tone.ACCENT))
+    lines.append(_next(keys, "{hold} on the board releases it"))
     return [Part(f"Why held ({len(held)})", lines)] if held else []
 
 
@@ -145,32 +159,35 @@ def _word(task: Task) -> str:
     return "held" if task.is_held else task.status.value.replace("_", " ")
 
 
-def _waiting(view: LoopView, now: datetime) -> list[Part]:
+def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
     lines: list[Line] = []
     for asked in view.questions[:MAX_LISTED]:
         lines.append([Span(f"{who_asks(asked)}: ", Tone.WARN), Span(asked.question.question)])
         if asked.permission is not None and asked.permission.reason:
             lines.append(_row("rule", asked.permission.reason))
-        lines.append(_row("next", "a answers; esc in the question defers it", Tone.ACCENT))
+        lines.append(_next(keys, "{answer} answers; esc in the question defers it"))
     if (approval := view.approval) is not None:
         summary = f": {approval.summary}" if approval.summary else ""
         lines.append([Span(f"your approval of the {approval.kind}{summary}", Tone.WARN)])
         if approval.kind is ApprovalKind.RECOVERY:
             lines.append(_row("rule", "an open breaker lets nothing run before a person agrees"))
-        lines.append(_row("next", "a decides", Tone.ACCENT))
+        lines += _cooling(view.breaker, now)
+        lines.append(_next(keys, "{answer} decides" + _RESETS * view.breaker.is_cooling))
     if view.limit_until is not None:
         left = clock((view.limit_until - now).total_seconds())
         lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
         lines.append(_row("evidence", f"it resets at {view.limit_until:%H:%M:%S} UTC, in {left}"))
         lines.append(_row("rule", "waiting is no failure and no iteration"))
-        lines.append(_row("next", "w tries now; x gives up", Tone.ACCENT))
+        lines.append(_next(keys, "{hurry} tries now; {stop} gives up"))
     if view.run_state is RunState.PAUSED:
         lines.append([Span("a pause that was asked for", Tone.WARN)])
-        lines.append(_row("next", "p goes on; i adds guidance first", Tone.ACCENT))
+        lines.append(_next(keys, "{pause} goes on; {inject} adds guidance first"))
     return [Part("Why waiting", lines)] if lines else []
 
 
-def _stopped(view: LoopView, last: Run | None, iterations: Sequence[Iteration]) -> list[Part]:
+def _stopped(
+    view: LoopView, last: Run | None, iterations: Sequence[Iteration], keys: Keys
+) -> list[Part]:
     """How the last run ended, while none goes on."""
     under_way = view.run_state not in (
         *(RunState.IDLE, RunState.COMPLETE, RunState.STOPPED, RunState.FAILED),
@@ -186,7 +203,7 @@ def _stopped(view: LoopView, last: Run | None, iterations: Sequence[Iteration]) 
                     Tone.WARN,
                 )
             ],
-            _row("next", "ralph status says whether it runs; b starts a new one", Tone.ACCENT),
+            _next(keys, "ralph status says whether it runs; {build} starts a new one"),
         ]
         return [Part("Why stopped", lines)]
     lines = [
@@ -242,28 +259,43 @@ def _ruled(ruled: Ruled, glyphs: Glyphs) -> Part:
 _NEXT = {
     BreakerState.CLOSED: "Nothing: the loop runs.",
     BreakerState.HALF_OPEN: "Wait for the one iteration that may try: progress closes it, else it opens again.",
-    BreakerState.OPEN: "Put right what failed. Then R resets it with your reason, or a new run does.",
+    BreakerState.OPEN: "Put right what failed. Then {why.reset_breaker} resets it with your reason, or a new run does.",
 }
 
 
 def breaker_view_parts(
-    breaker: CircuitBreaker, steps: Iterable[BreakerStep], glyphs: Glyphs
+    breaker: CircuitBreaker,
+    steps: Iterable[BreakerStep],
+    now: datetime,
+    glyphs: Glyphs,
+    keys: Keys,
 ) -> list[Part]:
     """The breaker now with its evidence, what comes next, and how it came to this."""
     look = BREAKER[breaker.state]
     head: list[Line] = [
         [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],
-        _row("next", _NEXT[breaker.state], Tone.ACCENT),
-        _row(
-            "cool-down",
-            "none by the clock: one iteration that makes progress, or a person, closes it",
-        ),
+        _next(keys, _NEXT[breaker.state]),
+        *(_cooling(breaker, now) or [_row("cool-down", _NOT_COOLING)]),
     ]
     parts = [Part("The circuit breaker", head), *breaker_parts(breaker, glyphs)[0:]]
     told = _told(steps)
     if told:
         parts.append(Part("How it came to this, newest first", told))
     return parts
+
+
+_NOT_COOLING = "none runs: it begins when an open breaker waits for a person, circuit_breaker.cooldown_minutes long"
+
+_RESETS = "; {why.reset_breaker} resets it with your reason; {hurry} tries now; {stop} gives up"
+
+
+def _cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
+    """When an open breaker lets one iteration try by itself."""
+    if breaker.half_open_at is None or not breaker.is_cooling:
+        return []
+    left = clock(max(0.0, (breaker.half_open_at - now).total_seconds()))
+    text = f"one iteration tries by itself in {left}, at {breaker.half_open_at:%H:%M:%S} UTC"
+    return [_row("cool-down", text, Tone.WARN)]
 
 
 def _told(steps: Iterable[BreakerStep]) -> list[Line]:

@@ -23,7 +23,7 @@ from ralph_tui.domain.forecast import Forecast, forecast
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.banner import banner_of, limit_banner
+from ralph_tui.tui.render.banner import banner_of, waiting_banner
 from ralph_tui.tui.render.board import why_empty
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
@@ -37,6 +37,7 @@ from ralph_tui.tui.widgets.files import FilesPanel
 from ralph_tui.tui.widgets.gate import GatePanel
 from ralph_tui.tui.widgets.gauge import ContextGauge
 from ralph_tui.tui.widgets.header import Header
+from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.keybar import KeyBar
 from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
 from ralph_tui.tui.widgets.searched import Searched
@@ -148,11 +149,13 @@ class Dashboard(Screen[None]):
 
     def show_banner(self, finished: LoopFinished | None, *, running: bool) -> None:
         """How to start, or how the last run went."""
-        view, glyphs = self.app.view, self.app.glyphs
+        view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
         if running:
-            self.banner.banner = limit_banner(view, self.app.clock())
+            self.banner.banner = waiting_banner(view, self.app.clock(), keys)
         else:
-            self.banner.banner = banner_of(view, finished, self.app.request, glyphs=glyphs)
+            self.banner.banner = banner_of(
+                view, finished, self.app.request, glyphs=glyphs, keys=keys
+            )
 
     def show_elapsed(self, seconds: float) -> None:
         """The header's clock."""
@@ -239,6 +242,10 @@ class Dashboard(Screen[None]):
         for name in PANES:
             if self.pane_widget(name).has_focus:
                 self.pane = name
+    def on_link_line_followed(self, message: LinkLine.Followed) -> None:
+        """A click on a tab or on the foot."""
+        self.app.action_invoke(message.name)
+
         self.refresh_keys()
 
 

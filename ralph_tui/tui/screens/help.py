@@ -1,17 +1,16 @@
 """Every key and what the signs mean."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Iterable
 
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ralph_tui.tui.commands import COMMANDS, MOVES, Command
+from ralph_tui.tui.command import Command
+from ralph_tui.tui.commands import COMMANDS, MOVES
 from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.palette import page_of
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.screens.reader import Reader
-from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.widgets.key_table import KeyRow, KeyTable
 from ralph_tui.tui.widgets.lines import Lines
 
@@ -37,11 +36,18 @@ class Help(Reader):
         """The keys of the page that is open come first."""
         pages = filter(None, map(page_of, reversed(self.app.screen_stack)))
         page = next(pages, None)
-        keys_of = self.app.keys_of
         commands = page.page_commands if page else ()
-        own = [_row(replace(c, keys=keys_of(c)), page.not_now(c.name)) for c in commands if page]
+        own = [self._row(c, page.not_now(c.name)) for c in commands if page]
         here = [(f"On this page: {page.NAME}", own)] if page else []
-        return [*here, *_areas(self.app.situation(), keys_of)]
+        now, areas = self.app.situation(), dict[str, list[KeyRow]]()
+        for command in COMMANDS:
+            areas.setdefault(command.area, []).append(self._row(command, command.disabled(now)))
+        areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
+        return [*here, *areas.items()]
+
+    def _row(self, command: Command, not_now: str) -> KeyRow:
+        keys = " ".join(key_label(key) for key in self.app.keys_of(command))
+        return KeyRow(keys, self.app.keys.said(command.help), not_now)
 
     def _signs(self) -> list[Line]:
         g = self.app.glyphs
@@ -62,18 +68,3 @@ class Help(Reader):
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
             for title, rows in self._areas()
         )
-
-
-def _areas(
-    now: Situation, keys_of: Callable[[Command], tuple[str, ...]]
-) -> list[tuple[str, list[KeyRow]]]:
-    areas: dict[str, list[KeyRow]] = {}
-    for command in COMMANDS:
-        row = _row(replace(command, keys=keys_of(command)), command.disabled(now))
-        areas.setdefault(command.area, []).append(row)
-    areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
-    return list(areas.items())
-
-
-def _row(command: Command, not_now: str) -> KeyRow:
-    return KeyRow(" ".join(key_label(key) for key in command.keys), command.help, not_now)

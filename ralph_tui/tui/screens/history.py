@@ -129,7 +129,7 @@ class History(Page):
     def _show_figures(self) -> None:
         if self._chronicle is not None:
             width = max(20, self.size.width - 4)
-            lines = totals(self._chronicle, self._left, width, self.app.glyphs)
+            lines = totals(self._chronicle, self._left, width, self.app.glyphs, self.app.keys)
             self.figures.show_lines(lines)
 
     def _draw(self, iterations: Sequence[Iteration]) -> None:
@@ -190,7 +190,9 @@ class History(Page):
         if name == "export" and (self._chronicle is None or self._metrics is None):
             return "The journal is still being read."
         if name == "open" and self.tabs.active != "sessions":
-            return "Choose a session first; v goes to the sessions."
+            return self.app.keys.said(
+                "Choose a session first; {history.look} goes to the sessions."
+            )
         return super().not_now(name)
 
     def do_look(self) -> None:

@@ -114,7 +114,9 @@ class Iterations(Replaying):
         self._chronicle = chronicle
         if not chronicle.iterations:
             self._say(
-                "No iteration has run here yet. They appear as soon as one begins; b starts the loop."
+                self.app.keys.said(
+                    "No iteration has run here yet. They appear as soon as one begins; {build} starts the loop."
+                )
             )
             return
         count = len(chronicle.iterations)

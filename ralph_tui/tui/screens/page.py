@@ -23,14 +23,17 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
-from ralph_tui.tui.commands import BY_NAME, Command
+from ralph_tui.tui.command import Command
+from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
+from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.rebinding import bind
 from ralph_tui.tui.saving import save
 from ralph_tui.tui.styles import STYLES
-from ralph_tui.tui.widgets.page_bar import PageBar
+from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.page_bar import Item, PageBar
 from ralph_tui.tui.widgets.page_head import PageHead
 from ralph_tui.tui.widgets.search_line import SearchLine
 
@@ -107,7 +110,7 @@ class Page(ModalScreen[None]):
         """Take the person's keys, and follow the loop's state."""
         bind(self, page_bindings(self.NAME, self.app.keys_of))
         self.head.active = self.NAME
-        self.bar.commands = PAGE_COMMANDS[self.NAME]
+        self.refresh_keys()
         self.watch(self.app, "view", self._show_view, init=True)
         self.opened()
 
@@ -173,7 +176,22 @@ class Page(ModalScreen[None]):
     def refresh_keys(self) -> None:
         """What can be done now may have changed."""
         if self.is_attached and self.query(PageBar):
-            self.bar.refresh()
+            self.bar.items = tuple(self._items())
+
+    def _items(self) -> Iterable[Item]:
+        """The footer, by rank."""
+        for command in sorted(self.page_commands, key=lambda command: command.rank):
+            if command.footer and (label := self.label(command)):
+                key = key_label(self.app.keys_of(command)[0])
+                yield Item(command.name, key, label, not self.not_now(command.name))
+
+    def on_link_line_followed(self, message: LinkLine.Followed) -> None:
+        """A click on the head or the foot."""
+        self.action_invoke(message.name)
+
+    def chosen_text(self) -> str:
+        """What is under the cursor, for the clipboard; empty where there is no such thing."""
+        return ""
 
     def shown_text(self) -> str:
         """What is in sight, whole, for the export."""

@@ -5,7 +5,7 @@ from time import monotonic
 from textual import getters
 from textual.timer import Timer
 
-from ralph_tui.tui.commands import Command
+from ralph_tui.tui.command import Command
 from ralph_tui.tui.replay import Player
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.timeline.sifting import Sieve
@@ -40,7 +40,9 @@ class Replaying(Searching):
             if not self.player.events:
                 return "Choose an iteration first."
             if not self.transcript.display:
-                return "Only the activity can be replayed and filtered; v goes there."
+                return self.app.keys.said(
+                    "Only the activity can be replayed and filtered; {iterations.look} goes there."
+                )
         return super().not_now(name)
 
     def label(self, command: Command) -> str:

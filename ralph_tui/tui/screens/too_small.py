@@ -44,6 +44,6 @@ class TooSmall(Screen[None]):
                 f"{getattr(self.app.glyphs, look.glyph)} {look.word}\n"
                 f"This terminal is {size.width}x{size.height}.\n"
                 f"ralph needs {MIN_WIDTH}x{MIN_HEIGHT}; 80x24 is good.\n"
-                "The loop is not affected. q quits."
+                f"The loop is not affected. {self.app.keys.label('quit')} quits."
             )
         )

@@ -8,7 +8,6 @@ from textual.widget import Widget
 
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.chronicle import Chronicle
-from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.adjusting import reset_breaker
 from ralph_tui.store.project import Project
@@ -19,6 +18,7 @@ from ralph_tui.tui.render.spans import Span, Tone
 from ralph_tui.tui.render.why import breaker_view_parts, guard_parts, now_parts
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.screens.writing import Reason
+from ralph_tui.tui.situation import goes_on_at
 from ralph_tui.tui.widgets.text_view import TextView
 from ralph_tui.tui.widgets.view_tabs import ViewTabs
 
@@ -64,11 +64,11 @@ class Why(Searching):
         yield TextView(id="text")
 
     def opened(self) -> None:
-        """Count a limit down."""
+        """Count a limit or a cool-down down."""
         self.set_interval(1.0, self._tick)
 
     def _tick(self) -> None:
-        if self.app.view.limit_until is not None:
+        if goes_on_at(self.app.view) is not None:
             self._show()
 
     def changed(self, view: LoopView) -> None:
@@ -123,13 +123,14 @@ class Why(Searching):
         self.refresh_keys()
 
     def _parts(self, chronicle: Chronicle) -> list[Part]:
-        view, glyphs = self.app.view, self.app.glyphs
+        view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
         if self.tabs.active == "guard log":
             return guard_parts(chronicle.rulings, glyphs)
         if self.tabs.active == "breaker":
-            return breaker_view_parts(self.breaker, chronicle.breaker, glyphs)
+            now = self.app.clock()
+            return breaker_view_parts(self.breaker, chronicle.breaker, now, glyphs, keys)
         last = chronicle.runs[-1] if chronicle.runs else None
-        return now_parts(view, last, chronicle.iterations, self.app.clock(), glyphs)
+        return now_parts(view, last, chronicle.iterations, self.app.clock(), glyphs, keys)
 
     def _draw(self, parts: list[Part]) -> None:
         """Draw only what is different, so that nothing jumps while somebody reads."""
@@ -154,9 +155,6 @@ class Why(Searching):
     def not_now(self, name: str) -> str:
         """A breaker at rest needs no reset."""
         if name == "reset_breaker":
-            approval = self.app.view.approval
-            if approval is not None and approval.kind is ApprovalKind.RECOVERY:
-                return "The loop waits for your decision about it; a decides."
             at_rest = self.breaker.state is BreakerState.CLOSED and not any(
                 signal.count for signal in self.breaker.signals() if signal.name != "cost"
             )

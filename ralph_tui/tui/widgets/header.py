@@ -49,6 +49,7 @@ class Header(Toned):
             label=self.app.launch.label,
             root=str(self.app.launch.root),
             elapsed=self.elapsed,
+            keys=self.app.keys,
             frame=self.frame if self._spinner else None,
         )
         return self.content(header_lines(facts, max(20, self.content_size.width), self.app.glyphs))

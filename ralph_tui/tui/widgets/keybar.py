@@ -4,13 +4,18 @@ from collections.abc import Sequence
 
 from textual.reactive import reactive
 
-from ralph_tui.tui.commands import COMMANDS, Command
-from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.command import Command
+from ralph_tui.tui.commands import COMMANDS
+from ralph_tui.tui.keys import Keys, key_label
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.widgets.links import LinkLine
 
-_PALETTE: Line = (Span("^p", Tone.ACCENT), Span(" more", Tone.MUTED))
+
+def more(keys: Keys) -> Line:
+    """The way to all other commands."""
+    label = keys.label("palette").replace("ctrl+", "^")
+    return (Span(label, Tone.ACCENT), Span(" more", Tone.MUTED))
 
 
 class KeyBar(LinkLine):
@@ -24,7 +29,8 @@ class KeyBar(LinkLine):
         """The footer's commands by rank, and the palette for the rest."""
         if self.situation is None:
             return []
-        room = width - width_of(_PALETTE)
+        palette = more(self.app.keys)
+        room = width - width_of(palette)
         shown: list[tuple[str, Line]] = []
         for command in sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank):
             if not command.footer_label(self.situation):
@@ -34,7 +40,7 @@ class KeyBar(LinkLine):
             if room < 0:
                 break
             shown.append((command.name, line))
-        return [*shown, ("palette", _PALETTE)]
+        return [*shown, ("palette", palette)]
 
     def _line(self, command: Command, now: Situation) -> Line:
         usable = not command.disabled(now)

@@ -1,24 +1,29 @@
 """A line of words that run commands when clicked."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.content import Content
+from textual.message import Message
 
 from ralph_tui.tui.render.spans import Line, Span, width_of
 from ralph_tui.tui.widgets.toned import Toned
 
-if TYPE_CHECKING:
-    from ralph_tui.tui.screens.page import Page
-
 
 class LinkLine(Toned):
-    """Draws `links(width)` side by side; a click on one invokes its command."""
+    """Draws `links(width)` side by side; says which one is followed."""
 
     GAP = "  "
     can_jump = True
     """A jump can go to its links."""
+
+    class Followed(Message):
+        """A link was clicked, or jumped to."""
+
+        def __init__(self, name: str) -> None:
+            """Say which: the name of a command."""
+            super().__init__()
+            self.name = name
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
         """Command names and what stands for them, as many as fit."""
@@ -41,8 +46,8 @@ class LinkLine(Toned):
             self.follow(name)
 
     def follow(self, name: str) -> None:
-        """Do what a link stands for."""
-        self.app.action_invoke(name)
+        """Tell the screen what is wanted."""
+        self.post_message(self.Followed(name))
 
     def places(self) -> list[tuple[int, str]]:
         """Where each link begins."""
@@ -63,12 +68,3 @@ class LinkLine(Toned):
                 return name
             start = end + len(self.GAP)
         return None
-
-
-def page_above(line: LinkLine) -> "Page":
-    """The page a line of links is on."""
-    from ralph_tui.tui.screens.page import Page
-
-    page = line.screen
-    assert isinstance(page, Page)
-    return page

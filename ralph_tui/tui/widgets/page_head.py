@@ -10,10 +10,7 @@ from ralph_tui.tui.page_commands import PAGES
 from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 from ralph_tui.tui.render.states import RUN
-from ralph_tui.tui.widgets.links import LinkLine, page_above
-
-FIRST_KEY = 4
-"""The keys below are the dashboard's panes."""
+from ralph_tui.tui.widgets.links import LinkLine
 
 
 class PageHead(LinkLine):
@@ -25,7 +22,7 @@ class PageHead(LinkLine):
     view: reactive[LoopView] = reactive(LoopView())
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Number and name of each page; where that is too long, the numbers of the others."""
+        """Key and name of each page; where that is too long, the keys of the others."""
         whole = self._links(named=True)
         room = width - sum(width_of(line) + len(self.GAP) for _, line in whole)
         return whole if room >= 0 else self._links(named=False)
@@ -33,23 +30,16 @@ class PageHead(LinkLine):
     def _links(self, *, named: bool) -> list[tuple[str, Line]]:
         return [
             ("close", (Span("esc", Tone.ACCENT), Span(" back", Tone.MUTED))),
-            *(
-                (name, self._line(number, name, named=named or name == self.active))
-                for number, name in enumerate(PAGES, FIRST_KEY)
-            ),
+            *((name, self._line(name, named=named or name == self.active)) for name in PAGES),
         ]
 
-    def _line(self, number: int, name: str, *, named: bool) -> Line:
+    def _line(self, name: str, *, named: bool) -> Line:
         chosen = name == self.active
         return (
-            Span(f"{number} ", Tone.ACCENT if chosen else Tone.MUTED),
+            Span(f"{self.app.keys.label(name)} ", Tone.ACCENT if chosen else Tone.MUTED),
             Span(name if named else "", Tone.TITLE if chosen else Tone.MUTED),
             Span(self.app.glyphs.current if chosen else " " if named else "", Tone.ACCENT),
         )
-
-    def follow(self, name: str) -> None:
-        """Another page, or back."""
-        page_above(self).action_invoke(name)
 
     def render(self) -> Content:
         """The pages at the left, the loop's state at the right."""

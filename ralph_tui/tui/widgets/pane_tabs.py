@@ -8,7 +8,7 @@ from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.links import LinkLine
 
 PANES = ("tasks", "activity", "status")
-"""In reading order; the numbers of their keys are their places, and their commands' names."""
+"""In reading order; the names of their commands, too."""
 
 
 class PaneTabs(LinkLine):
@@ -17,15 +17,15 @@ class PaneTabs(LinkLine):
     active: reactive[str] = reactive("activity")
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Number and name of each pane; three words fit any width the screen opens at."""
+        """Key and name of each pane; three words fit any width the screen opens at."""
         del width
-        return [(name, self._line(number, name)) for number, name in enumerate(PANES, 1)]
+        return [(name, self._line(name)) for name in PANES]
 
-    def _line(self, number: int, name: str) -> Line:
+    def _line(self, name: str) -> Line:
         chosen = name == self.active
         mark = self.app.glyphs.current if chosen else " "
         return (
             Span(f"{mark} ", Tone.ACCENT),
-            Span(f"{number} ", Tone.ACCENT if chosen else Tone.MUTED),
+            Span(f"{self.app.keys.label(name)} ", Tone.ACCENT if chosen else Tone.MUTED),
             Span(name, Tone.TITLE if chosen else Tone.MUTED),
         )

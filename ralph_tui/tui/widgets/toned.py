@@ -10,6 +10,7 @@ from rich.style import Style as RichStyle
 from textual import getters
 from textual.color import Color
 from textual.content import Content
+from textual.reactive import Reactive
 from textual.style import Style
 from textual.widget import Widget
 
@@ -22,6 +23,9 @@ class Toned(Widget):
     """A widget that draws toned spans."""
 
     app = getters.app(Host)
+
+    auto_links: Reactive[bool] = Reactive(False)  # noqa: FBT003 - as Textual declares it
+    """Keys that can be clicked look like keys, not like links."""
 
     _tones: dict[tuple[Tone, Color | None], Style] | None = None
 
