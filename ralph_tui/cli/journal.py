@@ -13,9 +13,6 @@ from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from ralph_tui.cli.output import Printer
     from ralph_tui.domain.metrics import Metric
     from ralph_tui.store.project import Project
@@ -51,40 +48,19 @@ def attach(
     if not (everything or as_json or headless or no_screen()):
         raise typer.Exit(open_here(project.root))
     from ralph_tui.cli.output import json_printer, line_printer
+    from ralph_tui.cli.past import passed_on, told
 
-    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
-    started = _start_of_run(project)
+    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout, flushed=False)
+    path, started = project.layout.events, _start_of_run(project)
+    first = shown = 0 if everything else started
     try:
-        told = _pass_on if as_json else _show
-        first = shown = 0 if everything else started
-        for shown, kind in told(project.layout.events, first, show):
+        for shown, kind in passed_on(path, first) if as_json else told(path, first, show):
             if kind == "loop_finished" and shown > started:
                 return
         sys.stdout.flush()
         asyncio.run(_follow(project, shown, started, show))
     except KeyboardInterrupt:
         note("detached; the loop goes on.")
-
-
-def _show(path: "Path", offset: int, show: "Printer") -> "Iterator[tuple[int, str]]":
-    """Print the events that stand in the journal; the offset after each, and its type."""
-    from ralph_tui.store.journal import read_events
-
-    for end, event in read_events(path, offset):
-        show(event)
-        yield end, event.type
-
-
-def _pass_on(path: "Path", offset: int, _: "Printer") -> "Iterator[tuple[int, str]]":
-    """The same as JSON; the lines are that already, and there may be a million of them."""
-    from ralph_tui.cli.output import json_of
-    from ralph_tui.store.journal import read_lines
-
-    for end, line in read_lines(path, offset):
-        if (found := json_of(line)) is not None:
-            kind, text = found
-            sys.stdout.write(text)
-            yield end, kind
 
 
 async def _follow(project: "Project", shown: int, started: int, show: "Printer") -> None:
@@ -115,6 +91,7 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
                     break
                 continue
             show(event)
+            sys.stdout.flush()
             if isinstance(event, LoopFinished) and shown > started:
                 return
     finally:

@@ -126,17 +126,22 @@ def _tool_finished(n: Narrator, e: ev.ToolFinished, _: LoopView) -> Iterator[Lin
     if call.denial is not None:
         return  # told already, with the rule
     call = replace(call, state=STATE_OF[e.outcome], output=e.output)
-    sign, tone = {
-        ev.ToolOutcome.OK: (n.glyphs.ok, ""),
-        ev.ToolOutcome.ERROR: (n.glyphs.failed, "yellow"),
-        ev.ToolOutcome.DENIED: (n.glyphs.denied, "red"),
-        ev.ToolOutcome.INTERRUPTED: (n.glyphs.interrupted, "yellow"),
-    }[e.outcome]
+    sign, tone = _TOOL_SIGN[e.outcome]
     word = "" if e.outcome is ev.ToolOutcome.OK else f" {call.state.value}"
     result = one_line(renderer_for(call).note(call), 120)
     said = f", {result}" if result else ""
-    text = f"{sign} {_call_text(call)} {n.glyphs.between} {seconds(e.seconds)}{word}{said}"
+    about = f"{getattr(n.glyphs, sign)} {_call_text(call)}"
+    text = f"{about} {n.glyphs.between} {seconds(e.seconds)}{word}{said}"
     yield line(text, tone, 2 if e.parent_id else 1)
+
+
+_TOOL_SIGN = {
+    ev.ToolOutcome.OK: ("ok", ""),
+    ev.ToolOutcome.ERROR: ("failed", "yellow"),
+    ev.ToolOutcome.DENIED: ("denied", "red"),
+    ev.ToolOutcome.INTERRUPTED: ("interrupted", "yellow"),
+}
+"""Which glyph and which tone."""
 
 
 def _call_text(call: Call) -> str:

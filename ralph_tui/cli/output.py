@@ -58,15 +58,19 @@ def json_of(line: bytes) -> tuple[str, str] | None:
     return kind, line.decode() if plain else json.dumps(fields, ensure_ascii=True) + "\n"
 
 
-def line_printer(out: TextIO) -> Printer:
-    """Readable lines, coloured on a terminal unless NO_COLOR is set."""
+def line_printer(out: TextIO, *, flushed: bool = True) -> Printer:
+    """Readable lines, coloured on a terminal unless NO_COLOR is set.
+
+    Where they are not `flushed` one by one, the caller does it: a long past has half a million of them.
+    """
     narrator = Narrator(glyphs.choose(encoding=out.encoding))
     show = line_writer(out)
 
     def write(event: Event) -> None:
         for line in narrator.tell(event):
             show(line)
-        out.flush()
+        if flushed:
+            out.flush()
 
     return write
 

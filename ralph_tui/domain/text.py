@@ -25,13 +25,18 @@ def inert(text: str) -> str:
 
     Tabs and newlines stay. Secrets go last: a control character inside one must not hide it.
     """
+    if text.isprintable():  # so are most single lines, and nothing that is taken out is printable
+        return redact(text)
     text = text.replace("\r\n", "\n")
     return redact(_CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n")))
 
 
 def one_line(text: str, limit: int = 200) -> str:
     """Inert text on one line of at most `limit` characters."""
-    flat = " ".join(inert(text[: limit * 8]).split())
+    if len(text) <= limit and text.isprintable() and "  " not in text:
+        flat = redact(text).strip()  # it is one already
+    else:
+        flat = " ".join(inert(text[: limit * 8]).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

@@ -95,7 +95,6 @@ class LoopView(Model):
     """One line that says more than the state word: the retry, the wait, the reason it stopped."""
     status: ev.LoopStatus | None = None
     exit_code: int | None = None
-    last_seq: int = 0
     elsewhere: ev.LoopFound | None = None
     """The other process that runs the loop, while we follow it."""
 
@@ -103,6 +102,12 @@ class LoopView(Model):
     def gate_is_past(self) -> bool:
         """The last claim was about another task than the one being worked."""
         return self.gate_task_id is not None and self.gate_task_id != self.task_id
+
+    @property
+    def goes_on_at(self) -> datetime | None:
+        """When it goes on by itself: a limit resets, or an open breaker has cooled down."""
+        cooled = self.breaker.half_open_at if self.breaker.is_cooling else None
+        return self.limit_until or cooled
 
     @property
     def current_task(self) -> Task | None:
@@ -117,10 +122,7 @@ class LoopView(Model):
 def reduce(view: LoopView, event: ev.Event) -> LoopView:
     """The view after one more event; pure, total over the event union."""
     handler = _HANDLERS.get(type(event))
-    changes = handler(view, event) if handler else {}
-    if event.seq > view.last_seq:
-        changes["last_seq"] = event.seq
-    return view.model_copy(update=changes) if changes else view
+    return view.model_copy(update=handler(view, event)) if handler else view
 
 
 _Changes = dict[str, Any]
@@ -141,7 +143,6 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
         "costs": e.costs,
         "breaker": e.breaker,
         "iterations": view.iterations,
-        "last_seq": view.last_seq,
         "elsewhere": view.elsewhere,
     }
 

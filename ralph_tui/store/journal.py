@@ -105,7 +105,7 @@ class JournalWriter:
         start, tail = _unfinished(self._descriptor, size)
         if not tail:
             return
-        if _parse(tail) is not None:  # only the line end is missing
+        if parse(tail) is not None:  # only the line end is missing
             append_all(self._descriptor, b"\n")
             return
         aside = self._path.with_name(f"{self._path.name}.partial-{file_stamp(self._clock())}")
@@ -131,7 +131,7 @@ class EventReader(Iterator[tuple[int, Event]]):
 
     def __next__(self) -> tuple[int, Event]:
         for offset, line in self._lines:
-            event = _parse(line)
+            event = parse(line)
             if event is not None:
                 return offset, event
             self.skipped += bool(line.strip())
@@ -165,7 +165,7 @@ def _last_run(descriptor: int) -> tuple[int, LoopStarted] | None:
         at = chunk.rfind(_RUN_MARK)
         while at >= 0:
             begin, _ = _unfinished(descriptor, start + at)
-            event = _parse(_line(descriptor, begin))
+            event = parse(_line(descriptor, begin))
             if isinstance(event, LoopStarted):
                 return begin, event
             at = chunk.rfind(_RUN_MARK, 0, at)
@@ -224,7 +224,7 @@ def _batch(path: Path, offset: int) -> _Batch:
     events: list[tuple[int, Event]] = []
     for end, line in read_lines(path, offset):
         offset = end
-        if (event := _parse(line)) is not None:
+        if (event := parse(line)) is not None:
             events.append((end, event))
         if len(events) >= BATCH:
             break
@@ -239,7 +239,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return info.st_ino, info.st_size
 
 
-def _parse(line: bytes) -> Event | None:
+def parse(line: bytes) -> Event | None:
+    """The event on a line; None for what is none, or one of a newer ralph."""
     try:
         return EVENT.validate_json(line)
     except ValidationError:

@@ -21,7 +21,8 @@ class Bash:
 
     def note(self, call: Call) -> str:
         """Test counts when there are some, the exit status of a failure, or how much it printed."""
-        if found := _PYTEST.findall(call.output[-2_000:]):
+        end = call.output[-2_000:]
+        if " in " in end and (found := _PYTEST.findall(end)):
             return str(found[-1])
         if call.state is CallState.FAILED:
             code = _EXIT.match(call.output)
