@@ -154,16 +154,16 @@ COMMANDS: tuple[Command, ...] = (
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
-MOVES = (
-    ("↑ ↓  j k", "Move in tasks, activity and details"),
-    ("g G  Home End", "First and last; at the end the stream follows again"),
-    ("ctrl+u ctrl+d", "Half a page up and down"),
 EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
 """Those of the pages, too."""
 
 DEFAULT_KEYS = Keys({name_of(command): command.keys for command in EVERY})
 """The keys of somebody who changed none."""
 
+MOVES = (
+    ("↑ ↓  j k", "Move in tasks, activity and details"),
+    ("g G  Home End", "First and last; at the end the stream follows again"),
+    ("ctrl+u ctrl+d", "Half a page up and down"),
     ("esc", "Close the top layer; never quits"),
     ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
 )

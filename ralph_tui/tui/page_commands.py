@@ -18,13 +18,13 @@ def _of(area: str, *commands: Command) -> tuple[Command, ...]:
     return tuple(Command(c.name, c.keys, c.title, c.help, area, c.footer, c.rank) for c in commands)
 
 
-PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
 def name_of(command: Command) -> str:
     """How the settings call it: a page's own commands after the page, such as history.export."""
     page = command.area.lower()
     return f"{page}.{command.name}" if page in PAGES else command.name
 
 
+PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     "iterations": _of(
         "Iterations",
         Command(
