@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ralph_tui.cli.here import find_project
+from ralph_tui.cli.here import find_project, project_directory
 from ralph_tui.cli.say import note
 
 if TYPE_CHECKING:
@@ -16,25 +16,32 @@ if TYPE_CHECKING:
 
 def open_here(project_root: Path | None) -> int:
     """Open the screen on a project without starting anything; the exit status."""
-    project = find_project(project_root)
     if reason := no_screen():
+        project = find_project(project_root)
         note(f"{reason}, so here is the status; `ralph build` runs the loop.")
         from ralph_tui.cli.report import print_status
 
         print_status(project.root)
         return 0
-    from ralph_tui.cli.background import going_on
-    from ralph_tui.cli.readiness import readiness
-    from ralph_tui.cli.wiring import launch_project
-    from ralph_tui.engine.mission import Mission
-    from ralph_tui.tui.app import run_app
+    from ralph_tui.tui.curtain import curtain
 
-    # `b` goes on where the project stands, as `ralph run` does.
-    launch = launch_project(project.root, {}, Mission(interactive=True))
-    launch = replace(
-        launch, go_on=going_on(project.root, "run"), readiness=partial(readiness, project.root)
-    )
-    return run_app(launch, autostart=False)
+    with curtain(project_directory(project_root)) as drawn:
+        from ralph_tui.cli.background import going_on
+        from ralph_tui.cli.readiness import readiness
+        from ralph_tui.cli.wiring import launch_project
+        from ralph_tui.engine.mission import Mission
+        from ralph_tui.tui.app import RalphApp
+        from ralph_tui.tui.opening import show
+
+        root = find_project(project_root).root
+        # `b` goes on where the project stands, as `ralph run` does.
+        launch = replace(
+            launch_project(root, {}, Mission(interactive=True)),
+            go_on=going_on(root, "run"),
+            readiness=partial(readiness, root),
+        )
+        app = RalphApp(launch)
+    return show(app, drawn)
 
 
 class MakeLaunch(Protocol):
@@ -51,7 +58,7 @@ def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool =
     if reason:
         note(f"{reason}, so this runs in line mode.")
     if not (headless or as_json or reason):
-        from ralph_tui.tui.app import run_app
+        from ralph_tui.tui.opening import run_app
 
         return run_app(make(interactive=True), autostart=True)
     from ralph_tui.cli.headless import run_lines

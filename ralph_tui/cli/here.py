@@ -43,7 +43,7 @@ def find_project(given: Path | None) -> "Project":
 
 def project_directory(given: Path | None) -> Path:
     """Where a command that needs no project works: in the one that is meant, else right here."""
-    from ralph_tui.store.project import nearest
+    from ralph_tui.store.place import nearest
 
     directory = start_directory(given)
     return directory if given is not None else nearest(directory) or directory

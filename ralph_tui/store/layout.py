@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.state import Phase
+from ralph_tui.store.place import DOT
 
 PROMPT_NAMES = {
     Phase.DISCOVERY: "discovery",
@@ -23,7 +24,7 @@ class Layout:
     @property
     def dot(self) -> Path:
         """Ralph's own directory."""
-        return self.root / ".ralph"
+        return self.root / DOT
 
     @property
     def state(self) -> Path:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
@@ -22,6 +22,7 @@ from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.pictures import write_picture
+from ralph_tui.store.place import upwards
 from ralph_tui.store.snapshot import Snapshots
 
 R = TypeVar("R", bound=Record)
@@ -30,19 +31,6 @@ CLEAN_EVERY = timedelta(hours=1)
 """A long run has thousands of archived memories; looking at all of them each time would cost it seconds."""
 
 __all__ = ["Documents", "Project"]
-
-
-def _upwards(here: Path) -> Iterator[Path]:
-    """A directory and those above it; a home's `.ralph` is its person's settings, found only from there."""
-    home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
-    yield here
-    yield from (directory for directory in here.parents if directory != home)
-
-
-def nearest(start: Path) -> Path | None:
-    """The directory of the project that `start` is in, if it is in one."""
-    found = (d for d in _upwards(start.resolve()) if os.path.lexists(Layout(d).dot))
-    return next(found, None)
 
 
 class Project:
@@ -68,7 +56,7 @@ class Project:
             StoreError: There is none, or it is gone while a copy of its state is kept.
         """
         here = start.resolve()
-        for directory in _upwards(here):
+        for directory in upwards(here):
             if os.path.lexists(Layout(directory).dot):
                 return cls(directory)
             if (lost := mirror.gone(directory)) is not None:

@@ -9,7 +9,6 @@ RalphApp
 import asyncio
 import gc
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from time import monotonic
@@ -47,7 +46,6 @@ from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.planning import Planned
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.situation import Situation, goes_on_at
-from ralph_tui.tui.stderr import quiet_stderr
 from ralph_tui.tui.steering import Steering
 from ralph_tui.tui.styles import SHEETS
 from ralph_tui.tui.themes import RALPH_DARK, THEMES
@@ -350,13 +348,3 @@ class RalphApp(Host):
             self.push_screen(TooSmall())
         elif covered and not small:
             self.pop_screen()
-
-
-def run_app(launch: Launch, *, autostart: bool) -> int:
-    """Open the screen and return the loop's exit status, 0 when nothing ran."""
-    app = RalphApp(launch, autostart=autostart)
-    with quiet_stderr():
-        code = app.run()
-    if app.last_word:
-        sys.stderr.write(f"ralph: {app.last_word}\n")
-    return code if code is not None else app.return_code or 0

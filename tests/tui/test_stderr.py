@@ -22,7 +22,7 @@ APP = """
 import os, sys
 from tests.tui import feed
 from tests.tui.conftest import script_of
-from ralph_tui.tui.app import run_app
+from ralph_tui.tui.opening import run_app
 script = script_of(feed.stopped())
 warm = script._warm_up
 def noisy():

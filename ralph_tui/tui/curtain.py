@@ -1,0 +1,131 @@
+"""What stands on the terminal while the screen is being loaded: its frames, without Textual.
+
+Loading takes half a second; a terminal in which nothing happens for so long looks like a mistake. The
+colours are the terminal's own, because which theme is wanted is not known before the settings are read.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, TextIO
+
+from ralph_tui.domain.text import one_line
+from ralph_tui.store.place import DOT
+from ralph_tui.tui.glyphs import choose
+
+ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
+"""The terminal's second screen, on and off."""
+
+_HIDE, _SHOW, _DIM, _PLAIN = "\x1b[?25l", "\x1b[?25h", "\x1b[2m", "\x1b[0m"
+_QUIET = "\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1004l\x1b[?2004l\x1b[<u"
+"""Nothing more is reported: mouse, focus, pasting, keys; Textual may have begun to ask for it."""
+
+_HEAD = 2
+"""Rows of the header."""
+
+_ROUND, _SQUARE = "╭─╮│╰╯", "+-+|++"
+
+
+class Curtain:
+    """Drawn, until the screen takes its place."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        """Nothing is drawn yet."""
+        self._terminal = terminal
+        self._waits = False
+        """For the screen."""
+
+    def draw(self, text: str) -> None:
+        """Put `text` on the terminal's second screen."""
+        self._terminal.write(ENTER + _HIDE + text)
+        self._terminal.flush()
+        self._waits = True
+
+    def lower(self) -> None:
+        """No screen follows: back to what was there before."""
+        if self._waits:
+            self._waits = False
+            self._terminal.write(LEAVE + _SHOW)
+            self._terminal.flush()
+
+    def behind(self, driver: type[Any]) -> type[Any]:
+        """A driver that draws over it: to enter the second screen again would blank it on some terminals."""
+        curtain = self
+
+        class Behind(driver):  # type: ignore[misc]  # which one depends on the system
+            def write(self, data: str) -> None:
+                if curtain._waits and data == ENTER:
+                    curtain._waits = False
+                else:
+                    super().write(data)
+
+        return Behind
+
+
+@contextmanager
+def curtain(root: Path) -> Iterator[Curtain | None]:
+    """Draw the frames of a project's screen while the body loads it; where that fails, they go.
+
+    None where there is no project or no terminal to draw on, or the screen is a page of a browser.
+    """
+    terminal = sys.__stderr__  # where Textual draws
+    shown = os.path.lexists(root / DOT) and not os.environ.get("TEXTUAL_DRIVER")
+    if not shown or terminal is None or not terminal.isatty():
+        yield None
+        return
+    drawn = Curtain(terminal)
+    settings = termios.tcgetattr(terminal)
+
+    def end(number: int, _: FrameType | None) -> None:
+        """Asked to end: nothing runs yet, and what a module being imported makes of an error is its own affair."""
+        said = "ralph: interrupted.\n" if number == signal.SIGINT else ""
+        os.write(terminal.fileno(), (_QUIET + LEAVE + _SHOW + said).encode())
+        termios.tcsetattr(terminal, termios.TCSANOW, settings)
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)  # until the screen has handlers of its own
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, end)}
+    before[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+    try:
+        size = shutil.get_terminal_size()
+        drawn.draw(frames(root.name, *size, unicode=choose().unicode))
+        yield drawn
+    except BaseException:
+        drawn.lower()
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def frames(name: str, width: int, height: int, *, unicode: bool) -> str:
+    """The header and the panes as the dashboard has them at this size, in escapes that place each line."""
+    head = f"  {'○' if unicode else 'o'} opening    {one_line(name, max(1, width - 16))}"
+    rows = [head[:width], *[""] * (_HEAD - 1)]
+    if width >= 140:
+        rest = width - 46
+        panes = [("tasks", rest // 3), ("activity", rest - rest // 3), ("context", 46)]
+    elif width >= 100:
+        panes = [("tasks", 44), ("activity", width - 44)]
+    else:
+        panes = [("activity", width)]
+    tall = height - _HEAD - 1
+    if width >= 20 and tall >= 2:
+        columns = [_box(title, wide, tall, _ROUND if unicode else _SQUARE) for title, wide in panes]
+        rows += ["".join(parts) for parts in zip(*columns, strict=True)]
+    lines = "".join(f"\x1b[{number};1H{row}" for number, row in enumerate(rows[:height], 1))
+    return f"\x1b[2J{_DIM}{lines}{_PLAIN}"
+
+
+def _box(title: str, width: int, height: int, signs: str) -> list[str]:
+    left, line, right, side, low_left, low_right = tuple(signs)
+    top = f"{left}{line} {title} ".ljust(width - 1, line) + right
+    middle = side + " " * (width - 2) + side
+    return [top, *[middle] * (height - 2), low_left + line * (width - 2) + low_right]

@@ -1,0 +1,27 @@
+"""Opens the screen and says afterwards what could not be said while it was open."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.stderr import quiet_stderr
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.curtain import Curtain
+
+
+def run_app(launch: Launch, *, autostart: bool) -> int:
+    """Open the screen on a launch, as `show` does; `autostart` begins the loop after the first paint."""
+    return show(RalphApp(launch, autostart=autostart))
+
+
+def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
+    """Open the screen, over the curtain if one is drawn, and return the loop's exit status, 0 when nothing ran."""
+    if curtain is not None:
+        app.driver_class = curtain.behind(app.driver_class)
+    with quiet_stderr():
+        code = app.run()
+    if app.last_word:
+        sys.stderr.write(f"ralph: {app.last_word}\n")
+    return code if code is not None else app.return_code or 0

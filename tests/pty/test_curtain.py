@@ -1,0 +1,70 @@
+"""What stands on a real terminal before the screen does, and what becomes of it when no screen follows."""
+
+import signal
+import uuid
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.tui.curtain import frames
+from tests.harness.processes import marked_processes, ralph_environment
+from tests.harness.projects import make_project, task
+from tests.pty.terminal import Terminal, app_process, terminal
+
+pytestmark = pytest.mark.pty
+
+
+def test_the_frames_stand_at_once_and_a_key_typed_before_the_screen_counts(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    project = make_project(tmp_path, [task("task-zebra")])
+    environment = ralph_environment(None, tmp_path, mark)
+    with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
+        shown.until_shown("opening")
+        assert "activity" in shown.text
+        shown.press("?")
+        shown.until_shown("Not now: ")
+        assert shown.raw.count(b"\x1b[?1049h") == 1, "entered again, some terminals go blank"
+        shown.press_until("\x1b", lambda: "Not now: " not in shown.text)
+        shown.press("q")
+        assert left_in_order(shown, mark) == 0
+
+
+def test_a_mistake_in_the_settings_is_said_where_the_person_was(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    project = make_project(tmp_path, [task("task-zebra")])
+    (project / ".ralph" / "config.yaml").write_text("safety: [")
+    environment = ralph_environment(None, tmp_path, mark)
+    with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
+        assert left_in_order(shown, mark) == 3
+        assert "config.yaml" in shown.after_screen
+        assert b"opening" in shown.raw
+
+
+def test_asked_to_end_before_the_screen_is_there(tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    project = make_project(tmp_path, [task("task-zebra")])
+    environment = ralph_environment(None, tmp_path, mark)
+    with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
+        shown.until(lambda: b"opening" in shown.raw, "the curtain")
+        app_process(mark).send_signal(signal.SIGTERM)
+        assert left_in_order(shown, mark) == 128 + signal.SIGTERM, shown.after_screen
+        assert shown.after_screen == ""
+
+
+def left_in_order(shown: Terminal, mark: str) -> int:
+    """The exit status of a program that has given everything back."""
+    status = shown.exit_status()
+    assert shown.left_over() == []
+    assert marked_processes(mark) == []
+    return status
+
+
+@pytest.mark.parametrize("width", [1, 19, 20, 60, 80, 99, 100, 139, 140, 300])
+@pytest.mark.parametrize("unicode", [True, False])
+def test_the_frames_fill_the_terminal_and_no_more(width: int, *, unicode: bool) -> None:
+    for height in (1, 4, 5, 40):
+        rows = frames("p\x1b[31m" * 99, width, height, unicode=unicode).split("H")[1:]
+        assert len(rows) <= height
+        for row in rows:
+            assert len(row.partition("\x1b")[0]) <= width
+            assert unicode or row.partition("\x1b")[0].isascii() or "…" in row
