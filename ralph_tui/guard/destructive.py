@@ -138,7 +138,9 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
             known = not covers or excluded or not _may_match_guarded(pattern)
             text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
         if not known:
-            text = f"{root.text}/.git"
+            last = (pattern or "*").rpartition("/")[2]
+            whole = any(fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES)
+            text = f"{root.text}/.git" if whole else f"{root.text}/.ralph/{last}"
         found.append(Word(text, "".join("x" if c == "\0" else "q" for c in text), text))
     return found or [anything()]
 

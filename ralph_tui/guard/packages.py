@@ -168,7 +168,7 @@ _UV_WRITES = Spec("o", long=names("--output-file --out-dir"))
 
 def _check_written(words: Sequence[Word], given: Invocation) -> None:
     for word in parse(words, _UV_WRITES).values("-o", "--output-file", "--out-dir"):
-        given.places.check_write(word, given.shown)
+        given.places.check_write(word, given.shown, into=True)
 
 
 def judge_uvx(given: Invocation) -> None:

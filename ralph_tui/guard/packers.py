@@ -20,7 +20,7 @@ def _scp(given: Invocation) -> None:
         started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)
         if started is not None:
             given.walker.shell(literal(started[1]), given)
-    check_all([w for w in last_operand(read.operands) if ":" not in w.text], given)
+    check_all([w for w in last_operand(read.operands) if ":" not in w.text], given, into=True)
 
 
 def _zip(given: Invocation) -> None:
@@ -36,8 +36,11 @@ def _rsync(given: Invocation) -> None:
     read = parse(given.arguments, spec)
     for text in read.values("-e", "--rsh"):
         given.walker.shell(text, given)
-    changed = read.operands if read.has("--remove-source-files") else last_operand(read.operands)
-    check_all([w for w in changed if ":" not in w.text], given)
+    clears = any(option.name.startswith("--del") for option in read.options)
+    target = [w for w in last_operand(read.operands) if ":" not in w.text]
+    check_all(target, given, into=not clears)
+    if read.has("--remove-source-files"):
+        check_all([w for w in read.operands[:-1] if ":" not in w.text], given)
 
 
 def _download(given: Invocation) -> None:
@@ -50,7 +53,7 @@ def _download(given: Invocation) -> None:
     wget = given.program == "wget"
     read = parse(given.arguments, spec)
     values = read.values(*names_of_files, *(("-O",) if wget else ()))
-    check_all([v for v in values if v.text != "-"], given)
+    check_all([v for v in values if v.text != "-"], given, into=True)
     if not values and (wget or read.has("-O", "--remote-name", "--remote-name-all")):
         given.places.check_here(given.shown, certain=False)
     for text in read.values("--use-askpass"):
@@ -69,7 +72,7 @@ def _tar(given: Invocation) -> None:
             given.walker.shell(Word(text, "q" * len(text), text), given)
     if read.has("-x", "--extract", "--get"):
         directories = read.values("-C", "--directory")
-        check_all(directories, given)
+        check_all(directories, given, into=True)
         if not directories and not read.has("-O", "--to-stdout"):
             given.places.check_here(given.shown, certain=False)
     elif read.has("-c", "-r", "-u", "--create", "--append", "--update"):
@@ -88,7 +91,7 @@ _TAR_PROGRAMS = (
 
 def _unzip(given: Invocation) -> None:
     read = parse(given.arguments, Spec("dxP"))
-    check_all(read.values("-d"), given)
+    check_all(read.values("-d"), given, into=True)
     if not read.has("-d", "-l", "-p", "-t", "-v", "-Z"):
         given.places.check_here(given.shown, certain=False)
 

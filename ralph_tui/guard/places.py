@@ -3,8 +3,10 @@
 import fnmatch
 import os.path
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ralph_tui.guard.known import Values, forms, only_given, plain_values
 from ralph_tui.guard.names import names
 from ralph_tui.guard.paths import GUARDED, guarded_part
 from ralph_tui.guard.policy import Policy
@@ -19,7 +21,9 @@ _DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/ful
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
 _GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
 _GIT_PLACES = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
+_SHOWS_HIDDEN = re.compile(r"dotglob|glob_?dots|globignore", re.IGNORECASE)
 _MAX_DIRECTORIES = 8
+_MOST_VALUES = 20
 _NOWHERE = "/\0home"
 """Stands for a home directory that is not known: outside whatever the project is."""
 
@@ -33,16 +37,27 @@ class Places:
         directories: Absolute and normalised; None when it could be anywhere.
         suspect: Whether a variable or a list may hold a guarded path, so that an unknown target may
             be one.
+        values: What variables certainly hold.
+        hidden: Whether a wildcard may match names that begin with a dot.
+        pwd: Whether `PWD` still says where the shell is.
     """
 
     policy: Policy
     directories: frozenset[str] | None = field(default=None)
     suspect: bool = False
+    values: Values = field(default_factory=dict)
+    hidden: bool = False
+    pwd: bool = False
 
     @classmethod
-    def at_root(cls, policy: Policy) -> "Places":
-        """The project's root, where the agent's commands start."""
-        return cls(policy, frozenset({os.path.normpath(policy.root)}))
+    def at_root(cls, policy: Policy, source: str = "") -> "Places":
+        """The project's root, where the agent's commands start; `source` is all of them."""
+        return cls(
+            policy,
+            frozenset({os.path.normpath(policy.root)}),
+            hidden=bool(_SHOWS_HIDDEN.search(source)),
+            pwd="PWD" in source and only_given("PWD", source, r"(?!)"),
+        )
 
     @property
     def root(self) -> str:
@@ -72,6 +87,9 @@ class Places:
         """Every path that `word` may name, or None if that cannot be known."""
         text = word.text
         if UNKNOWN in text:
+            if known := self.forms(word):
+                found = [self.resolve(form) for form in known]
+                return tuple(p for paths in found for p in paths or ()) if all(found) else None
             if "/" not in text.partition(UNKNOWN)[0].strip("/."):
                 return None
             text = text.replace(UNKNOWN, "x")
@@ -85,6 +103,19 @@ class Places:
             return None
         relative = _PROC_CWD.sub(".", text)
         return tuple(_normal(f"{directory}/{relative}") for directory in sorted(self.directories))
+
+    def forms(self, word: Word) -> tuple[Word, ...]:
+        """What the word may be, going by what variables hold; none if that is not certain."""
+        here = {"PWD": tuple(sorted(self.directories or ()))} if self.pwd else {}
+        return forms(word, {**self.values, **here})
+
+    def hold(self, name: str, words: Sequence[Word], source: str, definition: str) -> None:
+        """Remember what a variable certainly holds from here on."""
+        texts = plain_values(words)
+        if self.hidden and any("*" in text or "?" in text for text in texts):
+            return
+        if texts and len(self.values) < _MOST_VALUES and only_given(name, source, definition):
+            self.values = {**self.values, name: texts}
 
     def inside(self, path: str) -> bool:
         """Whether a path is below the project's root."""
@@ -102,12 +133,17 @@ class Places:
             parts = tuple(part for part in inner.split("/") if part)
             if (found := guarded_part(parts)) is not None:
                 return found
-            if word.has_glob and (found := _matched(parts)) is not None:
+            if word.has_glob and (found := _matched(parts, hidden=self.hidden)) is not None:
                 return found
         return None
 
-    def check_write(self, word: Word, shown: str) -> None:
+    def check_write(self, word: Word, shown: str, *, into: bool = False) -> None:
         """Refuse a write to guarded files or outside the project and the scratch directories.
+
+        Args:
+            word: What names the file.
+            shown: The command, for a denial.
+            into: Whether the word may be a directory that something is put into, as the root is.
 
         Raises:
             DeniedError: The path leads there.
@@ -121,13 +157,17 @@ class Places:
                 "Write the path out.",
             )
         for path in self.resolve(word) or ():
-            if not self._scratch(path) and not self.inside(path):
+            if not self.may_write(path) and not (into and path == self.root):
                 deny(
                     "outside-project",
                     shown,
                     "The file is outside the project",
                     f"Write below {self.root} or in /tmp.",
                 )
+
+    def may_write(self, path: str) -> bool:
+        """Whether a path is inside the project or a scratch directory."""
+        return self._scratch(path) or self.inside(path)
 
     def check_removal(self, word: Word, shown: str) -> None:
         """Refuse a recursive removal of anything that is not certainly the project's own.
@@ -205,10 +245,10 @@ def _asks_for_git_directory(word: Word) -> bool:
     return any(v in _GIT_PLACES for c in simples for v in c.values)
 
 
-def _matched(parts: tuple[str, ...]) -> str | None:
-    """The guarded name that a pattern such as `.g*` matches; `*` matches no dot file."""
-    for part in parts:
-        if part.startswith(".") and any(char in part for char in "*?["):
+def _matched(parts: tuple[str, ...], *, hidden: bool) -> str | None:
+    """The guarded name that a pattern such as `.g*` matches; `*` only if it matches `hidden` files."""
+    for at, part in enumerate(parts):
+        if (part.startswith(".") or (hidden and at == 0)) and any(char in part for char in "*?["):
             for name in sorted(GUARDED):
                 if fnmatch.fnmatchcase(name, part):
                     return name

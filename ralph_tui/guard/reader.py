@@ -1,6 +1,7 @@
 """The grammar of bash: lists, pipelines, compound and simple commands."""
 
 import re
+from dataclasses import replace
 
 from ralph_tui.guard.braces import expand_braces
 from ralph_tui.guard.redirects import LOOKAHEAD, RedirectReader, as_assignment
@@ -166,7 +167,9 @@ class Reader(RedirectReader):
         if word in ("while", "until"):
             condition = self._script_until_end()
             return self._compound("loop", (condition, self._loop_body()))
-        if word in ("for", "select"):
+        if word == "select":  # whose variable is empty when the answer is none of the words
+            return replace(self._for(), name="")
+        if word == "for":
             return self._for()
         if word == "case":
             return self._case()
@@ -210,19 +213,20 @@ class Reader(RedirectReader):
     def _for(self) -> Compound:
         self._blanks()
         words: list[Word] = []
+        name = ""
         if self.look(2) == "((":
             word = self.arithmetic_command()
             if word is None:
                 raise UnreadableError("a loop's header is not closed")
             words.append(word)
         else:
-            self._name()
+            name = self._name().text
             if self._take("in"):
                 words = self._words()
         self._blanks()
         if self.look(1) == ";":
             self.skip(1)
-        return self._compound("loop", (self._loop_body(),), tuple(words))
+        return replace(self._compound("loop", (self._loop_body(),), tuple(words)), name=name)
 
     def _name(self) -> Word:
         name = self.word()

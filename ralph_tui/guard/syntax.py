@@ -107,7 +107,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A group, loop, condition, test or function definition."""
+    """A group, loop, condition, test or function definition; `name` is a function's or a `for`'s."""
 
     kind: str
     bodies: "tuple[Script, ...]" = ()

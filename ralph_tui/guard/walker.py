@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.flow import fed_by, output_of
-from ralph_tui.guard.options import parse
-from ralph_tui.guard.packages import PYTHON
+from ralph_tui.guard.known import only_given
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.programs import judged_alone, judged_by_rules
-from ralph_tui.guard.redirects import as_assignment
+from ralph_tui.guard.project_tools import is_tool, place_of, tool_of
 from ralph_tui.guard.shell import read_command
+from ralph_tui.guard.state import DECLARATIONS, MOVES, change_directory, declare
 from ralph_tui.guard.suspects import asked_first, judge_blocked, judge_unknown, refuse_endless
 from ralph_tui.guard.syntax import (
     UNKNOWN,
@@ -24,17 +24,16 @@ from ralph_tui.guard.syntax import (
     Simple,
     Word,
     anything,
-    literal,
 )
 from ralph_tui.guard.variables import judge_assignment, judge_subscript
-from ralph_tui.guard.verdicts import UnreadableError, deny
+from ralph_tui.guard.verdicts import UnreadableError
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
 
 _MAX_COMMANDS = 4000
 _MAX_DEPTH = 25
 _MAX_NESTED_TEXT = 256 * 1024
 """Characters of texts within texts: each level reads all that is below it once more."""
-_DECLARATIONS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_BY_PATH = re.compile(r"\$\{?(HOME|PWD)\}?/", re.ASCII)
 _HIDING = re.compile(
     r"git|pip|conda|poetry|venv|\brm\b|docker|eval|\.ralph|base64|\brev\b|xxd|printf|\btr\b|\\x"
 )
@@ -63,7 +62,7 @@ class CommandWalker:
         self._functions: dict[str, Compound] = {}
         self._under_uv = False
         self._policy = policy
-        self._places = Places.at_root(policy)
+        self._places = Places.at_root(policy, source)
         self._commands = 0
         self._depth = 0
         self._nested_text = 0
@@ -72,8 +71,16 @@ class CommandWalker:
 
     def script(self, script: Script, feed: Word | None = None) -> None:
         """Judge a list of commands, in its order."""
+        before, chained, alternative = self._places.values, False, False
         for pipeline in script.pipelines:
             self._pipeline(pipeline, feed)
+            chained = chained or pipeline.operator in ("&&", "||")
+            alternative = alternative or pipeline.operator == "||"
+            ends = pipeline.operator not in ("&&", "||")
+            if alternative or (ends and chained):  # perhaps it was not assigned
+                self._places.values = before
+            if ends:
+                before, chained, alternative = self._places.values, False, False
 
     def simple(self, command: Simple, feed: Word | None = None, *, certain: bool = False) -> None:
         """Judge a simple command."""
@@ -85,10 +92,17 @@ class CommandWalker:
             self._substitutions(assignment.value)
             judge_assignment(assignment.name, assignment.value, command.raw)
             self._places.note(assignment.value)
+            if not command.words:
+                name = assignment.name
+                self._places.hold(name, [assignment.value], self.source, rf"(?<![\w$/-]){name}=")
         feed = self._redirects(command.redirects, feed, printed)
         if command.words:
             self.seen.add(command.values)
-            self._start(self._invocation(command.words, feed), certain=certain)
+            given = self._invocation(command.words, feed)
+            if not (
+                is_tool(given) and self._called(given)
+            ):  # not the tool, but what bears its name
+                self._start(given, certain=certain)
 
     def _count(self) -> None:
         self._commands += 1
@@ -124,11 +138,15 @@ class CommandWalker:
         if command.kind == "function":
             refuse_endless(command)
             self._functions[command.name] = command
-        before = self._places
+        before, values = self._places, self._places.values
         if command.kind in ("subshell", "function"):
             self._places = before.fork()
         for body in command.bodies:
+            if command.kind == "loop" and command.name:
+                name = command.name
+                self._places.hold(name, command.words, self.source, rf"\bfor\s+{name}\b")
             self.script(body, feed)
+            self._places.values = values
         if command.kind in ("subshell", "function"):
             self._places = before
 
@@ -177,14 +195,19 @@ class CommandWalker:
             c == UNKNOWN and k in "xs" for c, k in zip(text.text, text.kinds, strict=True)
         )
         if unknown and (text.text.strip() == UNKNOWN or _HIDING.search(self.source)):
-            unreadable_part(given.shown, "A shell would run a text that is not known")
+            known = given.places.forms(text)
+            if not known:
+                unreadable_part(given.shown, "A shell would run a text that is not known")
+            for form in known:
+                self.shell(form, given, feed)
+            return
         self._enter()
         self._nested_text += len(text.text)
         if self._nested_text > _MAX_NESTED_TEXT:
             raise UnreadableError("too much text within texts")
         script = read_command(text.text, base_of(text), self._depth)
         before, under_uv = self._places, self._under_uv
-        self._places = before.fork()
+        self._places = replace(given.places, values={})
         self._under_uv = under_uv or given.under_uv
         self.script(script, feed)
         self._places, self._under_uv = before, under_uv
@@ -204,7 +227,7 @@ class CommandWalker:
         """Judge a program with its arguments by the rule that knows it."""
         head = given.words[0]
         zsh = head.text.startswith("=") and head.kinds.startswith("u")  # a program's path, to zsh
-        if zsh or not head.known or "{" in head.raw.partition("/")[0]:
+        if zsh or not _says_what_starts(head, self.source):
             unreadable_part(
                 head.raw or given.shown, "An expansion stands where a command should be"
             )
@@ -212,19 +235,18 @@ class CommandWalker:
         judge_blocked(given)
         self.asks.update(dict.fromkeys(asked_first(given), given.shown))
         refuse_committer(given)
-        if program in ("cd", "pushd", "popd", "chdir"):
-            self._change_directory(given, certain=certain)
-        elif program in _DECLARATIONS:
-            self._declare(given)
+        if program in MOVES:
+            change_directory(given, certain=certain)
+        elif program in DECLARATIONS:
+            declare(given)
         elif not judged_alone(given):
-            self._judge_program(program, given)
+            self._judge_program(given)
 
-    def _judge_program(self, program: str, given: Invocation) -> None:
-        if program in self._policy.python_tools and "/" not in given.words[0].text:
-            self._through_uv(program, given)
-            return
-        self._python_module(program, given)
-        if not judged_by_rules(given) and not self._called(given):
+    def _judge_program(self, given: Invocation) -> None:
+        tool = tool_of(given)
+        if tool and self._rewrites:
+            self.tools[place_of(tool, given)] = tool
+        if not is_tool(given) and not judged_by_rules(given) and not self._called(given):
             judge_unknown(given)
 
     def _called(self, given: Invocation) -> bool:
@@ -239,44 +261,15 @@ class CommandWalker:
             self._functions[name] = function
         return function is not None
 
-    def _through_uv(self, program: str, given: Invocation) -> None:
-        if given.under_uv or not self._rewrites:
-            return
-        start = given.words[0].start
-        if start < 0:
-            deny(
-                "uv-run",
-                given.shown,
-                "The project's tools run in uv's environment",
-                f"Use uv run {program}.",
-            )
-        self.tools[start] = program
 
-    def _python_module(self, program: str, given: Invocation) -> None:
-        """`python -m pytest` needs uv's environment as `pytest` does."""
-        words = given.arguments
-        plain = len(words) > 1 and words[0].text == "-m" and "/" not in given.words[0].text
-        if (
-            plain
-            and program != "py"
-            and PYTHON.fullmatch(program)
-            and words[1].text in self._policy.python_tools
-        ):
-            self._through_uv(f"{program} -m {words[1].text}", given)
-
-    def _change_directory(self, given: Invocation, *, certain: bool) -> None:
-        if given.program == "popd":
-            self._places.move(literal("-"), certain=certain)
-            return
-        operands = parse(given.arguments).operands
-        self._places.move(operands[0] if operands else None, certain=certain)
-
-    def _declare(self, given: Invocation) -> None:
-        for word in given.arguments:
-            judge_subscript(word, given.shown)
-            assignment = as_assignment(word)
-            if assignment is not None:
-                judge_assignment(assignment.name, assignment.value, given.shown)
-                given.places.note(assignment.value)
-            elif "=" in word.text or (word.text.startswith("-") and "n" in word.text):
-                self.assign(word, given)
+def _says_what_starts(head: Word, source: str) -> bool:
+    """Whether the word is a program's name, or a path whose last part is, wherever it leads."""
+    if head.known:
+        return "{" not in head.raw.partition("/")[0]
+    path, _, name = head.text.rpartition("/")
+    if not name or UNKNOWN in name or head.has_glob or "{" in path + name:
+        return False
+    begins = _BY_PATH.match(head.raw)
+    return "s" not in head.kinds or (
+        begins is not None and head.kinds.count("s") == 1 and only_given(begins[1], source, r"(?!)")
+    )

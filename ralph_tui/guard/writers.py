@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.names import names
-from ralph_tui.guard.options import NO_VALUES, Spec, parse
+from ralph_tui.guard.options import NO_VALUES, Arguments, Spec, parse
 from ralph_tui.guard.packers import PACKERS
 from ralph_tui.guard.scratch import just_made
 from ralph_tui.guard.syntax import UNKNOWN, Simple, Word
@@ -54,16 +54,16 @@ def _everything(given: Invocation) -> None:
     check_all(parse(given.arguments, Spec("srmdt", attached="")).operands, given)
 
 
-def _operands(spec: Spec = NO_VALUES, skip: int = 0) -> Rule:
+def _operands(spec: Spec = NO_VALUES, skip: int = 0, *, into: bool = False) -> Rule:
     def rule(given: Invocation) -> None:
-        check_all(parse(given.arguments, spec).operands[skip:], given)
+        check_all(parse(given.arguments, spec).operands[skip:], given, into=into)
 
     return rule
 
 
 def _chmod(given: Invocation) -> None:
     operands = parse(given.arguments, _MODES).operands
-    check_all(operands[1:] if len(operands) > 1 else operands, given)
+    check_all(operands[1:] if len(operands) > 1 else operands, given, into=True)
     for word in operands[1:]:
         if any(path == given.places.root for path in given.places.resolve(word) or ()):
             _whole_project(given)
@@ -77,19 +77,25 @@ def _whole_project(given: Invocation) -> None:
 
 def _move(given: Invocation) -> None:
     read = parse(given.arguments, _TARGET_DIRECTORY)
-    check_all([*read.operands, *read.values("-t", "--target-directory")], given)
+    sources, targets = _sources_and_targets(read)
+    check_all(sources, given)
+    check_all(targets, given, into=True)
 
 
 def _copy(given: Invocation) -> None:
     read = parse(given.arguments, _TARGET_DIRECTORY)
-    targets = read.values("-t", "--target-directory")
-    sources = read.operands
-    if not targets:
-        sources, targets = read.operands[:-1], last_operand(read.operands)
-    check_all(targets, given)
+    sources, targets = _sources_and_targets(read)
+    check_all(targets, given, into=True)
     _no_copies_of_programs(sources, given)
     for target in targets:
         _into_directory(target, sources, given)
+
+
+def _sources_and_targets(read: Arguments) -> tuple[Sequence[Word], Sequence[Word]]:
+    targets = read.values("-t", "--target-directory")
+    if targets:
+        return read.operands, targets
+    return read.operands[:-1], last_operand(read.operands)
 
 
 def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) -> None:
@@ -98,6 +104,10 @@ def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) ->
     if places is not None and given.places.root not in places:
         return
     for source in sources:
+        if source.text.rstrip("/").endswith("/.") and not all(
+            map(given.places.may_write, given.places.resolve(source) or ())
+        ):
+            deny("git-files", given.shown, "A .git/ would be copied as well", "Name what to copy.")
         name = source.text.rstrip("/").rpartition("/")[2]
         if name and not target.text.endswith(name):
             arrived = Word(f"{target.text}/{name}", "q" * (len(target.text) + 1 + len(name)))
@@ -136,7 +146,7 @@ def _link(given: Invocation) -> None:
     for word in read.operands:
         given.places.check_guarded(word, given.shown)
     target = read.values("-t", "--target-directory") or last_operand(read.operands[1:])
-    check_all(target, given)
+    check_all(target, given, into=True)
     _no_copies_of_programs(read.operands, given)
 
 
@@ -144,7 +154,8 @@ def _install(given: Invocation) -> None:
     spec = Spec("gmotSC", long=names("--group --mode --owner --target-directory --suffix"))
     read = parse(given.arguments, spec)
     targets = read.values("-t", "--target-directory") or last_operand(read.operands)
-    check_all(list(read.operands) if read.has("-d", "--directory") else targets, given)
+    made = list(read.operands) if read.has("-d", "--directory") else targets
+    check_all(made, given, into=True)
     _no_copies_of_programs(read.operands, given)
 
 
@@ -187,7 +198,7 @@ def _last_of_two(given: Invocation) -> None:
 def _patch(given: Invocation) -> None:
     read = parse(given.arguments, Spec("dDioprBFgVYz", long=names("--directory --output --input")))
     values = read.values("-d", "-o", "--directory", "--output")
-    check_all([*values, *read.operands[:1]], given)
+    check_all([*values, *read.operands[:1]], given, into=True)
     if not values and not read.operands:
         given.places.check_here(given.shown, certain=False)
 
@@ -213,9 +224,9 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "rmdir": _everything,
         "shred": _operands(Spec("ns", long=names("--iterations --size"))),
         "tee": _operands(),
-        "touch": _operands(Spec("drt", long=names("--date --reference --time"))),
+        "touch": _operands(Spec("drt", long=names("--date --reference --time")), into=True),
         "truncate": _operands(Spec("rs", long=names("--reference --size"))),
-        "mkdir": _operands(Spec("m", long=names("--mode"))),
+        "mkdir": _operands(Spec("m", long=names("--mode")), into=True),
         "mkfifo": _operands(Spec("m", long=names("--mode"))),
         "mknod": _operands(Spec("m", long=names("--mode"))),
         "sponge": _operands(),

@@ -6,15 +6,15 @@ from ralph_tui.guard.syntax import UNKNOWN, Word
 from ralph_tui.guard.walk import Invocation
 
 
-def check_all(words: Sequence[Word], given: Invocation) -> None:
-    """Refuse to write any of these.
+def check_all(words: Sequence[Word], given: Invocation, *, into: bool = False) -> None:
+    """Refuse to write any of these; with `into` they may be directories that something is put into.
 
     Raises:
         DeniedError: One of them is guarded or outside the project.
     """
     for word in words:
         if word.text:  # as in BSD's `sed -i ''`
-            given.places.check_write(word, given.shown)
+            given.places.check_write(word, given.shown, into=into)
 
 
 def last_operand(operands: Sequence[Word]) -> list[Word]:

@@ -1,0 +1,99 @@
+"""What a variable certainly holds: a plain text that the same command gives it, and nothing else can change."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from ralph_tui.guard.names import names
+from ralph_tui.guard.reader import read_shell, read_word
+from ralph_tui.guard.syntax import UNKNOWN, Compound, Script, Word
+
+Values = Mapping[str, tuple[str, ...]]
+"""Variables and what each may hold."""
+
+_ASSIGNERS = names(
+    "eval source read mapfile readarray getopts export readonly declare typeset local unset"
+)
+_QUOTING = re.compile(r"['\"\\]")
+_BETWEEN = "\x01"
+_SHOWS = re.compile(
+    rf"eval[ {_BETWEEN}]+(?:echo|ls|cat|wc|head|tail|grep)(?:[ {_BETWEEN}]+[\w./@+*?:,{UNKNOWN}-]*)*"
+)
+"""What is not known in it is refused, or plain as well."""
+_DOT = re.compile(rf"(?:^|[;&|({{\n]|^(?:command|builtin){_BETWEEN})\s*\.[\s{_BETWEEN}]")
+"""The builtin that reads a script, not the directory."""
+_PLAIN = re.compile(r"(?!.*(?:^|/)\.[^/]*[*?])[\w./@+*?][\w./@+*?-]*", re.ASCII)
+"""Neither split nor changed by the shell, but for file names in the place of a pattern."""
+_EXPANSION = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+_NOT_PLAIN = re.compile(r"['\\`]|\$[({\[$](?![A-Za-z_]\w*\})", re.ASCII)
+_MOST = 32
+
+
+def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
+    """The texts of words, none if one of them is not plain."""
+    texts = tuple(word.text for word in words)
+    plain = all(
+        _PLAIN.fullmatch(text) and not word.home for text, word in zip(texts, words, strict=True)
+    )
+    return texts if plain and len(texts) <= _MOST else ()
+
+
+def only_given(name: str, source: str, definition: str) -> bool:
+    """Whether a variable's only value is the one from the only text that matches `definition`.
+
+    Its name must occur nowhere else in the source but as a plain expansion, and nothing may put it
+    together from parts.
+    """
+    rest, found = re.subn(definition, "", source)
+    rest = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", "", rest)
+    if found > 1 or re.search(rf"(?<![\w./-]){name}\b|\$'|\$\{{!", rest):
+        return False
+    return not assigns_unseen(source)
+
+
+@lru_cache(maxsize=8)
+def assigns_unseen(source: str) -> bool:
+    """Whether a command in the source may give any variable a value."""
+    return any(_may_assign(words) for words in _words(read_shell(source)))
+
+
+def forms(word: Word, values: Values) -> tuple[Word, ...]:
+    """What a word may be when its variables hold these values; none if that is not certain."""
+    if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(word.raw):
+        return ()
+    used = dict.fromkeys(match[1] or match[2] for match in _EXPANSION.finditer(word.raw))
+    held = [values.get(name, ()) for name in used]
+    if not all(_PLAIN.fullmatch(text) for texts in held for text in texts):
+        return ()
+    found = [
+        read_word(_with(dict(zip(used, texts, strict=True)), word.raw))
+        for texts in itertools.islice(itertools.product(*held), _MOST + 1)
+    ]  # none, if one of the variables is not known
+    certain = len(found) <= _MOST and not any(UNKNOWN in form.text for form in found)
+    return tuple(found) if certain else ()
+
+
+def _with(given: Mapping[str, str], raw: str) -> str:
+    return _EXPANSION.sub(lambda match: given[match[1] or match[2]], raw)
+
+
+def _may_assign(words: Sequence[Word]) -> bool:
+    """Whether a command, or a text among its words that a shell may run, gives a variable a value."""
+    text = _BETWEEN.join(_QUOTING.sub("", word.text) for word in words)
+    found = set(re.findall(r"(?<![\w./])[\w-]+", text))
+    if _SHOWS.fullmatch(text):
+        return False
+    sets = "printf" in found and any(name.startswith("-v") for name in found)
+    return sets or bool(found & _ASSIGNERS) or bool(_DOT.search(text))
+
+
+def _words(script: Script) -> Iterator[Sequence[Word]]:
+    """The words of every command, however deep, and what its redirections hold."""
+    for command in script.commands():
+        held = [word for r in command.redirects for word in (r.target, r.body) if word is not None]
+        yield command.words
+        yield from ((word,) for word in held)
+        inner = [s for word in (*command.words, *held) for s in word.scripts]
+        for nested in (*inner, *(command.bodies if isinstance(command, Compound) else ())):
+            yield from _words(nested)
