@@ -105,7 +105,11 @@ COMMANDS: tuple[Command, ...] = (
         "Look",
     ),
     Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
-    Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task.", "Look"),
+    Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task, whole.", "Look"),
+    Command(
+        "copy_all", ("Y",), "Copy everything", "Copy the tasks, the activity, as filtered, or the status.",
+        "Look",
+    ),
     Command(
         "export", ("E",), "Export", "Write the tasks, the activity, as filtered, or the status to .ralph/exports.",
         "Look",

@@ -97,6 +97,14 @@ class Looking:
         self._app.copy_to_clipboard(text)
         self._app.say("Copied.")
 
+    async def copy_all(self) -> None:
+        """The pane in use, whole: tasks and activity as they are filtered."""
+        _, work = self._exported()
+        text = await asyncio.to_thread(work)
+        if text.strip():
+            self._app.copy_to_clipboard(text)
+        self._app.say("Copied." if text.strip() else "There is nothing to copy yet.")
+
     async def export(self) -> None:
         """The pane in use as a file: tasks and activity as they are filtered."""
         stem, work = self._exported()

@@ -12,6 +12,7 @@ _SEARCH = (
 )
 
 _EXPORT = Command("export", ("E",), "Export", "Write what is shown to .ralph/exports.", "")
+_COPY_ALL = Command("copy_all", ("Y",), "Copy everything", "Copy all that is shown.", "")
 
 
 def _of(area: str, *commands: Command) -> tuple[Command, ...]:
@@ -44,14 +45,17 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
         Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
+        _COPY_ALL,
         _EXPORT,
     ),
     "history": _of(
         "History",
         Command("look", ("v",), "Next view", "Plots, sessions, metrics.", "", "view", 1),
         Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0),
+        *_SEARCH,
         Command("export", ("e", "E"), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2),
-        Command("copy", ("y",), "Copy", "Copy what is shown as text.", "", "copy", 3),
+        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics, or the plots' numbers.", "", "copy", 4),
+        _COPY_ALL,
     ),
     "memory": _of(
         "Memory",
@@ -59,6 +63,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         *_SEARCH,
         Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1),
         Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
+        _COPY_ALL,
         _EXPORT,
     ),
     "why": _of(
@@ -70,6 +75,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
             "Close the circuit breaker; asks for the reason, which is kept.", "", "reset breaker", 2,
         ),
         Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
+        _COPY_ALL,
         _EXPORT,
     ),
     "settings": _of(
@@ -77,7 +83,8 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command("look", ("v",), "Next view", "This run, settings, themes.", "", "view", 1),
         Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0),
         *_SEARCH,
-        Command("copy", ("y",), "Copy", "Copy every setting with its source.", "", "copy", 4),
+        Command("copy", ("y",), "Copy", "Copy the selected setting.", "", "copy", 4),
+        Command("copy_all", ("Y",), "Copy everything", "Copy every setting with its source.", ""),
         _EXPORT,
     ),
 }  # fmt: skip

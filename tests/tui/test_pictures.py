@@ -31,10 +31,13 @@ def _cases() -> list[object]:
     ]
 
 
-def _take(picture: Picture, directory: Path, *, theme: str = "") -> tuple[RalphApp, Look]:
-    """The app, and what leads to the picture."""
+def staged(
+    picture: Picture, directory: Path, *, theme: str = "", root: Path | None = None
+) -> tuple[RalphApp, Look]:
+    """The app, and what leads to the picture; `root` is where it may write."""
     moment = Moment()
     script = picture.script(directory)
+    script.controls.root = root or script.controls.root
     app = RalphApp(picture.launch(script.launch), autostart=picture.runs, clock=moment)
 
     async def look(pilot: Pilot[int]) -> None:
@@ -76,13 +79,13 @@ def _answered(app: RalphApp) -> bool:
 
 @pytest.mark.parametrize(("picture", "size"), _cases())
 def test_picture(snap_compare: Compare, tmp_path: Path, picture: Picture, size: Size) -> None:
-    app, look = _take(picture, tmp_path)
+    app, look = staged(picture, tmp_path)
     assert snap_compare(app, terminal_size=size, run_before=look)
 
 
 @pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark", "ansi-light"])
 def test_dashboard_in_other_themes(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
-    app, look = _take(Picture(told(busy), ("1",)), tmp_path, theme=theme)
+    app, look = staged(Picture(told(busy), ("1",)), tmp_path, theme=theme)
     assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
 
 
@@ -91,11 +94,11 @@ def test_dashboard_without(
     snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "1")
-    app, look = _take(Picture(told(busy), ("1",)), tmp_path)
+    app, look = staged(Picture(told(busy), ("1",)), tmp_path)
     assert snap_compare(app, terminal_size=LARGE, run_before=look)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (50, 12)], ids=["60x20", "50x12"])
 def test_dashboard_in_little_room(snap_compare: Compare, tmp_path: Path, size: Size) -> None:
-    app, look = _take(Picture(told(feed.running)), tmp_path)
+    app, look = staged(Picture(told(feed.running)), tmp_path)
     assert snap_compare(app, terminal_size=size, run_before=look)

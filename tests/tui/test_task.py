@@ -66,7 +66,7 @@ async def test_what_happens_is_seen_while_it_is_read_and_nothing_moves(open_app:
             update={"completion_notes": "Folded with NFKD."}
         )
         script.news.put_nowait(ev.TaskChanged(task=noted))
-        await until(pilot, lambda: "Folded with NFKD." in screen.copy_text())
+        await until(pilot, lambda: "Folded with NFKD." in screen.copied())
         await pilot.pause()
         assert frame.scroll_offset.y == 3
         await pilot.press("G")

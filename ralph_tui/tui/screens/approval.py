@@ -17,7 +17,7 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
 from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
 from ralph_tui.tui.screens.waiting import WaitingDialog
-from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.text_view import TextView
 
 Verdict = Literal["approve", "reject"]
 
@@ -30,9 +30,10 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         Binding("n", "decide('reject')", show=False),
         Binding("c", "copy", show=False),
     ]
-    KEYS = "y approves, n rejects{}, esc later"
+    KEYS = "y approve, n reject{reason}, {search} search, c copy, {export} export, esc later"
+    STEM = "approval"
 
-    text = getters.query_one(Blocks)
+    text = getters.query_one(TextView)
 
     def __init__(self, approval: ApprovalRequested, parts: Sequence[Part] = ()) -> None:
         """Ask for `approval` of what `parts` say."""
@@ -46,14 +47,14 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
             kind = self._approval.kind.value
             self.head(frame, f"{kind}: waits for your approval", kind)
             with_reason = " with a reason" if self._approval.kind in REASONED else ""
-            frame.border_subtitle = Content(self.KEYS.format(with_reason))
+            frame.border_subtitle = Content(self.app.keys.said(self.KEYS, reason=with_reason))
             if self._approval.summary:
                 yield Static(Content(inert(self._approval.summary)), classes="summary")
             yield self.material()
 
-    def material(self) -> Blocks:
+    def material(self) -> TextView:
         """What it is about; a list of its own where there is more to do than to read."""
-        return Blocks(id="approved")
+        return TextView(id="approved")
 
     def on_mount(self) -> None:
         """Show it, and close when somebody else decides."""
@@ -76,10 +77,9 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         """Yes or no."""
         self.dismiss(verdict)
 
-    def action_copy(self) -> None:
-        """Copy all of it."""
-        self.app.copy_to_clipboard(self.copied())
-        self.app.say("Copied.")
+    def searched_in(self) -> TextView:
+        """What it is about."""
+        return self.text
 
     def copied(self) -> str:
         """What `c` puts on the clipboard."""

@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widget import Widget
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
@@ -37,10 +36,10 @@ from ralph_tui.tui.widgets.files import FilesPanel
 from ralph_tui.tui.widgets.gate import GatePanel
 from ralph_tui.tui.widgets.gauge import ContextGauge
 from ralph_tui.tui.widgets.header import Header
-from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.keybar import KeyBar
+from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
-from ralph_tui.tui.widgets.searched import Searched
+from ralph_tui.tui.widgets.searchable import Searchable
 from ralph_tui.tui.widgets.side import Side
 from ralph_tui.tui.widgets.stream import Stream
 from ralph_tui.tui.widgets.strip import StatusStrip
@@ -82,7 +81,7 @@ class Dashboard(Screen[None]):
     files = getters.query_one(FilesPanel)
     keybar = getters.query_one(KeyBar)
 
-    _searched: Searched | None = None
+    _searched: Searchable | None = None
     """Where words are looked for."""
     _search_line: "SearchLine | None" = None
 
@@ -187,8 +186,9 @@ class Dashboard(Screen[None]):
 
     async def search(self) -> None:
         """Type words to look for in the pane that has the focus."""
-        self._searched = self.board if self.board.has_focus else self.stream
-        self.go_to("tasks" if self._searched is self.board else "activity")
+        name = next((n for n in PANES if self.pane_widget(n).has_focus), "activity")
+        self._searched = self.pane_widget(name)
+        self.go_to(name)
         if self._search_line is None:
             from ralph_tui.tui.widgets.search_line import SearchLine
 
@@ -207,7 +207,7 @@ class Dashboard(Screen[None]):
         """The keys are for what was found."""
         (self._searched or self.stream).focus()
 
-    def on_searched_found(self, message: Searched.Found) -> None:
+    def on_searched_found(self, message: Searchable.Found) -> None:
         """Which of how many; the line goes when its words were given up in the pane."""
         line, pane = self._search_line, self._searched
         if line is None or pane is None:
@@ -218,9 +218,14 @@ class Dashboard(Screen[None]):
 
     # Panes.
 
-    def pane_widget(self, name: str) -> Widget:
+    def pane_widget(self, name: str) -> Searchable:
         """The widget of a pane."""
-        return {"tasks": self.board, "activity": self.stream, "status": self.side}[name]
+        panes: dict[str, Searchable] = {
+            "tasks": self.board,
+            "activity": self.stream,
+            "status": self.side,
+        }
+        return panes[name]
 
     def go_to(self, name: str) -> None:
         """Bring a pane into sight and give it the focus."""
@@ -237,15 +242,15 @@ class Dashboard(Screen[None]):
         for name in PANES:
             self.set_class(name == pane, f"-pane-{name}")
 
+    def on_link_line_followed(self, message: LinkLine.Followed) -> None:
+        """A click on a tab or on the foot."""
+        self.app.action_invoke(message.name)
+
     def on_descendant_focus(self) -> None:
         """A click into a pane chooses it, too."""
         for name in PANES:
             if self.pane_widget(name).has_focus:
                 self.pane = name
-    def on_link_line_followed(self, message: LinkLine.Followed) -> None:
-        """A click on a tab or on the foot."""
-        self.app.action_invoke(message.name)
-
         self.refresh_keys()
 
 

@@ -63,7 +63,7 @@ class EditTask(Dialog[Edit | None]):
         blinks = self.app.animation_level == "full"
         with Vertical(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(f"edit {self._task_id}"))
-            frame.border_subtitle = Content("ctrl+s saves, tab the next field, esc leaves")
+            frame.border_subtitle = Content("ctrl+s save, tab next field, esc leave")
             yield Static(Content("Description"), classes="section-title")
             yield editor(self.typed.description, "description", blinks=blinks)
             yield Static(Content("Done when (one check per line)"), classes="section-title")

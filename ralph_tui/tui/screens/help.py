@@ -18,7 +18,7 @@ from ralph_tui.tui.widgets.lines import Lines
 class Help(Reader):
     """Generated from the commands, so it cannot drift."""
 
-    KEYS = "j k scroll, esc closes"
+    STEM = "help"
 
     def reader_title(self) -> str:
         """Fixed."""
@@ -62,7 +62,7 @@ class Help(Reader):
         )
         return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
 
-    def copy_text(self) -> str:
+    def copied(self) -> str:
         """The keys."""
         return "\n\n".join(
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])

@@ -26,7 +26,7 @@ from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, wrap
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.iterations import Iterations
-from ralph_tui.tui.screens.page import Page
+from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.widgets.chart import Chart
 from ralph_tui.tui.widgets.lines import Lines
 from ralph_tui.tui.widgets.text_view import TextView
@@ -35,7 +35,7 @@ from ralph_tui.tui.widgets.view_tabs import ViewTabs
 VIEWS = ("plots", "sessions", "metrics")
 
 
-class History(Page):
+class History(Searching):
     """Three views of the same chronicle."""
 
     NAME = "history"
@@ -169,6 +169,7 @@ class History(Page):
             self.text.show_made(lambda width: table_blocks(known.iterations, width, glyphs))
         else:
             self.text.show_blocks(self._blocks())
+        self.search_again()
 
     def on_resize(self) -> None:
         """Columns go when there is no room."""
@@ -189,11 +190,17 @@ class History(Page):
         """Nothing is exported before it was read."""
         if name == "export" and (self._chronicle is None or self._metrics is None):
             return "The journal is still being read."
+        if name == "search" and not self.text.display:
+            return self.app.keys.said("Plots have no words; {history.look} goes to the sessions.")
         if name == "open" and self.tabs.active != "sessions":
             return self.app.keys.said(
                 "Choose a session first; {history.look} goes to the sessions."
             )
         return super().not_now(name)
+
+    def searched_in(self) -> TextView:
+        """The table or the metrics."""
+        return self.text
 
     def do_look(self) -> None:
         """The next view."""
@@ -209,11 +216,13 @@ class History(Page):
         if not self.not_now("open"):
             self.do_open()
 
-    def do_copy(self) -> None:
+    def chosen_text(self) -> str:
+        """The session under the cursor."""
+        return self.text.chosen_text() if self.text.display else ""
+
+    def shown_text(self) -> str:
         """What is in sight; of the plots, the numbers."""
-        text = self.text.text() if self.text.display else self._export("csv")
-        self.app.copy_to_clipboard(text)
-        self.app.say("Copied.")
+        return self.text.text() if self.text.display else self._export("csv")
 
     def _export(self, form: str) -> str:
         return export_text(form, self._chronicle or Chronicle(), self._metrics or (), self._left)

@@ -198,13 +198,8 @@ class Iterations(Replaying):
         self.search_again()
 
     def searched_in(self) -> Transcript | TextView:
-        """What is in sight at the right."""
-        return self._contents()
-
-    def on_search_line_kept(self) -> None:
-        """The contents have the keys, and on a narrow screen the place."""
-        self.add_class("-reading")
-        super().on_search_line_kept()
+        """The list while it has the keys, else what is in sight at the right."""
+        return self.choices if self.choices.has_focus else self._contents()
 
     def _contents(self) -> Transcript | TextView:
         return self.transcript if self.transcript.display else self.text
@@ -247,11 +242,9 @@ class Iterations(Replaying):
         """One down in the list."""
         self.choices.action_cursor(1)
 
-    def do_copy(self) -> None:
-        """What is in sight at the right."""
-        text = self.text.text() if self.text.display else self.transcript.selected_text()
-        self.app.copy_to_clipboard(flat_lines(text))
-        self.app.say("Copied." if text else "Nothing is selected yet.")
+    def chosen_text(self) -> str:
+        """The entry under the cursor."""
+        return "" if self.text.display else flat_lines(self.transcript.selected_text())
 
     def shown_text(self) -> str:
         """The whole of what is in sight at the right."""

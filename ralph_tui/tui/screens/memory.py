@@ -14,12 +14,12 @@ from ralph_tui.tui.editing import edit
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.papers import Paper, read_papers
 from ralph_tui.tui.render.approval import report_parts
-from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.markdown import markdown_lines
 from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, flat
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.paper_list import PaperList
 from ralph_tui.tui.widgets.text_view import TextView
 
 REREAD_SECONDS = 2.0
@@ -31,20 +31,19 @@ class Memory(Searching):
     NAME = "memory"
     AUTO_FOCUS = "#papers"
 
-    choices = getters.query_one("#papers", Blocks)
+    choices = getters.query_one("#papers", PaperList)
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: Library) -> None:
         """Nothing is read yet."""
         super().__init__()
         del library  # nothing here is in the journal
-        self._papers: list[Paper] = []
         self._shown: Paper | None = None
 
     def body(self) -> Iterable[Widget]:
         """List and text."""
         with Horizontal(classes="page-body"):
-            yield Blocks(id="papers")
+            yield PaperList(id="papers")
             with Vertical(classes="page-contents"):
                 yield TextView(id="text")
 
@@ -54,7 +53,7 @@ class Memory(Searching):
         """Read now, and again while it is open: sessions and editors write these files."""
         self.choices.add_class("page-list")
         self.choices.border_title = "memory and specs"
-        self._say("reading")
+        self.choices.say("reading")
         self._read()
         self.set_interval(REREAD_SECONDS, self._read)
 
@@ -65,42 +64,20 @@ class Memory(Searching):
         root = self.app.launch.root
         self.read(lambda _: read_papers(root), self._take, group="papers", failed=self._failed)
 
-    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
-        self.choices.show_blocks([Block(None, [[Span(text, tone)]])])
-
     def _failed(self, text: str) -> None:
         if self.is_attached:
-            self._papers = []
-            self._say(text, Tone.BAD)
+            self.choices.say(text, Tone.BAD)
 
     def _take(self, papers: list[Paper]) -> None:
-        if not self.is_attached or papers == self._papers:
+        if not self.is_attached or papers == self.choices.papers:
             return
-        self._papers = papers
-        self.choices.show_blocks(self._list(papers))
-        self._show(self._paper(self.choices.cursor))
-
-    def _list(self, papers: list[Paper]) -> list[Block]:
-        blocks: list[Block] = []
-        group = ""
-        for paper in papers:
-            if paper.group != group:
-                group = paper.group
-                blocks.append(Block(None, [*([[]] if blocks else []), [Span(group, Tone.INFO)]]))
-            there = bool(paper.text or paper.report)
-            size = plural(len(paper.text.splitlines()), "line") if paper.text else ""
-            name = Span(paper.name, Tone.TEXT if there else Tone.FAINT)
-            blocks.append(
-                Block(paper.name, [[name, Span(f"  {size}" if size else "", Tone.MUTED)]])
-            )
-        return blocks
-
-    def _paper(self, key: object) -> Paper | None:
-        return next((paper for paper in self._papers if paper.name == key), None)
+        self.choices.show(papers)
+        self._show(self.choices.paper(self.choices.cursor))
+        self.search_again()
 
     def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
         """Show the text under the cursor, from its top."""
-        self._show(self._paper(message.key))
+        self._show(self.choices.paper(message.key))
 
     def _show(self, paper: Paper | None) -> None:
         if paper is None or paper == self._shown:
@@ -112,7 +89,10 @@ class Memory(Searching):
         self.text.show_blocks(self._blocks(paper))
         if other:
             self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
-        self.search_again()
+        if self.choices.words:
+            self.text.search(self.choices.words)
+        else:
+            self.search_again()
 
     def _blocks(self, paper: Paper) -> list[Block]:
         if paper.report is not None:
@@ -124,13 +104,14 @@ class Memory(Searching):
     # Commands.
 
     def searched_in(self) -> TextView:
-        """The text."""
-        return self.text
+        """All texts while the list has the keys, else the one in sight."""
+        return self.choices if self.choices.has_focus else self.text
 
-    def on_search_line_kept(self) -> None:
-        """On a narrow screen the text takes the place of the list."""
-        self.add_class("-reading")
-        super().on_search_line_kept()
+    def searched(self, words: str) -> None:
+        """What is looked for in all texts is marked in the one in sight."""
+        super().searched(words)
+        if self._pane is self.choices:
+            self.text.search(words)
 
     def back(self) -> bool:
         """On a narrow screen, from the text to the list."""
@@ -150,6 +131,9 @@ class Memory(Searching):
         """Into the text."""
         self.add_class("-reading")
         self.text.focus()
+        if self.choices.words:  # from which text to where in it
+            self.look_in(self.text)
+            self.text.look_again()
 
     def on_rows_view_opened(self) -> None:
         """A double click is Enter."""
@@ -167,12 +151,6 @@ class Memory(Searching):
         if status:
             self.app.say(f"The editor ended with status {status}.")
         self._read()
-
-    def do_copy(self) -> None:
-        """The text as it is in the file."""
-        if text := self.shown_text():
-            self.app.copy_to_clipboard(text)
-            self.app.say("Copied.")
 
     def shown_text(self) -> str:
         """As it is in the file."""

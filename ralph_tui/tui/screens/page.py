@@ -194,8 +194,21 @@ class Page(ModalScreen[None]):
         return ""
 
     def shown_text(self) -> str:
-        """What is in sight, whole, for the export."""
+        """What is in sight, whole, for the clipboard and the export."""
         return ""
+
+    def do_copy(self) -> None:
+        """Copy what is under the cursor, or all where nothing is chosen."""
+        self._copy(self.chosen_text() or self.shown_text())
+
+    def do_copy_all(self) -> None:
+        """Copy what is shown, whole."""
+        self._copy(self.shown_text())
+
+    def _copy(self, text: str) -> None:
+        if text.strip():
+            self.app.copy_to_clipboard(text)
+        self.app.say("Copied." if text.strip() else "There is nothing to copy yet.")
 
     async def do_export(self) -> None:
         """Write what is shown."""

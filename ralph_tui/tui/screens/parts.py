@@ -25,6 +25,6 @@ class PartsReader(Reader):
         if self.is_attached and (shown := self.query(PartsText)):
             shown.first().show_parts(self.blocks())
 
-    def copy_text(self) -> str:
+    def copied(self) -> str:
         """Every block."""
         return parts_text(self.blocks())

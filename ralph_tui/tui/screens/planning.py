@@ -88,7 +88,7 @@ class PlanApproval(ApprovalDialog, Planned):
             summary.update(Content(plan_size(tasks.values())))
         changes = " ".join(key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES[1:])
         turn = "list" if self.plan.is_graph else "graph"
-        keys = f"y approves, n rejects, v {turn}, {changes} change, esc later"
+        keys = f"y approve, n reject, v {turn}, {changes} change, esc later"
         self.query_one(".dialog").border_subtitle = Content(keys)
 
     def follow(self, view: LoopView) -> None:
@@ -110,9 +110,10 @@ class PlanApproval(ApprovalDialog, Planned):
 class PlanReview(Dialog[None], Planned):
     """The plan at any time."""
 
+    STEM = "plan"
+
     BINDINGS = [  # noqa: RUF012 - as Textual declares it
         Binding("v", "turn", show=False),
-        Binding("y", "copy", show=False),
         Binding("q", "cancel", show=False),
     ]
 
@@ -124,7 +125,7 @@ class PlanReview(Dialog[None], Planned):
 
     def on_mount(self) -> None:
         """Begin with the graph, and follow."""
-        self.bind_changes(("y", "v", "q", "escape"))
+        self.bind_changes(("v", "q", "escape"))
         self.plan.is_graph = True
         self.plan.focus()
         self.watch(self.app, "view", self._show, init=True)
@@ -146,7 +147,14 @@ class PlanReview(Dialog[None], Planned):
         """A double click is Enter."""
         self.app.action_invoke("detail")
 
+    def searched_in(self) -> PlanText:
+        """The plan."""
+        return self.plan
+
     def action_copy(self) -> None:
-        """Copy it as it is shown."""
-        self.app.copy_to_clipboard(self.plan.text())
-        self.app.say("Copied.")
+        """Copy the task under the cursor."""
+        self.copy(self.plan.chosen_text())
+
+    def copied(self) -> str:
+        """The plan as it is shown."""
+        return self.plan.text()

@@ -1,77 +1,73 @@
-"""A page whose text can be searched: `/`, then n and N."""
-
-from collections.abc import Sequence
-from typing import Protocol
+"""A page that can be searched: `/`, then n and N; the pane that has the keys, else the main one."""
 
 from ralph_tui.tui.screens.page import Page
-
-
-class Findable(Protocol):
-    """A widget that finds words in what it shows."""
-
-    def find(self, words: str) -> Sequence[int]:
-        """Places that hold the words, in order."""
-        ...
-
-    def go_to(self, place: int) -> None:
-        """Bring a place into sight."""
-        ...
-
-    def focus(self, scroll_visible: bool = True) -> object:  # noqa: FBT001, FBT002 - Textual's
-        """Take the keys."""
-        ...
+from ralph_tui.tui.widgets.searchable import Searchable
 
 
 class Searching(Page):
     """Subclasses say where to look."""
 
-    _matches: Sequence[int] = ()
-    _match = -1
+    _pane: Searchable | None = None
+    """Where words are looked for."""
 
-    def searched_in(self) -> Findable:
-        """What is in sight."""
+    def searched_in(self) -> Searchable:
+        """The pane in which a search begins now."""
         raise NotImplementedError
 
     def not_now(self, name: str) -> str:
         """There is no next where nothing is found."""
-        if name in ("next_match", "previous_match") and not self._matches:
+        if name in ("next_match", "previous_match") and not (self._pane and self._pane.found):
             return "Nothing is found; / searches."
         return super().not_now(name)
 
+    def do_search(self) -> None:
+        """Ask for words to look for where the keys are."""
+        self.look_in(self.searched_in())
+        super().do_search()
+
+    def look_in(self, pane: Searchable) -> None:
+        """From now on there."""
+        before, self._pane = self._pane, pane
+        if before is not None and before is not pane:
+            before.search("")
+
     def searched(self, words: str) -> None:
-        """Find the words, and go to the first."""
-        self._find(words)
-        if self._matches:
-            self._step(1)
+        """Find the words, and go to the next place that has them."""
+        if self._pane is not None:
+            self._pane.search(words)
+            if not self.search_line.display:
+                self._pane.focus()
 
     def search_again(self) -> None:
         """What is in sight has changed under the words."""
-        if self.is_attached:
-            self._find(self.search_line.words)
+        if not self.is_attached or not self.search_line.words:
+            return
+        if self._pane is not None and self._pane.display:
+            self._pane.look_again()
+        else:
+            self.look_in(self.searched_in())
+            self.searched(self.search_line.words)
 
-    def _find(self, words: str) -> None:
-        self._matches, self._match = self.searched_in().find(words), -1
-        self._say_found(words)
-
-    def _say_found(self, words: str) -> None:
-        place = f"{self._match + 1} of " if self._match >= 0 else ""
-        found = f"{place}{len(self._matches)}" if self._matches else "nothing found"
-        self.search_line.say(found if words else "")
+    def on_searched_found(self, message: Searchable.Found) -> None:
+        """Which of how many; the line goes when its words were given up in the pane."""
+        if message.pane is not self._pane or not self.is_attached:
+            return
+        self.search_line.say(message.text)
+        if self.search_line.display and not message.pane.words and message.pane.has_focus:
+            self.search_line.leave()
         self.refresh_keys()
-
-    def _step(self, step: int) -> None:
-        self._match = (self._match + step) % len(self._matches)
-        self.searched_in().go_to(self._matches[self._match])
-        self._say_found(self.search_line.words)
 
     def do_next_match(self) -> None:
         """Further down."""
-        self._step(1)
+        if self._pane is not None:
+            self._pane.action_match(1)
 
     def do_previous_match(self) -> None:
         """Further up."""
-        self._step(-1)
+        if self._pane is not None:
+            self._pane.action_match(-1)
 
     def on_search_line_kept(self) -> None:
         """The keys are for what was found."""
-        self.searched_in().focus()
+        if self._pane is not None:
+            self._pane.focus()

@@ -220,10 +220,9 @@ class Settings(Searching):
         self.app.say(f"For this run: {adjusted.told}.")
         self._read()
 
-    def do_copy(self) -> None:
-        """Everything, whatever is in sight."""
-        self.app.copy_to_clipboard(self.shown_text())
-        self.app.say("Copied.")
+    def chosen_text(self) -> str:
+        """The setting under the cursor."""
+        return self.text.chosen_text()
 
     def shown_text(self) -> str:
         """Every setting with its source."""

@@ -36,7 +36,8 @@ class ToolDetail(Reader):
 
     def keys_said(self) -> str:
         """A diff can be turned."""
-        return f"v side by side, {self.KEYS}" if self.has_diff else self.KEYS
+        keys = super().keys_said()
+        return f"v side by side, {keys}" if self.has_diff else keys
 
     def parts(self) -> Iterable[Widget]:
         """Facts and sections."""
@@ -66,6 +67,6 @@ class ToolDetail(Reader):
             turned = keys.replace("side by side", "one column") if shown.split else keys
             self.query_one("#reader").border_subtitle = Content(turned)
 
-    def copy_text(self) -> str:
+    def copied(self) -> str:
         """Every section."""
         return inert(self._detail.text)

@@ -23,7 +23,7 @@ class Value(Dialog[str | None]):
         """The value and what it is for."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(flat(self._title))
-            frame.border_subtitle = Content("enter keeps it, esc leaves it as it is")
+            frame.border_subtitle = Content("enter keep it, esc leave it as it is")
             area = Input(self._value, compact=True, classes="value")
             area.cursor_blink = self.app.animation_level == "full"
             yield area

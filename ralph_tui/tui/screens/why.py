@@ -185,11 +185,6 @@ class Why(Searching):
     def _not_reset(self, text: str) -> None:
         self.app.say(text, error=True)
 
-    def do_copy(self) -> None:
-        """The whole view."""
-        self.app.copy_to_clipboard(self.shown_text())
-        self.app.say("Copied.")
-
     def shown_text(self) -> str:
         """The whole view."""
         return self.text.text()

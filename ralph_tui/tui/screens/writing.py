@@ -21,7 +21,7 @@ class Writing(Dialog[str]):
     ]
     HEADING = ""
     HINT = ""
-    KEYS = "ctrl+s sends, esc keeps the draft"
+    KEYS = "ctrl+s send, esc keep the draft"
     EMPTY = ""
 
     def __init__(self, draft: str = "") -> None:
@@ -89,7 +89,7 @@ class Split(Writing):
         "One part per line: a new task for each, worked in this order. The first waits for what the "
         "task waited for, the last keeps its criteria."
     )
-    KEYS = "ctrl+s splits, esc leaves"
+    KEYS = "ctrl+s split, esc leave"
     EMPTY = "Write one part per line first, or press esc to leave."
 
     def __init__(self, task_id: str, draft: str) -> None:
@@ -114,5 +114,5 @@ class Request(Writing):
         "Ralph asks what is unclear, writes specs and a plan for you to approve, builds it task by "
         "task and checks the result. Nothing is spent before you send."
     )
-    KEYS = "ctrl+s starts, esc keeps the draft"
+    KEYS = "ctrl+s start, esc keep the draft"
     EMPTY = "Say what to build first, or press esc to leave."

@@ -1,18 +1,18 @@
-"""The pane of the panels: scrolls with the keys of the other panes, and is copied as text."""
+"""The pane of the panels: scrolls with the keys of the other panes, is searched and copied as text."""
 
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 
 from ralph_tui.tui.render.spans import plain
 from ralph_tui.tui.widgets.panel import Panel
+from ralph_tui.tui.widgets.prose import Prose
 
 TEXT_WIDTH = 60
 """Cells of a panel as text."""
 
 
-class Side(VerticalScroll):
+class Side(Prose):
     """Panels one below the other."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

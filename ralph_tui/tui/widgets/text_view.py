@@ -1,6 +1,6 @@
 """A text to read: scrolls, is searched, shows where the words are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from textual.geometry import Region
 
@@ -8,16 +8,15 @@ from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.spans import Line, Span, Tone, plain
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.rows import Key
+from ralph_tui.tui.widgets.searchable import Searchable
 
 
-class TextView(Blocks):
-    """Blocks whose words can be found."""
+class TextView(Blocks, Searchable):
+    """Blocks whose words can be found; a place is a row."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._words = ""
         self._make: Callable[[int], Sequence[Block]] | None = None
-        self._at = -1
 
     def show_made(self, make: Callable[[int], Sequence[Block]]) -> None:
         """Show what `make` makes of the width, now and whenever that changes."""
@@ -31,7 +30,7 @@ class TextView(Blocks):
 
     def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
         """Show these from the top, looking for the same words."""
-        self._at = -1
+        self.stands = None
         self._make = None
         super().show_blocks(blocks, cursor)
 
@@ -39,32 +38,57 @@ class TextView(Blocks):
         """Everything, as it was before it was folded to the width."""
         return "\n".join(plain(line).rstrip() for block in self._blocks for line in block.lines)
 
-    def find(self, words: str) -> list[int]:
-        """Rows that hold the words; they are marked."""
-        self._words = words.casefold()
-        self._at = -1
-        self.forget_rows()
-        if not words:
-            return []
-        return [
-            y for y, (_, line) in enumerate(self._laid) if self._words in plain(line).casefold()
-        ]
+    def chosen_text(self) -> str:
+        """What is under the cursor, as it was before it was folded."""
+        chosen = (b for b in self._blocks if b.key is not None and b.key == self.cursor)
+        return "\n".join(plain(line).rstrip() for block in chosen for line in block.lines)
 
-    def go_to(self, y: int) -> None:
-        """Bring a row that was found into sight."""
-        self._at = y
+    def find(self, words: str) -> Sequence[int]:
+        """Rows that hold the words, or where they begin when they go on in the next row."""
         self.forget_rows()
-        middle = Region(0, max(0, y - self.size.height // 3), 1, self.size.height or 1)
+        wanted = words.casefold()
+        if not wanted:
+            return ()
+        rows = [plain(line).strip().casefold() for _, line in self._laid]
+        return [y for y, row in enumerate(rows) if wanted in row or _goes_on(rows, y, wanted)]
+
+    def next_place(self, places: Sequence[Hashable], step: int) -> int:
+        """From the row it stands on; from the cursor's where somebody moved that since."""
+        here = self.stands if isinstance(self.stands, int) else 0
+        if self.cursor is not None and (not here or self.row_at(here)[0] != self.cursor):
+            here = self.row_of(self.cursor) or 0
+        elif here in places:
+            return super().next_place(places, step)
+        after = next((i for i, y in enumerate(places) if isinstance(y, int) and y >= here), 0)
+        return (after - 1) % len(places) if step < 0 else after
+
+    def go_to(self, place: Hashable) -> None:
+        """Bring a row that was found into sight, with the cursor on what it is of."""
+        if not isinstance(place, int):
+            return
+        key = self.row_at(place)[0]
+        if key is not None and key != self.cursor:
+            self.move_cursor(key)
+        self.forget_rows()
+        middle = Region(0, max(0, place - self.size.height // 3), 1, self.size.height or 1)
         self.scroll_to_region(middle, animate=False, force=True, x_axis=False, immediate=True)
 
     def row_line(self, y: int, width: int) -> Line:
         """The line with its words marked, and a sign where the search stands."""
         line = list(super().row_line(y, width))
-        if y == self._at:
+        if y == self.stands:
             line[0] = Span(self.app.glyphs.arrow.ljust(2), Tone.WARN)
-        if not self._words:
+        if not self.words:
             return line
-        return [piece for span in line for piece in _marked(span, self._words)]
+        return [piece for span in line for piece in _marked(span, self.words.casefold())]
+
+
+def _goes_on(rows: Sequence[str], y: int, wanted: str) -> bool:
+    """Whether the words begin in a row and end in the next, at a space between two of them."""
+    if " " not in wanted or y + 1 >= len(rows):
+        return False
+    end, start = rows[y][1 - len(wanted) :], rows[y + 1][: len(wanted) - 1]
+    return wanted in f"{end} {start}"
 
 
 def _marked(span: Span, words: str) -> list[Span]:

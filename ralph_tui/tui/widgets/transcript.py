@@ -16,7 +16,6 @@ class Transcript(Stream):
         super().__init__(self._fresh(roots), id=id)
         self._roots = roots
         self.following = False
-        self._searching = False
         self.caption = ""
         """What the lower border says instead of the stream's own words."""
 
@@ -53,19 +52,3 @@ class Transcript(Stream):
 
     def _show_follow(self) -> None:
         self.border_subtitle = Content(getattr(self, "caption", ""))
-
-    # Searching.
-
-    @property
-    def shows_cursor(self) -> bool:
-        """What was found is marked while somebody still types."""
-        return self.has_focus or self._searching
-
-    def find(self, words: str) -> list[int]:
-        """Numbers of the entries in sight that hold the words."""
-        self._searching = bool(words)
-        return self.keys_holding(words) if words else []
-
-    def go_to(self, place: int) -> None:
-        """Put the cursor on an entry that was found."""
-        self.move_cursor(place)

@@ -1,0 +1,110 @@
+"""Search, copy and export on every screen, dialog and state of the one table: each works or says why not."""
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from ralph_tui.store.project import Project
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.screens.history import History
+from ralph_tui.tui.widgets.search_line import SearchLine
+from tests.tui.conftest import toasts, until
+from tests.tui.pictures import MEDIUM, PICTURES
+from tests.tui.test_keys import ralph
+from tests.tui.test_pictures import staged
+
+DAILY = ("status", "task", "plan_graph", "memory")
+"""Looked at in the normal run: one of each kind of pane."""
+
+WHY_NOT = ("There is nothing to search here.", "Plots have no words; v goes to the sessions.")
+
+TYPED = {"request", "search", "edit", "guide", "palette", "jump", "limits", "model"}
+"""Where letters are typed or chosen, these keys are letters."""
+
+
+def _cases() -> list[object]:
+    return [
+        pytest.param(name, id=name, marks=() if name in DAILY else pytest.mark.long)
+        for name in PICTURES
+        if name not in TYPED
+    ]
+
+
+def _types(app: RalphApp) -> bool:
+    return isinstance(app.focused, Input | TextArea)
+
+
+def _found(app: RalphApp) -> str:
+    lines = [line for line in app.screen.query(SearchLine) if line.display]
+    return str(lines[0].query_one("#found").render()) if lines else ""
+
+
+async def _searched(pilot: Pilot[int], text: str) -> None:
+    """Words of what is there are found; enter keeps them, n steps, Escape ends the search alone."""
+    app, screen = ralph(pilot), pilot.app.screen
+    await pilot.press("slash")
+    await until(pilot, lambda: _types(app) or bool(_said(app, WHY_NOT)))
+    if not _types(app):
+        return
+    word = max(re.findall(r"[A-Za-z]{4,}", text), key=len)
+    await pilot.press(*word.lower())
+    await until(pilot, lambda: re.fullmatch(r"\d+ of \d+", _found(app)) is not None)
+    await pilot.press("enter", "n", "N")
+    await until(pilot, lambda: re.fullmatch(r"\d+ of \d+", _found(app)) is not None)
+    assert not _types(app)
+    await pilot.press("escape")
+    await until(pilot, lambda: not any(line.display for line in screen.query(SearchLine)))
+    assert app.screen is screen, "Escape closes the search and nothing else"
+
+
+def _said(app: RalphApp, texts: tuple[str, ...]) -> list[str]:
+    return [toast for toast in toasts(app) if toast in texts]
+
+
+async def _copied(pilot: Pilot[int], key: str) -> str:
+    app = ralph(pilot)
+    app.copy_to_clipboard("")
+    await pilot.press(key)
+    nothing = ("Nothing is selected yet.", "There is nothing to copy yet.")
+    await until(pilot, lambda: bool(app.clipboard) or bool(_said(app, nothing)))
+    return app.clipboard
+
+
+async def _exported(pilot: Pilot[int], root: Path) -> str:
+    app = ralph(pilot)
+    files = root / ".ralph" / "exports"
+    await pilot.press("E")
+    if isinstance(app.screen, History):
+        await until(pilot, lambda: bool(app.screen.query("#csv")))
+        await pilot.press("c")
+    nothing = ("There is nothing to export yet.",)
+    await until(pilot, lambda: files.is_dir() or bool(_said(app, nothing)))
+    written = list(files.iterdir()) if files.is_dir() else []
+    await until(pilot, lambda: bool(_said(app, nothing)) or _is_said(app, "Written"))
+    return written[0].read_text() if written else ""
+
+
+def _is_said(app: RalphApp, start: str) -> bool:
+    return any(toast.startswith(start) for toast in toasts(app))
+
+
+@pytest.mark.parametrize("name", _cases())
+async def test_every_pane_is_searched_copied_and_exported(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "slug-demo"
+    app, look = staged(PICTURES[name], tmp_path, root=root)
+    if not root.is_dir():
+        root.mkdir()
+        Project(root).create()
+    async with app.run_test(size=MEDIUM, notifications=True) as pilot:
+        await look(pilot)
+        assert not _types(app)
+        approves = isinstance(app.screen, ApprovalDialog)
+        whole = await _copied(pilot, "Y")
+        chosen = await _copied(pilot, "c" if approves else "y")
+        assert bool(chosen) >= bool(whole), "what is chosen is copied, or all of it"
+        await _searched(pilot, whole)
+        assert bool(await _exported(pilot, root)) >= bool(whole)
