@@ -1,6 +1,6 @@
 """The validation report: what was checked, with which evidence, and what is left to do."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from pydantic import Field
 
@@ -119,9 +119,7 @@ def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Ta
     known = {task.id for task in plan.tasks}
     tasks: list[Task] = []
     for number, failure in enumerate(report.failures(), 1):
-        task_id = f"fix-r{report.round}-{number:02}"
-        while task_id in known:
-            task_id += "x"
+        task_id = _free(f"fix-r{report.round}-{number:02}", known)
         known.add(task_id)
         tasks.append(
             Task(
@@ -132,3 +130,20 @@ def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Ta
             )
         )
     return tuple(tasks)
+
+
+def rejection_task(reason: str, number: int, plan: ImplementationPlan) -> Task:
+    """What the person misses in the result of this round, as a task that comes next."""
+    return Task(
+        id=_free(f"rejected-r{number}", {task.id for task in plan.tasks}),
+        description=f"The person rejected the result: {reason}",
+        priority=1,
+        verification_criteria=(reason,),
+    )
+
+
+def _free(task_id: str, known: Container[str]) -> str:
+    """An id like this that no task has: the rounds of another request are counted from one again."""
+    while task_id in known:
+        task_id += "x"
+    return task_id

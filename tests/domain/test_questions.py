@@ -4,13 +4,14 @@ import re
 
 import pytest
 
-from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, GivenAnswers, Option, Question, parse_answer, slip
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.validation import (
     CriterionResult,
     SpecResult,
     ValidationReport,
+    rejection_task,
     repair_tasks,
     report_problems,
 )
@@ -121,3 +122,10 @@ def test_failures_become_tasks_after_everything_else() -> None:
     assert [t.id for t in tasks] == ["fix-r1-01x", "fix-r1-02", "fix-r1-03"]
     assert {t.priority for t in tasks} == {8}
     assert all(t.verification_criteria for t in tasks)
+
+
+def test_a_rejection_is_a_task_also_when_an_earlier_round_had_one() -> None:
+    done = Task(id="rejected-r1", status=TaskStatus.COMPLETE)
+    task = rejection_task("It is not polite", 1, ImplementationPlan(tasks=(done,)))
+    assert task.id == "rejected-r1x"
+    assert "It is not polite" in task.description

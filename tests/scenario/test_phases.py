@@ -384,7 +384,7 @@ async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
 ) -> None:
     project = make_project(
         tmp_path,
-        [task("a", status="complete")],
+        [task("a", status="complete"), task("rejected-r1", status="complete")],
         files={
             "specs/greeter.md": SPEC,
             ".ralph/state.json": json.dumps({"request": REQUEST, "current_phase": "validation"}),
@@ -398,14 +398,14 @@ async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
         await until(lambda: len(run.of(ev.ApprovalRequested)) == 2, what="the second request")
         controls.decide(approved=True, by="demo")
 
-    scripts = scenario(validates(), finishes("rejected-r1"))
+    scripts = scenario(validates(), finishes("rejected-r1x"))
     async with serving(scripts) as server:
         run = await play(project, server, mission=Mission(interactive=True), meanwhile=person)
     assert [e.reason for e in run.of(ev.PhaseChanged)] == [
         "the result was rejected",
         "every task is complete",
     ]
-    assert "It is not polite" in task_of(project, "rejected-r1").description
+    assert "It is not polite" in task_of(project, "rejected-r1x").description
     assert run.end.reason == "validated, and approved by the demo's own person"
 
 

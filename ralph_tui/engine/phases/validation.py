@@ -9,7 +9,12 @@ from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.tools import ToolAnswer
-from ralph_tui.domain.validation import ValidationReport, repair_tasks, report_problems
+from ralph_tui.domain.validation import (
+    ValidationReport,
+    rejection_task,
+    repair_tasks,
+    report_problems,
+)
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, complete, stopped
@@ -66,12 +71,7 @@ async def _approve(stage: Stage, report: ValidationReport, number: int) -> End |
         await _new_rounds(stage)
         return complete(f"validated, and approved by {decided.whom}")
     reason = decided.reason or "The person rejected the result without saying why."
-    task = Task(
-        id=f"rejected-r{number}",
-        description=f"The person rejected the result: {reason}",
-        priority=1,
-        verification_criteria=(reason,),
-    )
+    task = rejection_task(reason, number, stage.docs.plan)
     await _back(stage, (task,), number)
     return Back.REJECTED
 
