@@ -15,7 +15,7 @@ from time import monotonic
 from typing import ClassVar
 
 from textual import events
-from textual.app import SystemCommand
+from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
 from textual.timer import Timer
@@ -75,6 +75,7 @@ class RalphApp(Host):
     def __init__(self, launch: Launch, *, autostart: bool = False, clock: Clock = utc_now) -> None:
         """Show `launch`; `autostart` begins the loop after the first paint."""
         super().__init__(launch, clock)
+        self._choose_theme(launch.screen.theme)
         self.bridge = Bridge(launch, clock)
         self.steering = Steering(self, self.bridge)
         self.dashboard = Dashboard()
@@ -92,13 +93,19 @@ class RalphApp(Host):
 
     # Start and end.
 
-    def on_mount(self) -> None:
-        """Themes first, so that nothing is painted in other colours."""
+    def _choose_theme(self, wanted: str) -> None:
+        """Where that can be, before the styles are read: later they would all be read twice more."""
         for theme in THEMES:
             self.register_theme(theme)
-        wanted = self.launch.screen.theme
-        self.theme = wanted if wanted in self.available_themes else RALPH_DARK.name
-        self.kept_theme = self.theme
+        self.kept_theme = wanted if wanted in self.available_themes else RALPH_DARK.name
+        chosen = self.available_themes[self.kept_theme]
+        if chosen.dark and not chosen.ansi:  # as Textual has prepared itself for
+            self.set_reactive(App.theme, chosen.name)
+            self.stylesheet.set_variables(self.get_css_variables())
+
+    def on_mount(self) -> None:
+        """Nothing is painted in other colours."""
+        self.theme = self.kept_theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)
