@@ -16,6 +16,7 @@ from ralph_tui.tui.render.approval import report_parts, spec_parts
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.screens.permission import PermissionDialog
 from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.question import QuestionDialog
 from ralph_tui.tui.screens.writing import Reason
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 CONTEXT_LINES = 3
 """Lines of what the model said before it asked."""
 
-Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 _LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
 
+Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 """Does a request to the controls off the event loop; None when it failed and was said."""
 
 
@@ -81,7 +82,8 @@ class Deciding:
             await self._ask(wait)
 
     async def _ask(self, wait: Wait) -> None:
-        dialog = QuestionDialog(wait.questions, self._drafts, self._context())
+        make = PermissionDialog if wait.questions[0].permission else QuestionDialog
+        dialog = make(wait.questions, self._drafts, self._context())
         replies = await self._app.push_screen_wait(dialog)
         for question_id, answer in replies or ():
             self._done.add(question_id)

@@ -157,9 +157,9 @@ async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open)
         await pilot.press("a")
         await asks(pilot, moment)
         await until(pilot, lambda: "Language ✓" in screen_text(app))
-        await pilot.press("n", "n", "enter")
+        await pilot.press("n", "4", "!", "enter", "n", "enter")
         await until(pilot, lambda: len(script.controls.asked) == 2)
-        assert script.controls.asked[1] == "answer q-b1-2: Web page, and more by screen"
+        assert script.controls.asked[1] == "answer q-b1-2: Web page, and more! by screen"
 
 
 async def test_it_waits_while_the_person_writes_and_rings_once(

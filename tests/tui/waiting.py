@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question
+from ralph_tui.domain.permissions import question_of
+from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.state import ApprovalKind, Phase
 from tests.tui import feed
 
@@ -71,6 +72,27 @@ def asking(*questions: Question, batch: str = "b1") -> list[ev.Event]:
     ]
 
 
+PUBLISH = Permission(
+    tool="Bash",
+    argument='cd dist && uv run pytest -q && npm publish --tag "next" # after the tests',
+    asked='cd dist && pytest -q && npm publish --tag "next" # after the tests',
+    rule="ask-first",
+    reason="safety.ask_commands lists `npm publish`",
+    patterns=("npm publish",),
+)
+
+
+def wanting(permission: Permission = PUBLISH, batch: str = "p1") -> AskedQuestion:
+    """A call that waits for permission."""
+    asking = asked(question_of(permission), batch=batch, task="demo-02")
+    return asking.model_copy(update={"permission": permission})
+
+
+def permitting(permission: Permission = PUBLISH) -> list[ev.Event]:
+    """A run that waits for permission."""
+    return [*feed.failed_gate(), ev.QuestionAsked(question=wanting(permission))]
+
+
 def answered(question: AskedQuestion, answer: Answer | None = None) -> ev.QuestionAnswered:
     """Somebody answered."""
     given = answer or Answer(labels=("English",), by="command")
@@ -83,6 +105,14 @@ def approving(kind: ApprovalKind, summary: str = "") -> list[ev.Event]:
     return [*start, ev.ApprovalRequested(kind=kind, summary=summary, seq=900)]
 
 
+def cooling() -> list[ev.Event]:
+    """A run whose breaker opened; it asks, and cools down for half an hour meanwhile."""
+    *before, request = approving(ApprovalKind.RECOVERY, "failures 3/3")
+    opened = next(e.breaker for e in before if isinstance(e, ev.BreakerChanged))
+    cools = opened.cooling(feed.NOW + timedelta(minutes=30))
+    return [*before, ev.BreakerChanged(breaker=cools, reason="failures 3/3"), request]
+
+
 def limited() -> list[ev.Event]:
     """A run that waits for the usage limit."""
     return [
@@ -92,11 +122,3 @@ def limited() -> list[ev.Event]:
             message="You've hit your limit, resets 9:43am (UTC)",
         ),
     ]
-def cooling() -> list[ev.Event]:
-    """A run whose breaker opened; it asks, and cools down for half an hour meanwhile."""
-    *before, request = approving(ApprovalKind.RECOVERY, "failures 3/3")
-    opened = next(e.breaker for e in before if isinstance(e, ev.BreakerChanged))
-    cools = opened.cooling(feed.NOW + timedelta(minutes=30))
-    return [*before, ev.BreakerChanged(breaker=cools, reason="failures 3/3"), request]
-
-

@@ -27,13 +27,13 @@ def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[Bl
     blocks = [Block(None, [*asked, []])]
     for index, option in enumerate(question.options):
         sign = _sign(question, glyphs, on=index in draft.marked)
-        blocks.append(_choice(index, sign, option.label, option.description))
+        blocks.append(choice(index, sign, option.label, option.description))
     words = f"In my own words: {draft.other}" if draft.other else "In my own words"
     sign = _sign(question, glyphs, on=draft.uses_other)
-    blocks.append(_choice(len(question.options), sign, words, ""))
+    blocks.append(choice(len(question.options), sign, words, ""))
     sign = _sign(question, glyphs, on=draft.declined)
     blocks.append(
-        _choice(len(question.options) + 1, sign, "Decline", "The model decides and notes it.")
+        choice(len(question.options) + 1, sign, "Decline", "The model decides and notes it.")
     )
     return blocks
 
@@ -44,7 +44,8 @@ def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
     return Span(f"{glyphs.dot if on else glyphs.no_dot} ", Tone.ACCENT if on else Tone.MUTED)
 
 
-def _choice(index: int, sign: Span, label: str, description: str) -> Block:
+def choice(index: int, sign: Span, label: str, description: str) -> Block:
+    """One numbered answer."""
     number = f"{index + 1}  " if index < 9 else "   "
     lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
     indent = Span(" " * (len(number) + len(sign.text)))

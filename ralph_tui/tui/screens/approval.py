@@ -60,7 +60,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         """Show it, and close when somebody else decides."""
         self.text.focus()
         self.show_parts(self._parts)
-        self.watch(self.app, "view", self.follow, init=False)
+        self.watch(self.app, "view", self.follow, init=True)  # it may be decided by now
 
     def show_parts(self, parts: list[Part]) -> None:
         """Show these from now on."""

@@ -74,7 +74,11 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
                 yield Blocks(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
-            words = Input(placeholder="In your own words; enter keeps them", id="words")
+            words = Input(
+                placeholder="In your own words; enter keeps them",
+                select_on_focus=False,  # what is typed goes on where it was left
+                id="words",
+            )
             words.cursor_blink = self.app.animation_level == "full"
             yield words
 
@@ -82,7 +86,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         """Show the first question that has no answer yet, and listen for answers from elsewhere."""
         self.choices.focus()
         self._show()
-        self.watch(self.app, "view", self._follow, init=False)
+        self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
 
     # What is shown.
 

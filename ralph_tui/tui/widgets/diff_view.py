@@ -3,31 +3,16 @@
 from textual import getters
 from textual.content import Content
 from textual.geometry import Size
-from textual.highlight import HighlightTheme, guess_language, highlight
+from textual.highlight import guess_language
 from textual.reactive import reactive
 from textual.widget import Widget
 
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.diff import Side, paired, sided, texts
+from ralph_tui.tui.widgets.code import coloured
 
 _SIGN = {"+": "$text-success bold", "-": "$text-error bold", "@": "$text-accent"}
 _BEHIND = {"+": "on $success 12%", "-": "on $error 12%"}
-_COLOURS = {
-    "Token.Comment": "$text-muted italic",
-    "Token.Keyword": "$text-accent",
-    "Token.Literal.Number": "$text-warning",
-    "Token.Literal.String": "$text-success",
-    "Token.Name.Class": "$text-primary bold",
-    "Token.Name.Decorator": "$text-primary",
-    "Token.Name.Function": "$text-primary bold",
-}
-"""Few, so that what was added and removed stays what is seen first."""
-
-
-class _Colours(HighlightTheme):
-    STYLES = {  # noqa: RUF012 - Textual declares it as an instance variable
-        token: _COLOURS[str(token)] for token in HighlightTheme.STYLES if str(token) in _COLOURS
-    }
 
 
 class DiffView(Widget):
@@ -83,4 +68,4 @@ class DiffView(Widget):
 def _coloured(text: str, path: str) -> list[Content]:
     """Each line in the colours of the language that the file's name tells, if it does."""
     language = guess_language(text, path or "x")
-    return list(highlight(text, language=language, theme=_Colours).split("\n", allow_blank=True))
+    return list(coloured(text, language).split("\n", allow_blank=True))

@@ -1,0 +1,43 @@
+"""What a permission is asked for, and the answers there are. Pure functions."""
+
+from ralph_tui.domain.questions import AskedQuestion, Permission, Question
+from ralph_tui.tui.drafts import Draft
+from ralph_tui.tui.render.calls import Section, SectionKind
+from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.question import choice, who_asks
+from ralph_tui.tui.render.spans import Span
+
+_TITLES = {"Bash": "The command", "SandboxNetworkAccess": "The host a command in the sandbox wants"}
+
+
+def permission_title(asked: AskedQuestion) -> str:
+    """Who wants something."""
+    helper = ", through a sub-agent," if asked.permission and asked.permission.sub_agent else ""
+    return f"{who_asks(asked)}{helper} for permission"
+
+
+def permission_sections(permission: Permission) -> list[Section]:
+    """The call as it will run, as the agent wrote it where that differs, and why it is asked about."""
+    title = _TITLES.get(permission.tool, f"The input of {permission.tool}")
+    kind = SectionKind.COMMAND if permission.tool == "Bash" else SectionKind.TEXT
+    sections = [
+        Section(title + (" as it will run" if permission.asked else ""), permission.argument, kind)
+    ]
+    if permission.asked:
+        sections.append(Section("As the agent wrote it", permission.asked, kind))
+    if permission.reason:
+        sections.append(
+            Section(
+                f"Why it is asked about ({permission.rule})", permission.reason, SectionKind.NOTE
+            )
+        )
+    return sections
+
+
+def permission_blocks(question: Question, draft: Draft) -> list[Block]:
+    """The three answers; a reason that was typed stands beside its answer."""
+    blocks = []
+    for index, option in enumerate(question.options):
+        typed = f": {draft.other}" if option.reasoned and draft.other else ""
+        blocks.append(choice(index, Span(""), option.label + typed, option.description))
+    return blocks

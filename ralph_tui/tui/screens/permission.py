@@ -1,0 +1,174 @@
+"""Permission for one call: all of it to read, then once, for this session, or no and why."""
+
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from ralph_tui.domain.questions import Answer, AskedQuestion
+from ralph_tui.domain.text import inert
+from ralph_tui.domain.view import LoopView
+from ralph_tui.tui.drafts import NOTHING, Draft
+from ralph_tui.tui.render.calls import Section, SectionKind
+from ralph_tui.tui.render.permission import (
+    permission_blocks,
+    permission_sections,
+    permission_title,
+)
+from ralph_tui.tui.render.question import who_asks
+from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.screens.question import Reply
+from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.code import coloured
+from ralph_tui.tui.widgets.lines import Lines
+
+
+class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
+    """Returns the answer; Escape keeps a reason that was typed and returns None."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", show=False),
+        # The list of answers has these keys too, and nothing to turn over.
+        Binding("pagedown", "turn(1)", show=False, priority=True),
+        Binding("pageup", "turn(-1)", show=False, priority=True),
+        Binding("d", "turn(1)", show=False),
+        Binding("u", "turn(-1)", show=False),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 4)),
+    ]
+    STEM = "permission"
+
+    choices = getters.query_one(Blocks)
+    call = getters.query_one("#call", VerticalScroll)
+    words = getters.query_one(Input)
+
+    def __init__(
+        self,
+        batch: Sequence[AskedQuestion],
+        drafts: MutableMapping[str, Draft],
+        context: Sequence[str] = (),
+    ) -> None:
+        """Ask the one question of `batch`; a reason is kept in `drafts`, also when this is closed."""
+        super().__init__()
+        self._asked = batch[0]
+        self._drafts = drafts
+        self._said_before = context
+
+    @property
+    def _draft(self) -> Draft:
+        return self._drafts.get(self._asked.id, NOTHING)
+
+    def compose(self) -> ComposeResult:
+        """What was said before, the call, the answers, the reason."""
+        with Vertical(classes="dialog -large -permission") as frame:
+            self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
+            if self._said_before:
+                lines = [[Span(text, Tone.MUTED)] for text in self._said_before]
+                yield Lines(lines, classes="context")
+            with VerticalScroll(id="call", can_focus=False):
+                if self._asked.permission is not None:
+                    yield from _bodies(permission_sections(self._asked.permission))
+            yield Blocks(id="answers")
+            words = Input(
+                placeholder="Why not? The agent reads it", select_on_focus=False, id="words"
+            )
+            words.cursor_blink = self.app.animation_level == "full"
+            yield words
+
+    def on_mount(self) -> None:
+        """Show the answers, and listen for one from elsewhere."""
+        self.choices.focus()
+        self._show()
+        self.watch(self.app, "view", self._follow, init=True)
+
+    def _show(self) -> None:
+        blocks = permission_blocks(self._asked.question, self._draft)
+        self.choices.show_blocks(blocks)
+        self._say(_KEYS)
+
+    def _say(self, keys: str) -> None:
+        self.query_one(".dialog").border_subtitle = Content(keys)
+
+    def _follow(self, view: LoopView) -> None:
+        """Somebody else may answer, or the session that asks may end."""
+        if all(asked.id != self._asked.id for asked in view.questions):
+            self.app.say("It is not asked any more.")
+            self.dismiss(None)
+
+    # What the person does.
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        if self.awake:
+            self.action_accept()
+
+    def action_pick(self, number: int) -> None:
+        """A digit decides at once; a denial asks why first."""
+        self.choices.move_cursor(number - 1)
+        self.action_accept()
+
+    def action_accept(self) -> None:
+        """Take the answer under the cursor."""
+        key = self.choices.cursor
+        if not isinstance(key, int):
+            return
+        option = self._asked.question.options[key]
+        if option.reasoned:
+            self._ask_why()
+        else:
+            self._send(Answer(labels=(option.label,), by="screen"))
+
+    def action_turn(self, pages: int) -> None:
+        """Through a long call, half a page at a time."""
+        self.call.scroll_relative(
+            y=pages * max(1, self.call.size.height // 2), animate=False, force=True, immediate=True
+        )
+
+    def _ask_why(self) -> None:
+        self.words.value = self._draft.other
+        self.words.display = True
+        self._say(_WHY)
+        self.words.focus()
+        self.words.cursor_position = len(self.words.value)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Nothing typed is ever lost."""
+        if self.words.display:
+            self._drafts[self._asked.id] = Draft(other=event.value.strip())
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """No, with these words or none."""
+        option = next(option for option in self._asked.question.options if option.reasoned)
+        self._send(Answer(labels=(option.label,), other=event.value.strip(), by="screen"))
+
+    def _send(self, answer: Answer) -> None:
+        self.dismiss(((self._asked.id, answer),))
+
+    def action_cancel(self) -> None:
+        """Leave the reason, then the dialog."""
+        if self.words.display:
+            self.words.display = False
+            self.choices.focus()
+            self._show()
+        else:
+            self.dismiss(None)
+
+
+def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
+    for section in sections:
+        yield Static(Content(inert(section.title)), classes="section-title")
+        text = inert(section.body).expandtabs(4)
+        command = section.kind is SectionKind.COMMAND
+        body = coloured(text, "bash") if command else Content(text)
+        yield Static(body, classes=f"section -{section.kind}")
+
+
+_KEYS = "1-3 or enter decides, d u scroll, esc later"
+_WHY = "enter denies, with or without words; esc back to the answers"
