@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.chronicle import Chronicle
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.engine.following import follow_project
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.history import History
 from ralph_tui.tui.screens.iterations import Iterations
 from tests.tui import feed, waiting
 from tests.tui.conftest import script_of
@@ -118,48 +115,6 @@ REPORT = {
 }
 
 
-def specified(directory: Path) -> Script:
-    """A loop that waits for a word on its specs."""
-    made = past_project(directory / "slug-demo")
-    made.first = waiting.approving(ApprovalKind.SPECS, "1 spec, 2 acceptance criteria")
-    return made
-
-
-def broken_plan(directory: Path) -> Script:
-    """Somebody's editor left half a plan."""
-    made = new_project(directory)
-    Project(made.controls.root).layout.plan.write_text('{"tasks": [{"id": "demo-01",', "utf-8")
-    return made
-
-
-def unreadable_journal(directory: Path) -> Script:
-    """There is something else where the journal should be."""
-    made = new_project(directory)
-    Project(made.controls.root).layout.events.mkdir()
-    return made
-
-
-def damaged_journal(directory: Path) -> Script:
-    """Some of its lines cannot be read."""
-    made = past_project(directory / "slug-demo")
-    journal = Project(made.controls.root).layout.events
-    journal.write_bytes(journal.read_bytes().replace(b'{"', b"{", 2))
-    return made
-
-
-def from_disk(launch: Launch) -> Launch:
-    """The files themselves are watched."""
-    return replace(launch, watch=lambda sink: follow_project(launch.root, sink))
-
-
-def _in_the_middle_of_a_journal(app: RalphApp) -> None:
-    """A gigabyte takes a while; the page has read a third of it."""
-    page = app.screen
-    assert isinstance(page, Iterations | History)
-    page._chronicle = Chronicle() if isinstance(page, Iterations) else None
-    page.progressed("list" if isinstance(page, Iterations) else "history", 37, 100)
-
-
 def validated(directory: Path) -> Script:
     """A loop that waits for the verdict on its work."""
     made = new_project(directory)
@@ -211,33 +166,6 @@ def failed() -> list[Event]:
     ]
 
 
-def verifying() -> list[Event]:
-    """Checks run, the first has passed."""
-    *before, _, _, _ = feed.failed_gate()[:-1]
-    first = ev.GateChecked(task_id="demo-02", receipt=feed.RECEIPTS_PASSED[0])
-    return [*before, first]
-
-
-def handing_off() -> list[Event]:
-    """The context is full, and the model sums up."""
-    return [*feed.paused()[: _index(feed.paused(), ev.PauseRequested)], _HANDING_OFF]
-
-
-def _index(events: Sequence[Event], kind: type[Event]) -> int:
-    return next(at for at, event in enumerate(events) if isinstance(event, kind))
-
-
-_HANDING_OFF = ev.HandoffStarted(
-    reason="62 % of the context is used; the limit is 60 %", percent=62.0
-)
-
-
-def held() -> list[Event]:
-    """One task waits for a person to release it."""
-    task = feed.TASKS[3].model_copy(update={"held": True})
-    return [*feed.failed_gate(), ev.TaskChanged(task=task, reason="held")]
-
-
 def retrying() -> list[Event]:
     """The model does not answer."""
     retry = ev.ApiRetry(attempt=3, max_attempts=10, delay_seconds=8, status=529, error="overloaded")
@@ -281,8 +209,6 @@ CALL = {"denied": 9, "failed": 10, "diff": 11}
 """How far above the end of `failed_gate` some calls are."""
 
 ASKING = told(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS))
-LIMIT_SUMMARY = "The total cost limit is reached: $200.03 of $200. Go on with $200 more?"
-
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
 
 DASHBOARD: dict[str, Picture] = {
@@ -299,11 +225,7 @@ DASHBOARD: dict[str, Picture] = {
     "busy": Picture(told(busy), daily=(LARGE,)),
     "failed_gate": Picture(told(feed.failed_gate)),
     "retrying": Picture(told(retrying)),
-    "verifying": Picture(told(verifying), daily=(MEDIUM,)),
-    "handing_off": Picture(told(handing_off)),
-    "pausing": Picture(told(lambda: [*feed.running(), ev.PauseRequested()])),
     "paused": Picture(told(feed.paused), daily=(MEDIUM,)),
-    "stopping": Picture(told(lambda: [*feed.running(), ev.StopRequested()])),
     "later": Picture(ASKING, ("escape",), "a answers", opens=True),
     "limited": Picture(told(waiting.limited), daily=(MEDIUM,)),
     "complete": Picture(told(feed.complete), daily=(MEDIUM,)),
@@ -313,14 +235,9 @@ DASHBOARD: dict[str, Picture] = {
     "disconnected": Picture(
         on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False, daily=(MEDIUM,)
     ),
-    "broken_plan": Picture(
-        broken_plan, shows="implementation_plan.json", runs=False, launch=from_disk, daily=(SMALL,)
-    ),
     "tasks": Picture(told(feed.failed_gate), ("1",)),
-    "held": Picture(told(held), ("1",)),
     "status": Picture(told(busy), ("3",)),
     "search": Picture(told(feed.failed_gate), ("slash", *"pytest"), " of "),
-    "jump": Picture(told(feed.failed_gate), ("1", "o"), daily=(MEDIUM,)),
     "toast": Picture(told(feed.failed_gate), ("b",), "already running"),
 }
 
@@ -342,10 +259,6 @@ DIALOGS: dict[str, Picture] = {
     ),
     "plan_approval": Picture(PLANNED, ("j",), opens=True, daily=(SMALL,)),
     "plan_approval_graph": Picture(PLANNED, ("v",), opens=True),
-    "specs_approval": Picture(specified, shows="An empty title", opens=True),
-    "limit_approval": Picture(
-        told(lambda: waiting.approving(ApprovalKind.LIMIT, LIMIT_SUMMARY)), opens=True
-    ),
     "validation_approval": Picture(validated, shows="took 3 s", opens=True),
     "recovery_approval": Picture(
         told(lambda: waiting.approving(ApprovalKind.RECOVERY, "failures 3/3")), opens=True
@@ -357,13 +270,6 @@ DIALOGS: dict[str, Picture] = {
     "call_denied": Picture(told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
     "call_rewritten": Picture(told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")),
     "call_diff": Picture(told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter")),
-    "call_side_by_side": Picture(
-        told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter", "v"), daily=(MEDIUM,)
-    ),
-    "call_searched": Picture(
-        told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter", "slash", *"slug"), "1 of 3"
-    ),
-    "model": Picture(told(feed.failed_gate), ("1", "m")),
     "guide": Picture(told(feed.failed_gate), ("i", "K", "e", "e", "p")),
     "stop": Picture(told(feed.failed_gate), ("x",)),
     "quit": Picture(told(feed.failed_gate), ("q",)),
@@ -390,17 +296,6 @@ PAGES: dict[str, Picture] = {
     "settings": Picture(in_past, ("8",), "from default", runs=False),
     "all_settings": Picture(in_past, ("8", "v"), "default", runs=False),
     "themes": Picture(in_past, ("8", "v", "v"), "rose-pine", runs=False),
-    "limits": Picture(in_past, ("8", "j", "enter"), "dollars an iteration", runs=False),
-    "why_limited": Picture(told(waiting.limited), ("7",), "Why waiting"),
-    "memory_searched": Picture(in_past, ("6", "slash", *"unicode"), "1 of ", runs=False),
-    "loading": Picture(
-        in_past, ("5",), "37%", runs=False, then=_in_the_middle_of_a_journal, daily=(SMALL,)
-    ),
-    "loading_iterations": Picture(
-        in_past, ("4",), "37%", runs=False, then=_in_the_middle_of_a_journal
-    ),
-    "unreadable": Picture(unreadable_journal, ("5",), "events.jsonl", runs=False, daily=(MEDIUM,)),
-    "damaged": Picture(damaged_journal, ("4",), "unreadable", runs=False),
     "no_iterations": Picture(new_project, ("4",), runs=False),
     "no_history": Picture(new_project, ("5",), runs=False),
     "no_memory": Picture(new_project, ("6",), runs=False),
