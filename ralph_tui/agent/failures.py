@@ -45,6 +45,16 @@ _BY_ERROR = {
     "invalid_request": FailureClass.BAD_REQUEST,
     "image_error": FailureClass.BAD_REQUEST,
 }
+_BY_STATUS: dict[int | None, FailureClass] = {
+    400: FailureClass.BAD_REQUEST,
+    402: FailureClass.BILLING,
+    404: FailureClass.BAD_REQUEST,
+    407: FailureClass.NETWORK,
+    413: FailureClass.BAD_REQUEST,
+    511: FailureClass.NETWORK,
+}
+_NOT_THE_SERVICE = re.compile(r"malformed response|intercepting the request|is an HTML page")
+"""Somebody on the way answered, such as the page where one signs in to a hotel's network."""
 _BY_REASON = {
     "prompt_too_long": FailureClass.CONTEXT_FULL,
     "blocking_limit": FailureClass.CONTEXT_FULL,
@@ -73,8 +83,16 @@ def classify(facts: ResultFacts) -> Failure | None:
         return None
     kind = _kind_of_error(facts)
     until = facts.rejected_until
-    resets = datetime.fromtimestamp(until, UTC) if until else None
+    resets = _moment(until) if until else None
     return failure(kind, facts.text or kind.value, resets_at=resets)
+
+
+def _moment(seconds: int) -> datetime | None:
+    """When that is; None when it is outside of the calendar, which no service means."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _kind_of_error(facts: ResultFacts) -> FailureClass:
@@ -91,10 +109,12 @@ def _kind_of_error(facts: ResultFacts) -> FailureClass:
 
 def _kind_of_status(facts: ResultFacts) -> FailureClass:
     status = facts.api_status
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
     if status is not None and status >= 500:
         return FailureClass.OVERLOADED
-    if status in (400, 404, 413):
-        return FailureClass.BAD_REQUEST
+    if _NOT_THE_SERVICE.search(facts.text):
+        return FailureClass.NETWORK
     if status is None and facts.assistant_error == "server_error":
         return FailureClass.NETWORK
     return FailureClass.UNKNOWN

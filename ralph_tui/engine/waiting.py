@@ -108,7 +108,9 @@ class Patience:
     async def _wait_for_limit(self, failure: Failure) -> bool:
         now = self._shop.clock()
         fallback = now + timedelta(minutes=self._limits.fallback_wait_minutes)
-        until = max(failure.resets_at or fallback, now)
+        # A reset that is over by our clock, which may be wrong, would be asked for again at once, for ever.
+        told = failure.resets_at
+        until = told if told is not None and told > now else fallback
         longest = timedelta(minutes=self._limits.max_wait_minutes)
         if self._waited + (until - now) > longest:
             return False

@@ -26,6 +26,10 @@ def facts(**changes: object) -> ResultFacts:
         (facts(terminal_reason="prompt_too_long"), FailureClass.CONTEXT_FULL),
         (facts(terminal_reason="blocking_limit"), FailureClass.CONTEXT_FULL),
         (facts(assistant_error="server_error", api_status=529), FailureClass.OVERLOADED),
+        (facts(api_status=402, text="API Error: 402 Payment Required"), FailureClass.BILLING),
+        (facts(api_status=407), FailureClass.NETWORK),
+        (facts(api_status=511), FailureClass.NETWORK),
+        (facts(api_status=200, text="… body is an HTML page, 48 bytes"), FailureClass.NETWORK),
         (facts(assistant_error="server_error"), FailureClass.NETWORK),
         (
             facts(assistant_error="invalid_request", stop_reason="refusal", text="API Error: …"),
@@ -53,6 +57,13 @@ def test_a_limit_says_when_it_resets() -> None:
     assert failure is not None
     assert failure.resets_at is not None
     assert failure.resets_at.year == 2033
+
+
+@pytest.mark.parametrize("until", [10**18, 2**63, -(10**18)])
+def test_a_reset_outside_of_the_calendar_is_none(until: int) -> None:
+    failure = classify(facts(rejected_until=until))
+    assert failure is not None
+    assert (failure.kind, failure.resets_at) == (FailureClass.USAGE_LIMIT, None)
 
 
 @pytest.mark.parametrize("total", [None, float("nan"), float("inf"), -1.0])

@@ -311,7 +311,7 @@ NOT_INJECTED: dict[int, str] = {
     30: "case-insensitive and normalising file systems: none here; guard/ compares paths folded.",
     31: "an unmounted disk needs privileges; a directory that goes away is injected.",
     32: "the machine's own clock cannot be set here; clocks that jump are given to the waits.",
-    37: "TLS, DNS and proxies: the CLI reports them as one failure; refused and reset stand for it.",
+    37: "TLS: the CLI reports it as it does a reset; DNS, a proxy and a portal are injected.",
     38: "UTF-8 split across chunks: the SDK's own reader.",
     41: "the bundled CLI obeys SIGTERM; whatever its children ignore is ended by SIGKILL.",
     45: "no session is ever resumed: each iteration is a fresh one.",

@@ -3,6 +3,9 @@
 Statuses 401, 403, 404, 429, 529, a killed CLI and a slow iteration are in tests/scenario/test_trouble.py.
 """
 
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -82,6 +85,7 @@ async def test_a_silent_cli_is_noticed(tmp_path: Path, fault: str) -> None:
             marks=pytest.mark.long,
         ),
         pytest.param("status, status: 413", FailureClass.BAD_REQUEST, 3, marks=pytest.mark.long),
+        pytest.param("status, status: 402", FailureClass.BILLING, 3, marks=pytest.mark.long),
     ],
 )
 async def test_what_only_a_person_can_put_right_ends_the_loop(
@@ -96,25 +100,50 @@ async def test_what_only_a_person_can_put_right_ends_the_loop(
     assert len(run.of(ev.IterationStarted)) == 1
 
 
-NOBODY = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
-"""A port where nobody listens."""
+@contextlib.asynccontextmanager
+async def portal() -> AsyncIterator[str]:
+    """The page where one signs in to a network, which answers whatever is asked; its address."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        page = b"<html><body>Sign in to the network</body></html>"
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n"
+        writer.write(head + b"content-length: %d\r\n\r\n" % len(page) + page)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+NOWHERE: dict[str, dict[str, str]] = {
+    "refused": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"},  # where nobody listens
+    "no such host": {"ANTHROPIC_BASE_URL": "http://api.invalid"},
+    "proxy": {
+        "ANTHROPIC_BASE_URL": "http://api.invalid",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+        "NO_PROXY": "",
+    },
+}
 
 ONCE: dict[str, object] = {"agent.max_api_retries": 0, "phases.building.max_iterations": 1}
 
 
-@pytest.mark.parametrize("fault", ["reset", "refused", "status, status: 502"])
+@pytest.mark.parametrize("fault", ["reset", *NOWHERE, "portal", "status, status: 502"])
 @pytest.mark.long
 async def test_a_service_that_stays_away_is_the_network_and_not_the_task(
     tmp_path: Path, fault: str
 ) -> None:
     project = make_project(tmp_path, [task("a")])
-    environ = NOBODY if fault == "refused" else {}
-    script = scenario(finishes("a")) if environ else suffering(fault)
-    async with serving(script) as server:
+    away = fault == "portal" or fault in NOWHERE
+    script = scenario(finishes("a")) if away else suffering(fault)
+    async with serving(script) as server, portal() as page:
+        at_portal = {"ANTHROPIC_BASE_URL": page} if fault == "portal" else {}
+        environ = NOWHERE.get(fault, at_portal)
         run = await play(project, server, overrides=ONCE, environ=environ)
     (failure,) = run.of(ev.AgentFailed)
-    away = FailureClass.OVERLOADED if "502" in fault else FailureClass.NETWORK
-    assert (failure.failure, bool(failure.hint)) == (away, True)
+    kind = FailureClass.OVERLOADED if "502" in fault else FailureClass.NETWORK
+    assert (failure.failure, bool(failure.hint)) == (kind, True)
     assert run.end.exit_code == 1
     assert task_of(project, "a").status.value == "pending"
     assert task_of(project, "a").retry_count == 0
