@@ -79,6 +79,7 @@ async def test_after_each_cool_down_exactly_one_iteration_tries(tmp_path: Path) 
     tries = [e for e in run.of(ev.BreakerChanged) if e.breaker.state is BreakerState.HALF_OPEN]
     for wait, tried in zip(waits, tries, strict=True):
         assert wait.breaker.half_open_at is not None
+        assert tried.time is not None
         assert tried.reason == "the cool-down is over"
         assert tried.time >= wait.breaker.half_open_at, "each failure is cooled down from anew"
     assert [(e.approved, e.by) for e in run.of(ev.ApprovalGiven)] == [(True, "cool-down")] * 2
