@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.questions import AskedQuestion
+from ralph_tui.domain.permissions import question_of
+from ralph_tui.domain.questions import AskedQuestion, Permission
 from ralph_tui.domain.state import Approval, ApprovalKind
 from ralph_tui.store.project import Documents, Project
 from tests.cli.asking import QUESTIONS
@@ -95,6 +96,36 @@ def test_an_answer_that_cannot_be_taken(project: Project, words: tuple[str, ...]
     assert done.returncode == 3
     assert why in done.stderr
     assert len(project.load().questions.open()) == 2
+
+
+LONG = "set -e\n" + "echo " + "x" * 900 + " | sh -s -- --really"
+
+
+def test_a_permission_is_shown_whole_and_answered_in_plain_words(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.create()
+    wanted = Permission(
+        tool="Bash",
+        argument=LONG,
+        asked="echo x",
+        rule="ask-first",
+        reason="safety.ask_commands lists `sh`",
+        patterns=("sh",),
+    )
+    asked = QUESTIONS[0].model_copy(
+        update={"question": question_of(wanted), "permission": wanted, "task_id": "a"}
+    )
+    put(project, asked)
+    listed = inside("answer", cwd=tmp_path).stdout
+    for text in (*LONG.splitlines(), "because safety.ask_commands lists `sh` (ask-first)"):
+        assert text in listed
+    assert "2. Allow for this session" in listed
+    refused = inside("answer", "q-1", "yes", cwd=tmp_path)
+    assert refused.returncode == 3
+    assert "Only these are answers: 1 allow once, 2 allow for this session" in refused.stderr
+    done = inside("answer", "q-1", "deny:", "not", "now", cwd=tmp_path)
+    assert done.stdout == "Permission: denied: not now\n"
+    assert answered(project, "q-1") == (("Deny",), "not now", False, "command")
 
 
 def test_nothing_open_is_said(tmp_path: Path) -> None:

@@ -22,6 +22,19 @@ def test_a_command_is_judged_and_not_run(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_the_person_is_asked_about_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".ralph").mkdir()
+    settings = "safety: {ask_commands: [docker compose up, pytest]}\n"
+    (tmp_path / ".ralph/config.yaml").write_text(settings)
+    done = inside("guard", "check", "docker compose up -d && pytest", cwd=tmp_path)
+    assert done.returncode == 1
+    facts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert facts["verdict"] == "ask"
+    assert facts["command"] == "docker compose up -d && uv run pytest"
+    assert facts["rule"] == "ask-first"
+    assert facts["reason"].startswith("The person wants to be asked about `docker compose up`")
+
+
 @pytest.mark.parametrize(
     ("words", "status", "runs"),
     [

@@ -4,8 +4,17 @@ import re
 
 import pytest
 
+from ralph_tui.domain.permissions import question_of, ruling_of
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.questions import Answer, GivenAnswers, Option, Question, parse_answer, slip
+from ralph_tui.domain.questions import (
+    Answer,
+    GivenAnswers,
+    Option,
+    Permission,
+    Question,
+    parse_answer,
+    slip,
+)
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.validation import (
     CriterionResult,
@@ -129,3 +138,42 @@ def test_a_rejection_is_a_task_also_when_an_earlier_round_had_one() -> None:
     task = rejection_task("It is not polite", 1, ImplementationPlan(tasks=(done,)))
     assert task.id == "rejected-r1x"
     assert "It is not polite" in task.description
+
+
+MAY = question_of(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "labels", "other"),
+    [
+        ("1", ("Allow once",), ""),
+        ("allow for this SESSION", ("Allow for this session",), ""),
+        ("3", ("Deny",), ""),
+        ("3 not on a Friday", ("Deny",), "not on a Friday"),
+        ("Deny: use the registry of the team", ("Deny",), "use the registry of the team"),
+        ("3, no", ("Deny",), "no"),
+        ("1 but only today", (), "1 but only today"),
+        ("yes", (), "yes"),
+        ("33", (), "33"),
+        ("", (), ""),
+    ],
+)
+def test_only_plain_words_allow_and_a_denial_takes_a_reason(
+    typed: str, labels: tuple[str, ...], other: str
+) -> None:
+    answer = parse_answer(MAY, typed, by="command")
+    assert (answer.labels, answer.other) == (labels, other)
+    assert ruling_of(answer).allowed is (
+        labels[:1] in (("Allow once",), ("Allow for this session",))
+    )
+    said = slip(MAY, typed)
+    assert said == (
+        ""
+        if labels
+        else "Only these are answers: 1 allow once, 2 allow for this session, 3 deny (and why)."
+    )
+
+
+def test_a_declined_permission_is_a_denial() -> None:
+    assert not ruling_of(Answer(declined=True)).allowed
+    assert not ruling_of(Answer(labels=("Allow once", "Deny"))).allowed

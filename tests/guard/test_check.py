@@ -57,3 +57,10 @@ def test_a_phase_without_commands() -> None:
     policy = Policy(root=Path("/work/proj"), phase=Phase.PLANNING)
     (answer,) = check_lines([b'{"command": "ls"}'], policy)
     assert (answer["verdict"], answer["rule"]) == ("deny", "tool-not-in-phase")
+
+
+def test_what_is_asked_about_is_denied_to_who_cannot_ask() -> None:
+    policy = POLICY.model_copy(update={"ask_commands": ("docker compose up",)})
+    (answer,) = check_lines([b'{"command": "docker compose -f x.yaml up -d"}'], policy)
+    assert (answer["verdict"], answer["rule"], answer["command"]) == ("deny", "ask-first", None)
+    assert "docker compose up" in str(answer["reason"])

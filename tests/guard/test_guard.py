@@ -49,6 +49,32 @@ async def test_writes_are_judged(guard: Guard) -> None:
     assert (await guard.review(call("MultiEdit", file_path=".ralph/x"))).rule == "ralph-files"
 
 
+async def test_what_the_person_wants_to_be_asked_about(tmp_path: Path) -> None:
+    asks = ("npm publish", "pytest", "git status", "WebFetch", "mcp__files", "Write", "mcp__ralph")
+    guard = Guard(Policy(root=tmp_path, mcp_servers=("files",), ask_commands=asks))
+    plain = await guard.review(call("Bash", command="cd a && sh -c 'npm --tag x publish'"))
+    assert (plain.decision, plain.asks, plain.command) == ("ask", ("npm publish",), None)
+    assert "npm --tag x publish" in plain.part
+    both = await guard.review(call("Bash", command="pytest -q; npm publish"))
+    assert (both.decision, both.command) == ("ask", "uv run pytest -q; npm publish")
+    assert set(both.asks) == {"pytest", "npm publish"}
+    for name, entry in (
+        ("WebFetch", "WebFetch"),
+        ("mcp__files__put", "mcp__files"),
+        ("Write", "Write"),
+    ):
+        asked = await guard.review(call(name, file_path="x", path="x"))
+        assert (asked.decision, asked.asks) == ("ask", (entry,)), name
+    assert (await guard.review(call("mcp__ralph__ralph_get_status"))).decision == "allow"
+    for denied in (
+        call("Bash", command="npm publish && git push"),
+        call("Write", file_path="../x"),
+        call("mcp__files__put", path="/etc/x"),
+    ):
+        assert (await guard.review(denied)).decision == "deny", "a denial is never askable"
+    await guard.close()
+
+
 @pytest.mark.parametrize("phase", list(Phase))
 async def test_tools_of_the_phase_and_no_others(tmp_path: Path, phase: Phase) -> None:
     guard = Guard(Policy(root=tmp_path, phase=phase))

@@ -1,0 +1,200 @@
+"""Permission on disk: asked one after the other, remembered for a session, taken back when nobody waits."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from ralph_tui.config.settings import DiscoverySettings, PhasesSettings, SafetySettings, Settings
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.permissions import NETWORK, Ruling, question_of
+from ralph_tui.domain.questions import Answer, AskedQuestion, Permission, QuestionLog, parse_answer
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.permitting import Permitting, permission_of, withdraw_left_over
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents, Project
+
+TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))
+
+
+class Desk:
+    """A session's permissions, and the person who answers them in the documents."""
+
+    def __init__(self, ledger: Ledger, settings: Settings, *, there: bool) -> None:
+        self.ledger = ledger
+        shop = SimpleNamespace(
+            ledger=ledger, settings=settings, answerable=there, clock=lambda: datetime.now(UTC)
+        )
+        self.permitting = Permitting(cast("Workshop", shop), "a")
+
+    async def asked(self, count: int) -> AskedQuestion:
+        """The question number `count`, as soon as it stands there."""
+        while len(self.ledger.docs.questions.questions) < count:
+            await self.ledger.wait_changed()
+        return self.ledger.docs.questions.questions[count - 1]
+
+    async def answer(self, count: int, text: str) -> None:
+        """Answer it."""
+        asked = await self.asked(count)
+        answer = parse_answer(asked.question, text, by="command")
+
+        def change(docs: Documents) -> Documents:
+            log = docs.questions.answering(asked.id, answer, datetime.now(UTC))
+            return docs.model_copy(update={"questions": log})
+
+        await self.ledger.transact(change)
+
+
+@asynccontextmanager
+async def desk(
+    root: Path, settings: Settings | None = None, *, there: bool = True
+) -> AsyncIterator[Desk]:
+    project = Project(root)
+    project.create()
+    told: list[Event] = []
+    ledger = Ledger(project, told.append)
+    await ledger.open()
+    async with asyncio.timeout(20):
+        yield Desk(ledger, settings or Settings(), there=there)
+
+
+async def both(permit: Awaitable[Ruling], person: Awaitable[None]) -> Ruling:
+    ruling, _ = await asyncio.gather(permit, person)
+    return ruling
+
+
+async def test_an_allowance_for_the_session_is_for_its_pattern_and_this_session(
+    tmp_path: Path,
+) -> None:
+    other = TOUCH.model_copy(update={"argument": "touch b"})
+    two = TOUCH.model_copy(update={"patterns": ("touch", "make")})
+    async with desk(tmp_path) as d:
+        permit = d.permitting.permit
+        assert (await both(permit(TOUCH), d.answer(1, "1"))).told == "allowed once"
+        ruling = await both(permit(TOUCH), d.answer(2, "2"))
+        assert (ruling.allowed, ruling.scope, ruling.by) == (True, "session", "command")
+        assert await permit(other) == Ruling(allowed=True, scope="again")
+        ruling = await both(permit(two), d.answer(3, "3: not yet"))
+        assert (ruling.allowed, ruling.reason) == (False, "not yet")
+        assert not d.permitting.waiting
+        fresh = Desk(d.ledger, Settings(), there=True)
+        assert not (await both(fresh.permitting.permit(TOUCH), fresh.answer(4, "3"))).allowed
+
+
+async def test_parallel_calls_are_asked_one_after_the_other(tmp_path: Path) -> None:
+    async with desk(tmp_path) as d:
+        calls = [TOUCH.model_copy(update={"argument": f"touch {n}"}) for n in range(4)]
+        waiting = asyncio.gather(*(d.permitting.permit(call) for call in calls))
+        await d.asked(1)
+        assert d.permitting.waiting
+        assert len(d.ledger.docs.questions.open()) == 1
+        await d.answer(1, "allow for this session")
+        assert [ruling.scope for ruling in await waiting] == ["session", *["again"] * 3]
+        assert len(d.ledger.docs.questions.questions) == 1
+
+
+async def test_a_call_that_is_given_up_takes_its_question_back(tmp_path: Path) -> None:
+    async with desk(tmp_path) as d:
+        waiting = asyncio.create_task(d.permitting.permit(TOUCH))
+        await d.asked(1)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        (question,) = d.ledger.docs.questions.questions
+        assert (question.withdrawn, question.is_open) == (True, False)
+        assert not d.permitting.waiting
+
+
+async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) -> None:
+    async with desk(tmp_path) as d:
+        waiting = asyncio.create_task(d.permitting.permit(TOUCH))
+        await d.asked(1)
+        await withdraw_left_over(d.ledger)
+        assert not (await waiting).allowed
+        assert d.ledger.docs.questions.open() == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "there", "phase", "tool", "why"),
+    [
+        (Settings(), False, Phase.BUILDING, "Bash", "nobody is there"),
+        (
+            Settings(phases=PhasesSettings(discovery=DiscoverySettings(human_in_loop=False))),
+            True,
+            Phase.DISCOVERY,
+            "WebFetch",
+            "nobody is there",
+        ),
+        (Settings(), True, Phase.BUILDING, NETWORK, "safety.sandbox_domains"),
+    ],
+)
+async def test_what_is_denied_without_asking(
+    tmp_path: Path, settings: Settings, there: bool, phase: Phase, tool: str, why: str
+) -> None:
+    async with desk(tmp_path, settings, there=there) as d:
+
+        def change(docs: Documents) -> Documents:
+            state = docs.state.model_copy(update={"current_phase": phase})
+            return docs.model_copy(update={"state": state})
+
+        await d.ledger.transact(change)
+        wanted = Permission(tool=tool, argument="x", rule="cli-permission")
+        ruling = await d.permitting.permit(wanted)
+        assert (ruling.allowed, ruling.by) == (False, "nobody")
+        assert why in ruling.reason
+        assert d.ledger.docs.questions.questions == ()
+
+
+async def test_a_host_is_asked_about_where_the_person_wants_that(tmp_path: Path) -> None:
+    settings = Settings(safety=SafetySettings(ask_commands=(NETWORK,)))
+    async with desk(tmp_path, settings) as d:
+        wanted = Permission(tool=NETWORK, argument="npmjs.org", rule="cli-permission")
+        ruling = await both(d.permitting.permit(wanted), d.answer(1, "2"))
+        assert ruling.scope == "session"
+        assert (await d.permitting.permit(wanted)).scope == "again"
+
+
+def test_a_permission_does_not_count_among_the_models_questions() -> None:
+    asked = AskedQuestion(
+        id="q",
+        batch="b",
+        phase=Phase.DISCOVERY,
+        question=question_of(TOUCH),
+        permission=TOUCH,
+        asked_at=datetime.now(UTC),
+        answer=Answer(labels=("Deny",)),
+    )
+    log = QuestionLog().asking([asked])
+    assert log.questions == (asked,)
+    assert log.asked_in(Phase.DISCOVERY) == ()
+
+
+def test_what_is_asked_says_all_of_the_call_without_secrets() -> None:
+    key = "sk-ant-api03-abcdefghijklmnopqrstuvwx"
+    call = ToolCall(
+        tool_id="t",
+        name="Bash",
+        input={"command": f"uv run pytest\nTOKEN={key} touch a\x1b[2J", "description": "d"},
+    )
+    verdict = Verdict(decision="ask", reason="The person wants it", asks=("touch", "pytest"))
+    wanted = permission_of(call, verdict, asked="pytest\ntouch a", said=verdict.message)
+    assert wanted.argument == "uv run pytest\nTOKEN=[redacted] touch a"
+    assert wanted.asked == "pytest\ntouch a"
+    assert (wanted.rule, wanted.patterns) == ("ask-first", ("touch", "pytest"))
+    assert wanted.reason == "safety.ask_commands lists `touch` and `pytest`"
+
+
+def test_where_the_cli_asks_too_an_allowance_is_for_equal_calls_only() -> None:
+    call = ToolCall(tool_id="t", name="Write", input={"file_path": ".bashrc", "content": "a\nb"})
+    verdict = Verdict(decision="ask", reason="The person wants it", asks=("Write",))
+    wanted = permission_of(call, verdict, asked="", said="a sensitive file")
+    assert wanted.patterns == ()
+    assert wanted.reason == "safety.ask_commands lists `Write`; a sensitive file"
+    assert wanted.argument == "file_path: .bashrc\ncontent:\na\nb"
