@@ -10,9 +10,11 @@ import asyncio
 import gc
 import signal
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -38,17 +40,19 @@ from ralph_tui.store.crash import write_report
 from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
 from ralph_tui.tui.commands import BY_NAME, bindings
 from ralph_tui.tui.doing import do
-from ralph_tui.tui.host import Clock, Host, utc_now
+from ralph_tui.tui.host import Clock, Host, Picking, utc_now
 from ralph_tui.tui.notifying import notification
-from ralph_tui.tui.palette import CommandsProvider
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
-from ralph_tui.tui.screens.planning import Planned
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.situation import Situation, goes_on_at
-from ralph_tui.tui.steering import Steering
 from ralph_tui.tui.styles import SHEETS
 from ralph_tui.tui.themes import RALPH_DARK, THEMES
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from ralph_tui.tui.steering import Steering
 
 IDLE_FLUSH_SECONDS = 0.25
 """While only files are watched; soon enough for an edit to appear within a second."""
@@ -59,8 +63,17 @@ FRAME_SECONDS = 0.025
 REST = 2.0
 """Times that drawing took, to leave to keys before drawing again."""
 
+MET_SECONDS = 1.0
+"""Longest that what a key may need waits for the first look at the project; a long past takes longer."""
+
 TOAST = 160
 """Characters of a toast: two or three lines."""
+
+
+def _commands() -> "type[Provider]":
+    from ralph_tui.tui.palette import CommandsProvider
+
+    return CommandsProvider
 
 
 class RalphApp(Host):
@@ -68,7 +81,7 @@ class RalphApp(Host):
 
     TITLE = "ralph"
     CSS_PATH = SHEETS
-    COMMANDS: ClassVar = {CommandsProvider}
+    COMMANDS: ClassVar = {_commands}
     BINDINGS: ClassVar[list[BindingType]] = bindings()
     PAUSE_GC_ON_SCROLL = True
 
@@ -77,7 +90,9 @@ class RalphApp(Host):
         super().__init__(launch, clock)
         self._choose_theme(launch.screen.theme)
         self.bridge = Bridge(launch, clock)
-        self.steering = Steering(self, self.bridge)
+        self._steering: Steering | None = None
+        self._met = asyncio.Event()
+        """Something of the project is shown."""
         self.dashboard = Dashboard()
         self._autostart = autostart
         self._flusher: Timer | None = None
@@ -90,6 +105,15 @@ class RalphApp(Host):
         """Said on the terminal after the screen has closed."""
         self._warned = False
         self._terminal_title = ""
+
+    @property
+    def steering(self) -> "Steering":
+        """What each command does; its dialogs are loaded when it is first wanted."""
+        if self._steering is None:
+            from ralph_tui.tui.steering import Steering
+
+            self._steering = Steering(self, self.bridge)
+        return self._steering
 
     # Start and end.
 
@@ -126,12 +150,27 @@ class RalphApp(Host):
             self._start_watching()
 
     async def _warm_up(self) -> None:
-        """What was imported stays for good; a collection that walked through it all took 0.2 s."""
+        """Load what was not needed to show the project, once it is shown.
+
+        What was imported stays for good; a collection that walked through it all took 0.2 s.
+        """
         gc.freeze()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._met.wait(), MET_SECONDS)
+        steering = await self._loaded()
         await asyncio.to_thread(self.launch.warm_up)
         gc.freeze()
         if not self._autostart:
-            await self.steering.starting.look_around()
+            await steering.starting.look_around()
+
+    async def _loaded(self) -> "Steering":
+        await asyncio.to_thread(import_module, "ralph_tui.tui.steering")
+        return self.steering
+
+    async def _offer(self) -> None:
+        """How to start."""
+        steering = await self._loaded()
+        await steering.starting.look()
 
     def _obey_signals(self) -> None:
         """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
@@ -206,10 +245,12 @@ class RalphApp(Host):
         if batch:
             self._show_batch(batch, news=news)
         drawn = draw and self.dashboard.stream.draw()
-        self.steering.deciding.look()
+        if self._steering is not None:
+            self._steering.deciding.look()
         return drawn
 
     def _show_batch(self, batch: list[Event], *, news: bool) -> None:
+        self.call_after_refresh(self._met.set)
         self.view = self.bridge.view
         if news:
             self._call_at_end(batch)
@@ -218,7 +259,7 @@ class RalphApp(Host):
         if any(isinstance(event, LoopFound | LoopLost) for event in batch):
             self._flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
         if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
-            do(self, self.steering.starting.look(), "starting")
+            self.call_after_refresh(lambda: do(self, self._offer(), "starting"))
         if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
             self._run_clock(on=self.view.run_state not in ENDED)
         self._show_terminal_title()
@@ -254,14 +295,14 @@ class RalphApp(Host):
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""
         task = self.dashboard.selected_task() if self.dashboard.is_mounted else None
-        if isinstance(self.screen, Planned):
+        if isinstance(self.screen, Picking):
             task = self.screen.selected
         takes = self.launch.run_request is not None
         return Situation(self.view, self.keys, self.bridge.live, task, takes)
 
     def selection(self) -> Selected:
         """What Enter means."""
-        plan = self.screen if isinstance(self.screen, Planned) else None
+        plan = self.screen if isinstance(self.screen, Picking) else None
         return plan.selected if plan else self.dashboard.selection()
 
     def action_invoke(self, name: str) -> None:

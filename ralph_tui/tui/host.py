@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from textual.app import App
+from textual.dom import DOMNode
 from textual.reactive import var
 
+from ralph_tui.domain.events import Notice
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.command import Command
@@ -25,6 +28,15 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class Picking(DOMNode):
+    """A screen of its own in which a task is selected, which is the one that commands mean."""
+
+    @property
+    def selected(self) -> Task | None:
+        """The task under the cursor."""
+        raise NotImplementedError
+
+
 class Host(App[int]):
     """The app as widgets and screens see it."""
 
@@ -35,6 +47,9 @@ class Host(App[int]):
 
     kept_theme = ""
     """The theme in use, also while others are tried on."""
+
+    findings: tuple[Notice, ...] = ()
+    """What was found before a run: models, limits, what is wrong."""
 
     request = ""
     """What the project was asked for, as far as is known while nothing runs."""

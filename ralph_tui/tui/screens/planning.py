@@ -7,13 +7,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.dom import DOMNode
 from textual.widgets import Static
 
 from ralph_tui.domain.plan import Task, plan_size
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.commands import BY_NAME
-from ralph_tui.tui.host import Host
+from ralph_tui.tui.host import Host, Picking
 from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.rebinding import bind
 from ralph_tui.tui.render.parts import Part
@@ -25,7 +24,7 @@ CHANGES = ("detail", "edit", "split", "drop", "sooner", "later", "hold", "model"
 """Commands about a task, which mean the one under the cursor."""
 
 
-class Planned(DOMNode):
+class Planned(Picking):
     """What both screens have: the plan, and the keys that change it."""
 
     app = getters.app(Host)
