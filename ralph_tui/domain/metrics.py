@@ -67,13 +67,30 @@ class _Tally:
         return task is not None and task.status is TaskStatus.COMPLETE
 
 
+class Meter:
+    """Counts what happens; not safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Nothing happened yet."""
+        self._tally = _Tally()
+
+    def feed(self, event: ev.Event) -> None:
+        """Count one more event; total over the event union."""
+        if handler := _HANDLERS.get(type(event)):
+            handler(self._tally, event)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The seven metrics so far, in the seeds' order."""
+        return tuple(make(self._tally) for make in _METRICS)
+
+
 def measure(events: Iterable[ev.Event]) -> tuple[Metric, ...]:
     """The seven metrics of a journal, in the seeds' order."""
-    tally = _Tally()
+    meter = Meter()
     for event in events:
-        if handler := _HANDLERS.get(type(event)):
-            handler(tally, event)
-    return tuple(make(tally) for make in _METRICS)
+        meter.feed(event)
+    return meter.metrics
 
 
 def _loop_started(t: _Tally, e: ev.LoopStarted) -> None:
@@ -179,6 +196,9 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[_Tally, Any], None]] = {
     ev.ToolStarted: _tool_started,
     ev.ToolFinished: _tool_finished,
 }
+
+MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLERS)
+"""The types of events that the metrics look at."""
 
 
 def _completion(t: _Tally) -> Metric:

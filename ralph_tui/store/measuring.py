@@ -3,48 +3,83 @@
 import re
 from pathlib import Path
 
-from ralph_tui.domain.metrics import Metric, measure
-from ralph_tui.store.scan import Progress, Scan, Worth
+from ralph_tui.domain.metrics import MEASURED, Meter, Metric
+from ralph_tui.store.scan import Progress, Scan, any_of
 
-MEASURED = frozenset(
-    {
-        *("loop_started", "plan_loaded", "task_changed", "iteration_started"),
-        *("iteration_finished", "usage_reported", "gate_finished", "breaker_changed"),
-        *("question_asked", "injection_consumed", "approval_requested", "gate_checked"),
-        *("tool_started", "tool_finished"),
-    }
-)
-"""What the success metrics look at."""
-
-_CALL = re.compile(rb'"type":"tool_(?:started|finished)","tool_id":"([^"]*)"')
-_BUILD = re.compile(rb"uv\s+(?:sync|build)")
-_USAGE = b'"type":"usage_reported"'
+_RARE = any_of(MEASURED - {"tool_started", "tool_finished", "usage_reported"})
+_BUILD = rb"uv\s+(?:sync|build)"
+_STARTED = re.compile(rb'"type":"tool_started","tool_id":"([^"]*)"')
+_FINISHED = re.compile(rb'"type":"tool_finished","tool_id":"([^"]*)"')
 _CAPACITY = re.compile(rb'"context_capacity":(\d+)')
 
 
-def measure_journal(path: Path, progress: Progress | None = None) -> tuple[tuple[Metric, ...], int]:
-    """The seven success metrics, and how many lines that looked like theirs cannot be read.
+class MeasuredJournal:
+    """The metrics of a journal that grows: what was read is not read again. Blocks; one thread at a time.
 
-    Raises:
-        StoreError: The journal cannot be read.
+    Attributes:
+        offset: Up to where it was read.
+        unreadable: Lines that looked as if they mattered and cannot be read.
     """
-    scan = Scan(path, MEASURED, progress=progress, worth=_telling())
-    return measure(found.event for found in scan), scan.skipped
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet."""
+        self._path = path
+        self._meter, self._telling = Meter(), _Telling()
+        self.offset = 0
+        self.unreadable = 0
+
+    def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
+        """The seven success metrics up to now; only the first call takes long.
+
+        Raises:
+            StoreError: The journal cannot be read.
+        """
+        scan = Scan(self._path, MEASURED, start=self.offset, progress=progress, sieve=self._telling)
+        try:
+            for found in scan:
+                self._meter.feed(found.event)
+                self.offset = found.end
+            self.offset = scan.end
+        finally:
+            self.unreadable += scan.skipped
+        return self._meter.metrics
 
 
-def _telling() -> Worth:
+class _Telling:
     """Calls and usages are most of a journal; of them only builds and another window are measured."""
-    builds: set[bytes] = set()
-    capacity = b""
 
-    def worth(line: bytes) -> bool:
-        nonlocal capacity
-        if call := _CALL.search(line):
-            if _BUILD.search(line):
-                builds.add(call[1])
-            return call[1] in builds
-        window = _CAPACITY.search(line)
-        known, capacity = capacity, window[1] if window else capacity
-        return _USAGE not in line or known != capacity
+    def __init__(self) -> None:
+        self._builds: set[bytes] = set()
+        """Calls that run."""
+        self._capacity = b""
+        self.pattern = self._made()
 
-    return worth
+    def _made(self) -> re.Pattern[bytes]:
+        """No more than can tell something now: what is left to the search costs a tenth of a look."""
+        known = rb',"context_tokens":\d+,"context_capacity":' + (self._capacity or b"-") + b"[,}]"
+        finished = b'|tool_finished"' if self._builds else b""
+        return re.compile(
+            b'"type":"(?:(?:' + _RARE + b')"'
+            rb'|tool_started"[^\n]*?' + _BUILD + finished + b'|usage_reported"(?!' + known + b"))"
+        )
+
+    def worth(self, line: bytes) -> bool:
+        """Keep what was told in mind."""
+        before = (bool(self._builds), self._capacity)
+        told = self._heard(line)
+        if before != (bool(self._builds), self._capacity):
+            self.pattern = self._made()
+        return told
+
+    def _heard(self, line: bytes) -> bool:
+        if call := _STARTED.search(line):
+            self._builds.add(call[1])
+        elif call := _FINISHED.search(line):
+            mine = call[1] in self._builds
+            self._builds.discard(call[1])
+            return mine
+        elif window := _CAPACITY.search(line):
+            self._capacity = window[1]
+            if b'"type":"loop_started"' in line:
+                self._builds.clear()  # a call does not outlive its run
+        return True

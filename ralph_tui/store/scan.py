@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from pydantic import ValidationError
 
@@ -20,8 +20,34 @@ CHUNK = 1024 * 1024
 Progress = Callable[[int, int], None]
 """Told how many bytes were looked at and how many there are; may raise to end the search."""
 
-Worth = Callable[[bytes], bool]
-"""Whether a line of a wanted type is worth parsing."""
+
+class Sieve(Protocol):
+    """What is looked for; it may change with every line that was found."""
+
+    @property
+    def pattern(self) -> re.Pattern[bytes]:
+        """What a line must have somewhere."""
+        ...
+
+    def worth(self, line: bytes) -> bool:
+        """Whether a line that has it is worth parsing."""
+        ...
+
+
+class _Types:
+    """Every line of these types."""
+
+    def __init__(self, types: Iterable[str]) -> None:
+        self.pattern = re.compile(b'"type":"(?:' + any_of(types) + b')"')
+
+    def worth(self, line: bytes) -> bool:
+        del line
+        return True
+
+
+def any_of(types: Iterable[str]) -> bytes:
+    """A part of a pattern; quotes inside a text are escaped, so only a real key can look like `"type":"`."""
+    return b"|".join(re.escape(name.encode()) for name in sorted(types))
 
 
 class Found(NamedTuple):
@@ -48,16 +74,16 @@ class Scan(Iterator[Found]):
         start: int = 0,
         stop: int | None = None,
         progress: Progress | None = None,
-        worth: Worth | None = None,
+        sieve: Sieve | None = None,
     ) -> None:
-        """Look at the lines from `start`, which must be the beginning of one, up to `stop`."""
+        """Look at the lines from `start`, which must be the beginning of one, up to `stop`.
+
+        A `sieve` may leave out some of these types.
+        """
         self.end = start
         self.skipped = 0
         self._wanted = frozenset(types)
-        # Quotes inside a text are escaped, so only a real key can look like this.
-        words = b"|".join(re.escape(name.encode()) for name in sorted(self._wanted))
-        self._pattern = re.compile(rb'"type":"(?:' + words + rb')"')
-        self._worth = worth
+        self._sieve = sieve or _Types(self._wanted)
         self._found = self._search(path, stop, progress)
 
     def __next__(self) -> Found:
@@ -75,7 +101,7 @@ class Scan(Iterator[Found]):
             file.seek(self.end)
             for lines in _blocks(file.read, last - self.end):
                 base = self.end
-                for start, end in _marked(self._pattern, lines):
+                for start, end in _marked(self._sieve, lines):
                     event = self._parsed(lines[start:end])
                     if event is not None:
                         self.end = base + end
@@ -85,7 +111,7 @@ class Scan(Iterator[Found]):
                     progress(self.end, last)
 
     def _parsed(self, line: bytes) -> Event | None:
-        if self._worth and not self._worth(line):
+        if not self._sieve.worth(line):
             return None
         try:
             event = EVENT.validate_json(line)
@@ -93,6 +119,14 @@ class Scan(Iterator[Found]):
             self.skipped += 1
             return None
         return event if event.type in self._wanted else None
+
+
+def line_start(path: Path, offset: int) -> int:
+    """Where the first line begins at or after a place; the end of the file when there is none."""
+    with explained("read", path), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        file.seek(max(0, offset - 1))
+        file.readline()
+        return file.tell() if offset > 0 else 0
 
 
 def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
@@ -111,10 +145,10 @@ def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
         rest = tail
 
 
-def _marked(pattern: re.Pattern[bytes], lines: bytes) -> Iterator[tuple[int, int]]:
+def _marked(sieve: Sieve, lines: bytes) -> Iterator[tuple[int, int]]:
     """Where the lines begin and end in which the pattern is found; each line once."""
     done = 0
-    while (match := pattern.search(lines, done)) is not None:
+    while (match := sieve.pattern.search(lines, done)) is not None:
         start = lines.rfind(b"\n", 0, match.start()) + 1
         done = lines.index(b"\n", match.end()) + 1
         yield start, done

@@ -10,13 +10,17 @@ from ralph_tui.domain.chronicle import CHRONICLED, Chronicle, Chronicler, Iterat
 from ralph_tui.domain.events import Event, GateFinished
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.domain.verification import Receipt
-from ralph_tui.store.journal import read_events
+from ralph_tui.store.journal import last_run, read_events
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.measuring import measure_journal
-from ralph_tui.store.scan import Progress, Scan
+from ralph_tui.store.measuring import MeasuredJournal
+from ralph_tui.store.scan import Progress, Scan, line_start
 
 MAX_EVENTS = 50_000
 """Events of one iteration that are shown; a real one has hundreds."""
+
+
+RECENT = 8 * 1024 * 1024
+"""Bytes at the end of a long journal that are read first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class Library:
         self._offset = 0
         self.unreadable = 0
         """Lines that could not be read."""
+        self._measuring = threading.Lock()
+        self._measured = MeasuredJournal(self.path)
 
     def refresh(self, progress: Progress | None = None) -> Chronicle:
         """Everything up to now; only the first call takes long.
@@ -48,7 +54,7 @@ class Library:
             StoreError: The journal cannot be read.
         """
         with self._lock:
-            if self._shrunk():
+            if self._shrunk(self._offset):
                 self._chronicler, self._offset = Chronicler(), 0
             scan = Scan(self.path, CHRONICLED, start=self._offset, progress=progress)
             try:
@@ -60,12 +66,32 @@ class Library:
                 self.unreadable += scan.skipped
             return self._chronicler.chronicle
 
-    def _shrunk(self) -> bool:
-        """The journal was replaced by a new one, as `ralph reset` does."""
+    def recent(self) -> Chronicle:
+        """The newest iterations, which are there at once; the open tasks and the phase may be unknown.
+
+        Raises:
+            StoreError: The journal cannot be read.
+        """
+        size = self._size()
+        if size - self._offset <= RECENT:
+            return self.refresh()
+        chronicler = Chronicler()
+        found = last_run(self.path)
+        if found is not None and found[0] < size - RECENT:
+            chronicler.feed(found[0], found[0], found[1])
+        for event in Scan(self.path, CHRONICLED, start=line_start(self.path, size - RECENT)):
+            chronicler.feed(*event)
+        return chronicler.chronicle
+
+    def _size(self) -> int:
         try:
-            return self.path.stat().st_size < self._offset
+            return self.path.stat().st_size
         except OSError:
-            return self._offset > 0
+            return 0
+
+    def _shrunk(self, read: int) -> bool:
+        """The journal was replaced by a new one, as `ralph reset` does."""
+        return self._size() < read
 
     def events(self, start: int, end: int) -> list[Event]:
         """The events between two offsets, at most `MAX_EVENTS`; to the end when `end` is 0."""
@@ -96,6 +122,8 @@ class Library:
         return TaskPast(attempts)
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """The seven success metrics of the whole journal."""
-        found, _ = measure_journal(self.path, progress)
-        return found
+        """The seven success metrics of the whole journal; only the first call takes long."""
+        with self._measuring:
+            if self._shrunk(self._measured.offset):
+                self._measured = MeasuredJournal(self.path)
+            return self._measured.metrics(progress)

@@ -24,6 +24,7 @@ from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Scan
+from ralph_tui.tui import library
 from ralph_tui.tui.library import Library
 
 TRAP = '{"type":"iteration_started"}'
@@ -138,7 +139,28 @@ def test_the_library_reads_only_what_is_new_and_notices_a_new_journal(tmp_path: 
 
 
 def test_metrics_of_a_scan_are_those_of_the_whole_journal(tmp_path: Path) -> None:
-    path = journal(tmp_path, story(4))
-    found = Library(tmp_path).metrics()
-    assert found == measure(event for _, event in read_events(path))
+    shelf, events = Library(tmp_path), story(4)
+    path, found = Layout(tmp_path).events, shelf.metrics()
+    for piece in (events[:4], events[4:5], events[5:16], events[16:]):  # a build goes on meanwhile
+        journal(tmp_path, piece)
+        found = shelf.metrics()
+        assert found == measure(event for _, event in read_events(path))
     assert next(m for m in found if m.name == "context_efficiency").denominator == 1_000_000
+    assert next(m for m in found if m.name == "build_reproducibility").denominator == 4
+    path.unlink()
+    journal(tmp_path, story(1))
+    assert shelf.metrics() == measure(story(1)), "the journal is another one"
+
+
+def test_the_newest_iterations_are_known_before_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = journal(tmp_path, story(9))
+    monkeypatch.setattr(library, "RECENT", path.stat().st_size // 3)
+    shelf = Library(tmp_path)
+    recent, whole = shelf.recent(), shelf.refresh()
+    assert [it.number for it in recent.iterations] == [8, 9]
+    assert [it.start for it in recent.iterations] == [it.start for it in whole.iterations[-2:]]
+    assert recent.iterations[-1].run_id == "r"
+    assert [run.run_id for run in recent.runs] == ["r"]
+    assert shelf.recent() == whole, "nothing is left to be read"
