@@ -30,7 +30,7 @@ FRAME = 500
 def ralph_rests(root: Path) -> float:
     """Share of a core that an open dashboard takes while nothing happens."""
     with recording([sys.executable, "-m", "ralph_tui"], root) as record:
-        record.wait_for(startup.FIRST_FRAME)
+        record.wait_for(startup.PROJECT)
         return _share(record)
 
 

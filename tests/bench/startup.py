@@ -8,10 +8,16 @@ from pathlib import Path
 from tests.bench.ptys import recording
 from tests.harness.projects import make_project, task
 
-FIRST_FRAME = b"activity"
-"""The title of the widest pane; all panes stand in the same frame."""
-
 TASK = "task-zebra"
+
+FRAMES = b"activity"
+"""The title of the widest pane, in the curtain: the first that a person sees."""
+
+DASHBOARD = b"breaker"
+"""In the first frame that Textual draws; all of its panes stand in it."""
+
+PROJECT = TASK.encode()
+"""What was read from the project stands in the panes."""
 
 EMPTY_APP = f"""
 from textual.app import App
@@ -30,20 +36,16 @@ def project(tmp: Path) -> Path:
     return make_project(tmp, [task(TASK)])
 
 
-def ralph_paints(root: Path) -> float:
-    """Seconds until the dashboard of a project stands, with nothing running."""
+def ralph_paints(root: Path, what: bytes) -> float:
+    """Seconds until `what` stands on the screen of a project, with nothing running."""
     with recording([sys.executable, "-m", "ralph_tui"], root) as record:
-        return record.wait_for(FIRST_FRAME)
+        return record.wait_for(what)
 
 
-CLI_IMPORTS = "import typer\nfrom pydantic import BaseModel\n"
-"""What any command line with typed settings has loaded before it opens an app."""
-
-
-def empty_app_paints(root: Path, *, before: str = "") -> float:
-    """Seconds until an app of one line stands, which first runs the code `before`."""
-    with recording([sys.executable, "-c", before + EMPTY_APP], root) as record:
-        return record.wait_for(TASK.encode())
+def empty_app_paints(root: Path) -> float:
+    """Seconds until an app of one line stands."""
+    with recording([sys.executable, "-c", EMPTY_APP], root) as record:
+        return record.wait_for(PROJECT)
 
 
 def status_answers(root: Path) -> float:

@@ -91,16 +91,17 @@ def _as_cached(body: JsonValue) -> str:
 
 def test_first_paint_against_an_empty_app(tmp_path: Path, rows: list[Row]) -> None:
     root = startup.project(tmp_path)
-    paint = partial(startup.ralph_paints, root)
-    peers = (
-        ("empty Textual app", "", "≤ 1.25"),
-        ("the same of a Typer CLI", startup.CLI_IMPORTS, ""),
+    empty = partial(startup.empty_app_paints, root)
+    moments = (
+        ("first paint of `ralph`: its frames", startup.FRAMES, "≤ 1.25"),
+        ("… its dashboard", startup.DASHBOARD, ""),
+        ("… its project", startup.PROJECT, ""),
     )
-    for name, before, target in peers:
-        empty = partial(startup.empty_app_paints, root, before=before)
+    for name, what, target in moments:
+        paint = partial(startup.ralph_paints, root, what)
         assert min(paint(), empty()) > 0  # the first of each also warms caches and bytecode
         ours, peer = in_turns(paint, empty, ROUNDS)
-        rows.append(timed_row("first paint of `ralph`", ours, peer, name, target))
+        rows.append(timed_row(name, ours, peer, "empty Textual app", target))
 
 
 def test_status_against_its_imports(tmp_path: Path, rows: list[Row]) -> None:
