@@ -28,6 +28,8 @@ _PLAIN = re.compile(r"(?!.*(?:^|/)\.[^/]*[*?])[\w./@+*?][\w./@+*?-]*", re.ASCII)
 _EXPANSION = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _NOT_PLAIN = re.compile(r"['\\`]|\$[({\[$](?![A-Za-z_]\w*\})", re.ASCII)
 _MOST = 32
+_LONGEST = 4096
+"""Characters of a source that is searched once for each variable in it."""
 
 
 def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
@@ -39,12 +41,15 @@ def plain_values(words: Sequence[Word]) -> tuple[str, ...]:
     return texts if plain and len(texts) <= _MOST else ()
 
 
+@lru_cache(maxsize=64)
 def only_given(name: str, source: str, definition: str) -> bool:
     """Whether a variable's only value is the one from the only text that matches `definition`.
 
     Its name must occur nowhere else in the source but as a plain expansion, and nothing may put it
     together from parts.
     """
+    if len(source) > _LONGEST:
+        return False
     rest, found = re.subn(definition, "", source)
     rest = re.sub(rf"\$(?:{name}\b|\{{{name}\}})", "", rest)
     if found > 1 or re.search(rf"(?<![\w./-]){name}\b|\$'|\$\{{!", rest):

@@ -1,12 +1,21 @@
 """Python code on a command line: the programs it starts, the packages it handles."""
 
 import ast
-import shlex
 from collections.abc import Iterator
 
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.names import names
 from ralph_tui.guard.packages import refuse_manager
+from ralph_tui.guard.python_values import (
+    Bindings,
+    bindings,
+    constants,
+    filled,
+    name_of,
+    resolved,
+    text_of,
+    word_of,
+)
 from ralph_tui.guard.syntax import Word, anything, literal
 from ralph_tui.guard.verdicts import DeniedError, deny
 from ralph_tui.guard.walk import Invocation, unreadable_part
@@ -48,8 +57,9 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
         return
     starts = _mentions(tree, _MARKS)
     renamed = _renamed(tree)
+    known = bindings(tree, _STARTERS)
     if starts and _passed_on(tree):
-        for text in _constants(tree):
+        for text in constants(tree):
             _judge_possible(text, given)
     library = _mentions(tree, _GIT_LIBRARIES)
     for node in ast.walk(tree):
@@ -57,11 +67,12 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
             if module.partition(".")[0] in _MANAGERS:
                 refuse_manager(module.partition(".")[0], (), given.shown)
         if isinstance(node, ast.Call):
-            name = _name(node.func)
+            name = name_of(node.func)
             name = renamed.get(name, name)
             if library and name in _LIBRARY_VERBS:
                 deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
-            _judge_call(node, name, given, starts=starts, depth=depth)
+            for call in _called_with(node, known):
+                _judge_call(call, name, given, starts=starts, depth=depth)
 
 
 def _renamed(tree: ast.AST) -> dict[str, str]:
@@ -70,7 +81,9 @@ def _renamed(tree: ast.AST) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             found |= {a.asname: a.name for a in node.names if a.asname}
-        elif isinstance(node, ast.Assign) and (of := _name(node.value)) in _STARTERS | _EVALUATORS:
+        elif (
+            isinstance(node, ast.Assign) and (of := name_of(node.value)) in _STARTERS | _EVALUATORS
+        ):
             found |= {target.id: of for target in node.targets if isinstance(target, ast.Name)}
     return found
 
@@ -118,18 +131,12 @@ def _imports(node: ast.AST) -> Iterator[str]:
         yield node.module
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.Call) and node.args:
-        name = _name(node.func)
+        name = name_of(node.func)
         module = node.args[0]
         if name in ("__import__", "import_module", "run_module") and isinstance(
             module, ast.Constant
         ):
             yield str(module.value)
-
-
-def _name(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, depth: int) -> None:
@@ -139,16 +146,16 @@ def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, d
     elif name in _SHELL_CALLS or (name in _LIST_CALLS and starts and not _an_event_loop(node.func)):
         _judge_start(node, name, given)
     elif name == "rmtree" and node.args:
-        target = _text(node.args[0])
+        target = text_of(node.args[0])
         given.places.check_removal(anything() if target is None else literal(target), given.shown)
     elif not name and starts:
         # `getattr(os, "sys" + "tem")(…)` and the like.
-        for text in _constants(node):
+        for text in constants(node):
             _judge_text(literal(text), given)
 
 
 def _judge_evaluation(node: ast.Call, given: Invocation, depth: int) -> None:
-    code = _text(node.args[0]) if node.args else ""
+    code = text_of(node.args[0]) if node.args else ""
     if code is None:
         if isinstance(node.args[0], ast.Name | ast.Call | ast.BinOp | ast.JoinedStr):
             unreadable_part(given.shown, "Python would run code that cannot be read here")
@@ -177,10 +184,27 @@ def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
         # `execv(path, [name, …])` repeats the name; judge from the path and from the name.
         _judge_words_started(flat, given)
         _judge_words_started(flat[1:], given)
-    elif (text := _text(first)) is None:
+    elif (with_gaps := filled(first)) is not None:
+        given.walker.shell(with_gaps, given)
+    elif (text := text_of(first)) is None:
         unreadable_part(given.shown, "Python would start a program that is not known")
     elif shell or " " not in text or name in _LIST_CALLS:
         _judge_text(literal(text), given)
+
+
+def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
+    """The call, once for each value that the name it is given may have."""
+    at = [k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS]
+    first = node.args[0] if node.args else next(iter(at), None)
+    for value in resolved(first, known) if first is not None else ():
+        arguments = [value, *node.args[1:]] if node.args else []
+        keywords = [
+            ast.keyword(k.arg, value) if k.value is first and not node.args else k
+            for k in node.keywords
+        ]
+        yield ast.Call(node.func, arguments, keywords)
+    if first is None:
+        yield node
 
 
 def _an_event_loop(function: ast.expr) -> bool:
@@ -195,43 +219,10 @@ def _command_argument(node: ast.Call) -> ast.expr | None:
 
 
 def _judge_words_started(elements: list[ast.expr], given: Invocation) -> None:
-    words = tuple(_word(element) for element in elements)
+    words = tuple(word_of(element) for element in elements)
     if words:
         given.walker.run(words, given)
 
 
-def _word(element: ast.expr) -> Word:
-    text = _text(element)
-    if text is not None:
-        return literal(text)
-    if isinstance(element, ast.Attribute) and element.attr == "executable":
-        return literal("python")
-    if isinstance(element, ast.Starred):
-        return anything()
-    source = ast.unparse(element)
-    return literal("python") if "sys.executable" in source else Word("\0", "x", source)
-
-
 def _judge_text(text: Word, given: Invocation) -> None:
     given.walker.shell(text, given)
-
-
-def _text(node: ast.expr) -> str | None:
-    """The value of a constant text, also one put together with `+`."""
-    if isinstance(node, ast.Constant):
-        if isinstance(node.value, bytes):
-            return node.value.decode("utf-8", "replace")
-        return str(node.value) if isinstance(node.value, str | int) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _text(node.left), _text(node.right)
-        return None if left is None or right is None else left + right
-    return None
-
-
-def _constants(node: ast.AST) -> Iterator[str]:
-    """The texts in a piece of code that could be commands; a list of texts is one too."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.Constant) and isinstance(child.value, str) and " " in child.value:
-            yield child.value
-        elif isinstance(child, ast.List | ast.Tuple):
-            yield shlex.join(text for e in child.elts if (text := _text(e)) is not None)
