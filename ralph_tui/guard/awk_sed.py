@@ -12,6 +12,7 @@ _AWK_STARTED = re.compile(
     r"|\|&?\s*(?!getline)(\$|[A-Za-z_]\w*)"
 )
 """Programs that are started by no text of the code."""
+_MOST = 20
 _AWK_REGEX = re.compile(r"(?<=[~(,!{};&|\s])/(?:[^/\\\n]|\\.)*/|^/(?:[^/\\\n]|\\.)*/")
 _AWK_WRITE = re.compile(r'print[^;}\n]*>>?\s*"((?:[^"\\]|\\.)*)"')
 _AWK_WRITE_BY_NAME = re.compile(r"print[^;}\n]*>>?\s*[A-Za-z_(]")
@@ -28,8 +29,10 @@ def awk_starts_programs(code: str) -> bool:
 def awk_starts_input(code: str) -> bool:
     """Whether an awk program may run what it reads: a field, or a variable that was given one."""
     plain = _AWK_REGEX.sub("//", code).replace("||", "")
-    for match in _AWK_STARTED.finditer(plain):
-        name = match[1] or match[2] or match[3]
+    started = {match[1] or match[2] or match[3] for match in _AWK_STARTED.finditer(plain)}
+    if len(started) > _MOST:
+        return True
+    for name in started:
         if name.startswith("$") or re.search(
             rf"\b{name}\s*=[^=;}}\n]*\$|getline\s+{name}\b", plain
         ):

@@ -56,7 +56,8 @@ def judge_code(code: str, given: Invocation) -> None:
             path = next((g for g in match.groups() if g), "")
             if path.startswith(("/", "~", "..")):
                 given.places.check_removal(literal(path), given.shown)
-    starts = _JS_STARTS if given.program in _JAVASCRIPT else _STARTS_PROGRAMS
+    script = given.program.rstrip("0123456789.-") in _JAVASCRIPT
+    starts = _JS_STARTS if script else _STARTS_PROGRAMS
     if starts.search(code):
         _judge_starts(code, given)
 

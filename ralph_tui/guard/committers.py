@@ -12,6 +12,9 @@ _ANY = names("*")
 _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         **dict.fromkeys(names("npm pnpm yarn"), names("version")),
+        "cargo": names("release"),
+        "changeset": names("publish tag"),
+        "commitizen": names("bump commit c init"),
         **dict.fromkeys(names("bump2version bumpversion release-it standard-version"), _ANY),
         **dict.fromkeys(names("git-cz np lint-staged husky"), _ANY),
         "bump-my-version": names("bump"),
@@ -24,6 +27,9 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "cargo-release": _ANY,
     }
 )
+
+_LOOKING = names("npm pnpm yarn")
+"""What only prints versions when it is given none."""
 
 
 def refuse_committer(given: Invocation) -> None:
@@ -39,7 +45,9 @@ def refuse_committer(given: Invocation) -> None:
     operands = [word.text for word in read.operands]
     if read.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version"):
         return
-    looks = operands == ["version"] and given.program != "semantic-release"
-    if verbs is _ANY or (operands and operands[0] in verbs and not looks):
+    bare = not operands and given.program == "semantic-release"
+    bumps = read.has("--major", "--minor", "--patch", "--new-version", "--prerelease")
+    looks = operands == ["version"] and given.program in _LOOKING and not bumps
+    if verbs is _ANY or bare or (operands and operands[0] in verbs and not looks):
         reason = f"`{given.program}` commits, tags or installs hooks by itself"
         deny("git-read-only", given.shown, reason, "Leave releases and hooks to the person.")

@@ -82,6 +82,8 @@ _STATE_FILES = (
     "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json",
 )  # fmt: skip
 _GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
+_LONGEST_NAME = 255
+"""Longer patterns take long to compare, and mean nothing good."""
 
 
 def _find(given: Invocation) -> None:
@@ -139,7 +141,9 @@ def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
             text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
         if not known:
             last = (pattern or "*").rpartition("/")[2]
-            whole = any(fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES)
+            whole = len(last) > _LONGEST_NAME or any(
+                fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES
+            )
             text = f"{root.text}/.git" if whole else f"{root.text}/.ralph/{last}"
         found.append(Word(text, "".join("x" if c == "\0" else "q" for c in text), text))
     return found or [anything()]
@@ -171,6 +175,8 @@ def _below_a_name(pattern: str) -> bool:
 
 def _may_match_guarded(pattern: str) -> bool:
     last = pattern.rpartition("/")[2].casefold()
+    if len(last) > _LONGEST_NAME:
+        return True
     names_of_all = (*_STATE_FILES, *_GUARDED_DIRECTORIES)
     if any(fnmatch.fnmatchcase(name.casefold(), last) for name in names_of_all):
         return True

@@ -57,6 +57,6 @@ ESCAPES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
     {
         **dict.fromkeys(names("vi vim nvim view ex ed nano"), _editor),
         **dict.fromkeys(names("gdb lldb"), _debugger),
-        **dict.fromkeys(names("psql mysql mariadb sqlite3 ftp sftp mongo"), _prompt),
+        **dict.fromkeys(names("psql mysql mariadb sqlite3 ftp sftp mongo dc"), _prompt),
     }
 )

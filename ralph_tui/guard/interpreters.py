@@ -30,7 +30,13 @@ _CODE_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "julia": ("-e", "-E", "--eval"),
         "groovy": ("-e",),
         "scala": ("-e",),
+        "luajit": ("-e",),
+        "octave": ("--eval",),
+        "r": ("-e",),
+        "gnuplot": ("-e",),
+        "elixir": ("-e", "--eval"),
         "deno": (),
+        "crystal": (),
         "emacs": ("--eval", "--execute"),
         "zx": ("-e", "--eval"),
     }
@@ -55,9 +61,14 @@ def interpreter(program: str) -> Rule | None:
     """The rule for a program that runs code, or None."""
     if PYTHON.fullmatch(program):
         return _python
-    if program in _CODE_OPTIONS:
+    if _language(program) in _CODE_OPTIONS:
         return _generic
     return _RULES.get(program)
+
+
+def _language(program: str) -> str:
+    """The interpreter without its version: `lua5.3`, `perl5.36.0`, `node20`."""
+    return program if program in _CODE_OPTIONS else program.rstrip("0123456789.-")
 
 
 def _python(given: Invocation) -> None:
@@ -109,15 +120,16 @@ def _python_text(code: Word, given: Invocation) -> None:
 
 def _generic(given: Invocation) -> None:
     """Perl, ruby, node and others: every text in the code is judged as what it might run."""
-    options = _CODE_OPTIONS[given.program]
+    language = _language(given.program)
+    options = _CODE_OPTIONS[language]
     short = "".join(o[1] for o in options if len(o) == 2)
     long = frozenset(o for o in options if len(o) > 2)
-    spec = _SPECS.get(given.program, Spec(short, long=long))
+    spec = _SPECS.get(language, Spec(short, long=long))
     # Node knows `-pe` as one option, not as `-p` with the value `e`.
     words = [literal("-e") if word.text == "-pe" else word for word in given.arguments]
     read = parse(words if "-p" in options else given.arguments, spec)
     codes = read.values(*options)
-    if given.program == "deno" and [w.text for w in read.operands[:1]] == ["eval"]:
+    if language in ("deno", "crystal") and [w.text for w in read.operands[:1]] == ["eval"]:
         codes = list(read.operands[1:2])
     if not codes and not read.operands and given.feed is not None:
         codes = [given.feed]
@@ -125,10 +137,10 @@ def _generic(given: Invocation) -> None:
         unreadable_part(given.shown, "The interpreter would run the output of another command")
     for code in codes:
         judge_code(code.text, given)
-    if given.program == "emacs":
+    if language == "emacs":
         for word in read.operands:
             given.places.check_guarded(word, given.shown)
-    in_place = given.program in ("perl", "ruby") and read.has("-i")
+    in_place = language in ("perl", "ruby") and read.has("-i")
     if in_place:
         for word in read.operands:
             given.places.check_write(word, given.shown)
@@ -139,5 +151,6 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         **ESCAPES,
         **FILTERS,
         **dict.fromkeys(names("make gmake"), judge_make),
+        **dict.fromkeys(names("micropython jython"), _python),
     }
 )

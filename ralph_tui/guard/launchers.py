@@ -122,6 +122,8 @@ def _script(given: Invocation) -> None:
         given.places.check_write(word, given.shown)
     if len(read.operands) > 1:  # the BSD form: a file, then a command
         _run(given, read.operands[1:])
+    elif not read.has("-c", "--command") and given.feed is not None:
+        given.walker.shell(given.feed, given)
 
 
 def _su(given: Invocation) -> None:

@@ -15,7 +15,7 @@ from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 
 _COMMAND_TEXT = re.compile(
-    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?)(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
+    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
 )
 _TEXT_PROGRAMS = READERS | names(
     "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
@@ -96,7 +96,17 @@ def git_words(given: Invocation) -> tuple[Word, ...] | None:
         return given.arguments
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
         return (literal(program[4:]), *given.arguments)
-    if program in ("git-shell", "gitk", "git-gui", "gitui", "tig", "lazygit", "hub", "jj"):
+    if program in (
+        "git-shell",
+        "gitk",
+        "git-gui",
+        "gitui",
+        "tig",
+        "lazygit",
+        "hub",
+        "jj",
+        "scalar",
+    ):
         deny(
             GIT_RULE,
             given.shown,

@@ -66,6 +66,7 @@ class CommandWalker:
         self._commands = 0
         self._depth = 0
         self._nested_text = 0
+        self._stdin: Word | None = None
 
     # --- what was read --------------------------------------------------------------------------
 
@@ -74,6 +75,7 @@ class CommandWalker:
         before, chained, alternative = self._places.values, False, False
         for pipeline in script.pipelines:
             self._pipeline(pipeline, feed)
+            feed = self._stdin or feed
             chained = chained or pipeline.operator in ("&&", "||")
             alternative = alternative or pipeline.operator == "||"
             ends = pipeline.operator not in ("&&", "||")
@@ -99,10 +101,11 @@ class CommandWalker:
         if command.words:
             self.seen.add(command.values)
             given = self._invocation(command.words, feed)
-            if not (
-                is_tool(given) and self._called(given)
-            ):  # not the tool, but what bears its name
+            called = self._called(given)
+            if not (called and is_tool(given)):  # not the tool, but what bears its name
                 self._start(given, certain=certain)
+        if command.values == ("exec",):  # what it redirects stays so
+            self._stdin = feed
 
     def _count(self) -> None:
         self._commands += 1
@@ -153,6 +156,7 @@ class CommandWalker:
     def _substitutions(self, word: Word, printed: Word | None = None) -> None:
         """Judge what is substituted; `>(…)` reads what the command has `printed`."""
         for script in word.scripts:
+            self._count()
             before = self._places
             self._places = before.fork()
             self.script(script, (printed or anything()) if ">(" in word.raw else None)
@@ -190,7 +194,9 @@ class CommandWalker:
         judge_assignment(name, word.cut(len(name) + 1), given.shown)
 
     def shell(self, text: Word, given: Invocation, feed: Word | None = None) -> None:
-        """Judge a text that a shell executes."""
+        """Judge a text that a shell executes; it reads what the shell is fed."""
+        if feed is None and text is not given.feed:
+            feed = given.feed
         unknown = any(
             c == UNKNOWN and k in "xs" for c, k in zip(text.text, text.kinds, strict=True)
         )
@@ -246,7 +252,8 @@ class CommandWalker:
         tool = tool_of(given)
         if tool and self._rewrites:
             self.tools[place_of(tool, given)] = tool
-        if not is_tool(given) and not judged_by_rules(given) and not self._called(given):
+        known = is_tool(given) or judged_by_rules(given)
+        if not known and given.words[0].text not in self._functions:
             judge_unknown(given)
 
     def _called(self, given: Invocation) -> bool:
