@@ -82,7 +82,7 @@ class Permits:
                 rule=wanted.rule,
                 part=part,
                 reason=inert(ruling.reason) or "No reason was given",
-                by=ruling.by,
+                by="" if ruling.by == NOBODY else ruling.by,
             )
         )
 

@@ -107,7 +107,9 @@ def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
         for line in question_lines(signs, asked):
             out(f"  {line}")
     out()
-    out(f"ralph answer {questions[0].id} 1   answers the first; --decline leaves it to the model.")
+    first = questions[0]
+    no = "3 WHY denies it" if first.permission else "--decline leaves it to the model"
+    out(f"ralph answer {first.id} 1   answers the first; {no}.")
 
 
 def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":

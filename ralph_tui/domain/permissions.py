@@ -47,7 +47,7 @@ def question_of(permission: Permission) -> Question:
     argument = one_line(permission.argument, SHOWN)
     who = "a sub-agent" if permission.sub_agent else "the agent"
     what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(
-        permission.tool, f"use {permission.tool}: {argument}"
+        permission.tool, f"use {permission.tool} ({argument})"
     )
     return Question(
         question=f"May {who} {what}?",

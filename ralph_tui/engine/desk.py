@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
-from ralph_tui.domain.permissions import Ruling
+from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
@@ -80,7 +80,8 @@ class BuildDesk:
             self._note(call)
         else:
             self._one_at_a_time.ended(call)
-            self.denied = ", ".join(wanted.patterns) or wanted.tool
+            if wanted.tool != NETWORK:  # the command ran, and says itself what it lacked
+                self.denied = ", ".join(wanted.patterns) or wanted.tool
         return ruling
 
     def _note(self, call: ToolCall) -> None:

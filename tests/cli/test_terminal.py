@@ -16,7 +16,7 @@ from ralph_tui.store.project import Project
 from tests.cli.processes import REPOSITORY
 from tests.harness.model import serving_in_process
 from tests.harness.processes import ralph_environment
-from tests.harness.projects import HAS_FILE, make_project, task_of
+from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.test_phases import REQUEST, discovers, plans, validates
 
@@ -141,3 +141,39 @@ def test_the_whole_way_on_a_terminal_without_a_screen(tmp_path: Path) -> None:
             person.expect("ralph: complete: validated, and approved by the person")
             assert person.wait() == 0
     assert task_of(project, "a").status.value == "complete"
+
+
+@pytest.mark.long
+@pytest.mark.real_cli
+def test_permission_is_given_and_denied_at_the_prompt(tmp_path: Path) -> None:
+    config = {"safety": {"ask_commands": ["touch"]}}
+    project = make_project(tmp_path, [task("a")], config=config)
+    script = """
+    - name: works
+      task: a
+      turns:
+        - bash: touch 1.made
+        - bash: touch 2.made
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+        - when: {last_result: "ACCEPTED:"}
+          say: Done.
+    """
+    prompt = "allow\\? 1 once, 2 for this session, 3 and why not"
+    with serving_in_process(scenario(script), tmp_path) as server:
+        environ = ralph_environment(server, tmp_path)
+        with typing("ralph_tui", "build", "--headless", cwd=project, environ=environ) as person:
+            person.expect("May the agent run `touch 1.made`")
+            person.expect("because safety.ask_commands lists `touch`")
+            person.expect(prompt)
+            person.sendline("yes")
+            person.expect("Only these are answers: 1 allow once")
+            person.expect(prompt)
+            person.sendline("1")
+            person.expect("Permission: allowed once \\(by terminal\\)")
+            person.expect("May the agent run `touch 2.made`")
+            person.expect(prompt)
+            person.sendline("3 one is enough")
+            person.expect("denied by terminal \\(ask-first\\).*one is enough")
+            person.expect("ralph: complete")
+            person.wait()
+    assert [path.name for path in project.glob("*.made")] == ["1.made"]

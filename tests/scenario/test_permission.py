@@ -29,13 +29,14 @@ pytestmark = pytest.mark.real_cli
 
 ATTENDED = Mission(only=Phase.BUILDING, interactive=True)
 
+WRITES = 'write: {path: a.txt, content: "done\\n"}'
 CLAIMS = "ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}"
 ACCEPTED = 'when: {last_result: "ACCEPTED:"}'
 
 
 def works(*turns: str) -> str:
-    """A session of task a that takes these turns, then claims."""
-    said = [*turns, CLAIMS, f"{ACCEPTED}\n  say: Done."]
+    """A session of task a that takes these turns, then does something and claims."""
+    said = [*turns, WRITES, CLAIMS, f"{ACCEPTED}\n  say: Done."]
     lines = "\n".join(f"    - {turn}".replace("\n", "\n    ") for turn in said)
     return scenario(f"- name: works\n  task: a\n  turns:\n{lines}")
 
@@ -129,7 +130,7 @@ async def test_where_nobody_is_there_it_is_denied_at_once(tmp_path: Path, no_inp
     assert files(project) == []
     assert not run.of(ev.QuestionAsked)
     assert [(e.rule, e.part, e.by) for e in run.of(ev.ToolDenied)] == [
-        ("ask-first", "touch 1.made", "nobody")
+        ("ask-first", "touch 1.made", "")
     ]
     assert "nobody is there to give it. Do without it." in said
 
@@ -230,7 +231,7 @@ async def test_the_sandbox_does_not_answer_in_the_persons_place(
     assert files(project) == []
     assert len(run.of(ev.QuestionAsked)) == (2 if listed else 1)
     network = [e for e in run.of(ev.ToolDenied) if e.name == NETWORK]
-    assert [e.by for e in network] == (["command"] if listed else ["nobody"])
+    assert [e.by for e in network] == (["command"] if listed else [""])
     assert listed or "safety.sandbox_domains" in network[0].reason
 
 

@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.budget import Zone
+from ralph_tui.domain.chronicle import Ruled
+from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.validation import Seen, ValidationReport
@@ -26,6 +28,7 @@ from ralph_tui.tui.render.header import Facts, header_lines
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
 from ralph_tui.tui.render.task import task_parts
+from ralph_tui.tui.render.why import guard_parts
 from ralph_tui.tui.stopwatch import Stopwatch
 from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.detail import detail_of
@@ -336,3 +339,27 @@ def test_what_is_kept_of_calls_goes_with_them() -> None:
     assert len(timeline.entries) <= 110
     assert len(timeline._details) <= 110
     assert timeline._detail_chars == sum(size for _, size in timeline._details)
+
+
+def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
+    timeline = Timeline()
+    asked: list[ev.Event] = [
+        ev.ToolStarted(tool_id="b", name="Bash", input={"command": "npm publish"}),
+        ev.ToolAllowed(tool_id="b", name="Bash", rule="ask-first", part="npm publish", by="screen"),
+        ev.ToolDenied(tool_id="u", name=NETWORK, rule="cli-permission", part="x.org", reason="no"),
+    ]
+    for event in asked:
+        timeline.feed(event)
+    shown = [plain(lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
+    assert "npm publish" in shown[0]
+    assert "allowed by screen" in shown[0]
+    assert shown[1].split()[1:3] == ["reach", "x.org"]
+    assert "Allowed once by screen" in detail_of(timeline.entries[0], UNICODE).text
+    log = (
+        Ruled(tool="Bash", rule="ask-first", part="ls", scope="again", reason="it is listed"),
+        Ruled(tool="Bash", rule="ask-first", reason="not today", by="terminal"),
+    )
+    told = parts_text(guard_parts(log, UNICODE))
+    assert "Guard log: 1 denial, 1 allowed when asked" in told
+    assert "denied by terminal: not today" in told
+    assert "allowed for the session before" in told

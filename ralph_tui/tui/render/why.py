@@ -241,15 +241,17 @@ _SCOPES = {
 
 def _ruled(ruled: Ruled, glyphs: Glyphs) -> Part:
     iteration = f"iteration {ruled.iteration}" if ruled.iteration else "between iterations"
-    tone, decided = Tone.WARN, "denied" if ruled.by else ""
-    if ruled.scope is not None:
-        tone, decided = Tone.OK, _SCOPES[ruled.scope]
     by = f" by {ruled.by}" if ruled.by else ""
+    tone, rule, decided = Tone.WARN, ruled.reason, ""
+    if ruled.scope is not None:
+        tone, decided = Tone.OK, _SCOPES[ruled.scope] + by
+    elif ruled.by:
+        rule, decided = "", f"denied{by}: {ruled.reason}"
     lines = [
         [Span(f"{when(ruled.at)}  {iteration}  {ruled.tool}", Tone.MUTED)],
         _row("evidence", one_line(ruled.part, 500), Tone.WARN) if ruled.part else None,
-        _row("rule", ruled.reason) if ruled.reason else None,
-        _row("decided", f"{decided}{by}", tone) if decided else None,
+        _row("rule", rule) if rule else None,
+        _row("decided", decided, tone) if decided else None,
         _row("next", ruled.instead, Tone.ACCENT) if ruled.instead else None,
     ]
     sign = glyphs.denied if ruled.scope is None else glyphs.ok

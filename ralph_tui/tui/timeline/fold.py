@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.text import head, one_line
 from ralph_tui.tui.render.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
 from ralph_tui.tui.render.spans import Tone
@@ -191,12 +192,15 @@ class Timeline:
         self._update(e.tool_id, "Bash", rewrite=e)
 
     def _tool_denied(self, e: ev.ToolDenied) -> None:
-        self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
+        if e.name == NETWORK and e.tool_id not in self._open and (note := note_of(e)):
+            self._note(note)  # a host that a command wants is no call
+        else:
+            self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
 
     def _tool_allowed(self, e: ev.ToolAllowed) -> None:
         if e.tool_id in self._open:
             self._update(e.tool_id, e.name, allowance=e)
-        elif note := note_of(e):  # a host that a command wants is no call
+        elif note := note_of(e):
             self._note(note)
 
     def _tool_finished(self, e: ev.ToolFinished) -> None:

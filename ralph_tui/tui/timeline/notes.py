@@ -176,6 +176,16 @@ def _question_answered(e: ev.QuestionAnswered) -> Note:
     return Note("asking", "answer", told, Tone.INFO if plain else Tone.WARN, f"by {answer.by}")
 
 
+def _uncalled_allowed(e: ev.ToolAllowed) -> Note:
+    """What was asked about beside the calls: a host."""
+    return Note("ok", "reach", e.part, right=f"allowed by {e.by}" if e.by else "allowed before")
+
+
+def _uncalled_denied(e: ev.ToolDenied) -> Note:
+    by = f"denied by {e.by}" if e.by else "denied"
+    return Note("denied", "reach", e.part, Tone.WARN, by, more=f"Rule: {e.rule}\n{e.reason}")
+
+
 def _approval_requested(e: ev.ApprovalRequested) -> Note:
     text = f"{e.kind}: {e.summary}" if e.summary else e.kind.value
     return Note("asking", "approval", f"waits for you, {text}", Tone.WARN)
@@ -250,7 +260,8 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.Notice: _notice,
     ev.LoopFound: _loop_found,
     ev.LoopLost: _loop_lost,
-    ev.ToolAllowed: lambda e: Note("ok", "allowed", f"{e.name} {e.part}", right=f"by {e.by}"),
+    ev.ToolAllowed: _uncalled_allowed,
+    ev.ToolDenied: _uncalled_denied,
     ev.QuestionAsked: _question_asked,
     ev.QuestionAnswered: _question_answered,
     ev.ApprovalRequested: _approval_requested,
