@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Literal
 
-from ralph_tui.domain.model import Count, Model, Record, Timestamp
+from ralph_tui.domain.model import Count, Model, Money, Record, Timestamp
 from ralph_tui.domain.text import inert
 
 PLAN_SCHEMA_VERSION = 1
@@ -35,6 +35,17 @@ class CommandCriterion(Record):
 Criterion = str | CommandCriterion
 
 
+class Begun(Record):
+    """The project when the first attempt at a task began; a claim is held against it."""
+
+    files: str = ""
+    """Stands for all its files; empty where there are too many to look at."""
+    lock: str = ""
+    """The same for uv's lock file, which checks may write; empty without one."""
+    tests: Count = 0
+    """Test functions."""
+
+
 class Task(Record):
     """One unit of work, sized for a single context window."""
 
@@ -47,6 +58,8 @@ class Task(Record):
     blockers: tuple[str, ...] = ()
     estimated_tokens: Count | None = None
     actual_tokens_used: Count | None = None
+    actual_cost_usd: Money | None = None
+    """What every try of it has cost so far; None: it was not tried."""
     completion_notes: str | None = None
     completed_at: Timestamp | None = None
     retry_count: Count = 0
@@ -54,6 +67,8 @@ class Task(Record):
     """The person wants it later: it is not chosen until it is released."""
     model: str | None = None
     """Works this task in the place of the configured model."""
+    begun: Begun | None = None
+    """Only while it is worked on."""
 
     @property
     def is_held(self) -> bool:

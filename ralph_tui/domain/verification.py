@@ -34,7 +34,7 @@ class Receipt(Model):
     """Proof of one check: what ran, how it ended, and the end of what it printed."""
 
     command: str
-    source: Literal["backpressure", "criterion"]
+    source: Literal["backpressure", "criterion", "evidence"]
     status: ReceiptStatus
     exit_code: int | None = None
     seconds: Money = 0.0
@@ -64,6 +64,13 @@ class GateResult(Model):
     def failures(self) -> tuple[Receipt, ...]:
         """The checks that did not pass."""
         return tuple(r for r in self.receipts if not r.ok)
+
+    @property
+    def refusal(self) -> str:
+        """Why the claim is refused, in one line."""
+        return ", ".join(
+            r.reason if r.source == "evidence" else f"{r.command} failed" for r in self.failures
+        )
 
 
 def runnable_command(criterion: Criterion) -> str | None:

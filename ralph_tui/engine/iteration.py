@@ -135,8 +135,7 @@ class Iteration:
         gate = self._desk.work.gate_result
         reason = "the model stopped without a claim"
         if gate is not None and self._desk.work.claim_refused:
-            failed = ", ".join(r.command for r in gate.failures)
-            reason = f"the claim was refused: {failed} failed"
+            reason = f"the claim was refused: {gate.refusal}"
         return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.work.retry_counted)
 
 

@@ -9,6 +9,7 @@ from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chos
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.ending import End, complete, stopped
+from ralph_tui.engine.evidence import look
 from ralph_tui.engine.guidance import give_back, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration
@@ -97,6 +98,7 @@ class BuildLoop:
         """
         task: Task | None = None
         waiting: tuple[Injection, ...] = ()
+        now = await asyncio.to_thread(look, self._shop.ledger.project.root)
 
         def change(docs: Documents) -> Documents:
             nonlocal task, waiting
@@ -106,7 +108,9 @@ class BuildLoop:
             waiting = docs.pending
             number = docs.state.iteration_count + 1
             state = docs.state.model_copy(update={"iteration_count": number})
-            plan = docs.plan.with_task(task_id, status=TaskStatus.IN_PROGRESS)
+            plan = docs.plan.with_task(
+                task_id, status=TaskStatus.IN_PROGRESS, begun=task.begun or now
+            )
             return docs.model_copy(update={"state": state, "plan": plan, "pending": ()})
 
         docs = await self._shop.ledger.transact(change, "chosen")

@@ -218,7 +218,7 @@ def answer(values: Mapping[str, object]) -> ToolAnswer:
 
 def task_json(task: Task) -> dict[str, object]:
     """A task as the model reads it."""
-    data = task.model_dump(mode="json", exclude_none=True)
+    data = task.model_dump(mode="json", exclude_none=True, exclude={"begun"})
     return {key: data[key] for key in data if data[key] != []}
 
 

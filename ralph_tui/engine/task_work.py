@@ -143,6 +143,7 @@ class TaskWork:
             completion_notes=claim.verification_notes or None,
             completed_at=self._shop.clock(),
             blockers=(),
+            begun=None,
         )
         if self.status is not TaskStatus.COMPLETE:
             self._settled_by_model = False

@@ -1,5 +1,6 @@
 """The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
 
+import asyncio
 import shlex
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,6 +19,7 @@ from ralph_tui.domain.verification import (
     runnable_command,
 )
 from ralph_tui.engine.commands import run_command
+from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
@@ -133,6 +135,11 @@ class Gate:
             receipt = await self._receipt(check)
             receipts.append(receipt)
             self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
+        if task.begun is not None and all(receipt.ok for receipt in receipts):
+            now = await asyncio.to_thread(look, self._root)
+            for receipt in objections(task, now, tuple(receipts)):
+                receipts.append(receipt)
+                self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
         result = GateResult(
             task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task)
         )

@@ -215,7 +215,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     53: ("tui/hostile::markup_is_literal_text", "tui/pages::hostile_text_stays_text_on_every_page"),
     54: (
-        "scenario/loop::a_model_that_forgets_to_claim_is_reminded",
+        "scenario/claims::what_is_claimed_and_not_so_is_not_done",
         "scenario/loop::three_attempts_without_a_claim_block_the_task",
     ),
     55: (
@@ -248,6 +248,9 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/loop::three_failures_in_a_row_open_the_breaker",
     ),
     61: (
+        "scenario/claims::what_is_claimed_and_not_so_is_not_done",
+        "engine/evidence::a_claim_for_which_nothing_was_done_is_no_success",
+        "engine/evidence::tests_that_are_gone_are_no_success",
         "scenario/loop::a_refused_claim_is_fixed_in_the_same_session",
         "engine/breaker::each_signal_opens_at_its_setting_and_is_off_at_zero",
     ),

@@ -160,6 +160,7 @@ CLAIMS = """
       task: "{id}"
       turns:
         - ralph: {{mark_task_complete: {{task_id: "{id}", verification_notes: Done.}}}}
+          write: {{path: done.txt, content: done}}
         - say: Done.
 """
 

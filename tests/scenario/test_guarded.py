@@ -40,6 +40,7 @@ SCRIPT = scenario(
         - bash: sh try.sh
         - bash: echo "direct [$AWS_SECRET_ACCESS_KEY][$GIT_DIR][$ANTHROPIC_API_KEY]"; type git pip
         - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+          write: {path: done.txt, content: done}
         - when: {last_result: "ACCEPTED:"}
           say: Done.
     """
@@ -111,6 +112,7 @@ TELLS = scenario(
           bash: sh leak.sh; echo sk-ant-api03-abcdefghijklmnopqrstuvwx
         - ralph: {append_learning: {learning: Use ghp_abcdefghijklmnopqrstuvwxyz0123, category: build}}
         - ralph: {mark_task_complete: {task_id: a, verification_notes: AKIAIOSFODNN7EXAMPLE works}}
+          write: {path: done.txt, content: done}
         - when: {last_result: "ACCEPTED:"}
           say: Done.
     """
@@ -154,6 +156,7 @@ def git_made_by(script: str) -> str:
           turns:
             - bash: {script}
             - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
+              write: {{path: done.txt, content: done}}
             - when: {{last_result: "ACCEPTED:"}}
               say: Done.
         """

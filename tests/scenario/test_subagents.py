@@ -25,6 +25,7 @@ def starts(kind: str, words: str, times: int = 1) -> str:
         - say: I will have it looked at.
           tools: [{calls}]
         - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Looked.}}}}
+          write: {{path: done.txt, content: done}}
         - say: Done.
     """
 

@@ -1,0 +1,103 @@
+"""What green checks do not show: that something was done for the task, and that no test had to go for it.
+
+A claim is held against the project as it was when the first attempt at the task began (`Task.begun`).
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ralph_tui.domain.plan import Begun, Task
+from ralph_tui.domain.verification import Receipt, ReceiptStatus, criterion_text
+
+MOST_FILES = 50_000
+"""A project with more is not looked at: nobody would wait for it before each task."""
+
+NOT_THE_PROJECT = frozenset({
+    ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
+    ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
+})  # fmt: skip
+"""Directories that change by themselves when checks run."""
+
+_NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt")
+_LOCK = "uv.lock"
+_TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
+_TEST = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(", re.MULTILINE)
+_REMOVING = re.compile(
+    r"\b(?:remov|delet|drop|retir|prun|merg|replac|consolidat|simplif|refactor|rewrit|clean)",
+    re.IGNORECASE,
+)
+
+
+def look(root: Path) -> Begun:
+    """The project as it is now; blocks for as long as a walk through it takes."""
+    digest, number, tests, lock = hashlib.sha256(), 0, 0, ""
+    for entry in _files(root):
+        number += 1
+        if number > MOST_FILES:
+            return Begun()
+        try:
+            info = entry.stat(follow_symlinks=False)
+            if _TEST_FILE.fullmatch(entry.name):
+                tests += len(_TEST.findall(Path(entry.path).read_bytes()))
+        except OSError:
+            continue  # gone meanwhile, or not ours to read
+        told = f"{entry.path}\0{info.st_size}\0{info.st_mtime_ns}\n".encode(
+            errors="surrogateescape"
+        )
+        if entry.name == _LOCK:
+            lock = hashlib.sha256(told).hexdigest()
+        else:
+            digest.update(told)
+    return Begun(files=digest.hexdigest(), lock=lock, tests=tests)
+
+
+def _files(root: Path) -> Iterator["os.DirEntry[str]"]:
+    """Every file of the project, in the same order each time."""
+    left = [str(root)]
+    while left:
+        try:
+            entries = sorted(os.scandir(left.pop()), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                left += [entry.path] if entry.name not in NOT_THE_PROJECT else []
+            elif not _NOISE.fullmatch(entry.name):
+                yield entry
+
+
+def objections(task: Task, now: Begun, receipts: Sequence[Receipt]) -> Iterator[Receipt]:
+    """What speaks against a claim although its checks are green."""
+    begun = task.begun
+    if begun is None or not begun.files or not now.files:
+        return
+    shown = any(r.source == "criterion" and r.status is ReceiptStatus.PASSED for r in receipts)
+    # uv writes a lock that is not there with the first command, whoever runs it.
+    same = (begun.files, begun.lock or now.lock) == (now.files, now.lock)
+    if same and not shown:
+        yield _objection(
+            "a change was made",
+            "no file has changed since this task began",
+            "None of its criteria is a command that shows that it is done. Do it; if it was done "
+            "before, add a test that shows it.",
+        )
+    fewer = begun.tests - now.tests
+    if fewer > 0 and not _REMOVING.search(_words(task)):
+        yield _objection(
+            "every test is kept",
+            f"{fewer} of the {begun.tests} test functions there were when this task began "
+            f"{'is' if fewer == 1 else 'are'} gone",
+            "Put them back: nothing in the task's words asks to remove or replace any.",
+        )
+
+
+def _words(task: Task) -> str:
+    return "\n".join((task.description, *map(criterion_text, task.verification_criteria)))
+
+
+def _objection(command: str, reason: str, instead: str) -> Receipt:
+    status = ReceiptStatus.FAILED
+    return Receipt(command=command, source="evidence", status=status, reason=reason, tail=instead)
