@@ -2,12 +2,13 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.reader import read_shell, read_word
-from ralph_tui.guard.syntax import UNKNOWN, Compound, Script, Word
+from ralph_tui.guard.syntax import UNKNOWN, Compound, Script, Simple, Word
 
 Values = Mapping[str, tuple[str, ...]]
 """Variables and what each may hold."""
@@ -77,6 +78,35 @@ def forms(word: Word, values: Values) -> tuple[Word, ...]:
     ]  # none, if one of the variables is not known
     certain = len(found) <= _MOST and not any(UNKNOWN in form.text for form in found)
     return tuple(found) if certain else ()
+
+
+_SETTERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "ssh-agent": names("-s"),
+        "direnv": names("hook export"),
+        "fnm": names("env"),
+        "mise": names("activate env hook-env"),
+        "opam": names("env"),
+        "minikube": names("docker-env"),
+        "dircolors": names("-b"),
+        **dict.fromkeys(names("pyenv rbenv nodenv goenv"), names("init")),
+        "brew": names("shellenv"),
+        "kubectl": names("completion"),
+    }
+)
+"""Programs that print what sets up a shell, and how they are called for it."""
+
+
+def sets_up_shell(text: Word, functions: Container[str]) -> bool:
+    """Whether a text that a shell runs is nothing but what such a program prints."""
+    if text.text != UNKNOWN or len(text.scripts) != 1:
+        return False
+    commands = list(text.scripts[0].commands())
+    if len(commands) != 1 or not isinstance(commands[0], Simple):
+        return False
+    program, *words = commands[0].values or ("",)
+    plain = not commands[0].assignments and program not in functions
+    return plain and bool(words) and words[0] in _SETTERS.get(program, ())
 
 
 def _with(given: Mapping[str, str], raw: str) -> str:

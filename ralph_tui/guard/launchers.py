@@ -73,8 +73,11 @@ def _env(given: Invocation) -> None:
     given = _moved(given, read.values("-C", "--chdir"))
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)
-    for value in read.values("-S", "--split-string"):
-        rest = "".join(" " + word.raw for word in read.operands)
+    for option in read.options:
+        if option.name not in ("-S", "--split-string") or (value := option.value) is None:
+            continue
+        at = given.arguments.index(option.word) + (2 if value in given.arguments else 1)
+        rest = "".join(" " + word.raw for word in given.arguments[at:])
         for text in {value.text, _ENV_BLANK.sub(" ", value.text)}:
             kinds = "".join("x" if c == UNKNOWN else "q" for c in text)
             given.walker.shell(Word(text + rest, kinds + "q" * len(rest)), given)

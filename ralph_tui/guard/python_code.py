@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.names import names
@@ -169,6 +170,7 @@ def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
     first = _command_argument(node)
     if first is None:
         return
+    given = replace(given, feed=_fed(node))
     shell = name in _SHELL_CALLS or any(
         k.arg == "shell" and not (isinstance(k.value, ast.Constant) and not k.value.value)
         for k in node.keywords
@@ -205,6 +207,17 @@ def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
         yield ast.Call(node.func, arguments, keywords)
     if first is None:
         yield node
+
+
+def _fed(node: ast.Call) -> Word | None:
+    """What the started program reads: `input=`, or whatever is written to its pipe later."""
+    for keyword in node.keywords:
+        if keyword.arg == "input":
+            text = text_of(keyword.value)
+            return anything() if text is None else literal(text)
+        if keyword.arg == "stdin" and "DEVNULL" not in ast.unparse(keyword.value):
+            return anything()
+    return None
 
 
 def _an_event_loop(function: ast.expr) -> bool:
