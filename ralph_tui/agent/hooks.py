@@ -153,6 +153,8 @@ class Hooks:
         if verdict.decision == "ask":
             self.permits.expect(call, verdict)
             return ask(verdict.message, tool_input)
+        if verdict.asks:
+            self.permits.tell_again(call, verdict)
         return rewrite(tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
@@ -160,7 +162,7 @@ class Hooks:
         if verdict.command is None:
             return dict(call.input)
         before = str(call.input.get("command", ""))
-        rule = "uv-run" if verdict.decision == "ask" else verdict.rule
+        rule = "uv-run" if verdict.asks else verdict.rule
         self._emit(
             ev.ToolRewritten(tool_id=call.tool_id, before=before, after=verdict.command, rule=rule)
         )

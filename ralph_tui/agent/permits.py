@@ -39,6 +39,19 @@ class Permits:
         """The CLI is told to ask about this call."""
         self._sent[call.tool_id] = call, verdict
 
+    def tell_again(self, call: ToolCall, verdict: Verdict) -> None:
+        """An earlier answer covers a call on the person's list."""
+        self._emit(
+            ev.ToolAllowed(
+                tool_id=call.tool_id,
+                name=call.name,
+                rule=verdict.rule,
+                part=verdict.part,
+                reason=verdict.reason,
+                scope="again",
+            )
+        )
+
     async def may_use_tool(
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> Result:

@@ -66,7 +66,7 @@ class BuildDesk:
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
         own = self._one_at_a_time.review(call) or self._agents_file.review(call)
-        verdict = own or await self._shop.review(call)
+        verdict = own or self._permitting.known(await self._shop.review(call))
         if verdict.decision == "deny":
             self.denied = verdict.part or call.name
         elif verdict.decision != "ask":

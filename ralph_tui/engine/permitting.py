@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
@@ -112,6 +112,16 @@ class Permitting:
         finally:
             self._waiting -= 1
 
+    def known(self, verdict: Verdict) -> Verdict:
+        """The verdict without its question where an earlier answer covers all of it.
+
+        It is not said to be allowed: the CLI's own rules may want the person to be asked all the same.
+        """
+        if verdict.decision != "ask" or not _listed(verdict.asks) <= self._granted:
+            return verdict
+        decision = "allow" if verdict.command is None else "rewrite"
+        return verdict.model_copy(update={"decision": decision})
+
     def _refused_at_once(self, wanted: Permission) -> str:
         """Why there is no asking; empty when there is."""
         settings = self._shop.settings
@@ -166,9 +176,11 @@ class Permitting:
 
 def _keys(wanted: Permission) -> set[tuple[str, str]]:
     """What an allowance for the session is remembered by."""
-    if wanted.patterns:
-        return {(wanted.rule, pattern) for pattern in wanted.patterns}
-    return {(wanted.tool, wanted.argument)}
+    return _listed(wanted.patterns) or {(wanted.tool, wanted.argument)}
+
+
+def _listed(patterns: Iterable[str]) -> set[tuple[str, str]]:
+    return {(ASK_FIRST, pattern) for pattern in patterns}
 
 
 async def withdraw_left_over(ledger: Ledger) -> None:

@@ -173,25 +173,41 @@ async def test_the_clis_own_rules_ask_the_person(tmp_path: Path) -> None:
     project = make_project(
         tmp_path,
         [task("a")],
-        config={"agent": {"setting_sources": ["project"]}},
+        config={
+            "agent": {"setting_sources": ["project"]},
+            "safety": {"ask_commands": ["echo"]},
+        },
         files={".claude/settings.json": json.dumps(rules)},
     )
-    script = works("bash: touch 1.made", "bash: touch 1.made", "bash: touch 2.made")
+    script = works(
+        "bash: echo first",
+        *["bash: touch 1.made"] * 2,
+        "bash: echo second && touch 2.made",
+    )
 
     async def person(run: Run) -> None:
-        first = await asked_of(run, 1)
+        await asyncio.to_thread(given, run, await asked_of(run, 1), "2")
+        first = await asked_of(run, 2)
         assert first.permission is not None
         assert first.permission.rule == "cli-permission"
         assert "Also exactly this call" in str(first.question)
         await asyncio.to_thread(given, run, first, "2")
-        second = await asked_of(run, 2)
-        assert "touch 2.made" in second.question.question
+        second = await asked_of(run, 3)
+        assert second.permission is not None
+        assert second.permission.rule == "cli-permission", "the answer about echo is not for this"
+        assert second.permission.argument == "echo second && touch 2.made"
         await asyncio.to_thread(given, run, second, "3 one is enough")
 
     async with serving(script) as server:
         run = await play(project, server, meanwhile=person, mission=ATTENDED)
     assert files(project) == ["1.made"]
-    assert [e.scope for e in run.of(ev.ToolAllowed)] == ["session", "again"]
+    allowed = [(e.rule, e.scope) for e in run.of(ev.ToolAllowed)]
+    assert allowed == [
+        ("ask-first", "session"),
+        ("cli-permission", "session"),
+        ("cli-permission", "again"),
+        ("ask-first", "again"),
+    ]
     assert [(e.rule, e.reason) for e in run.of(ev.ToolDenied)] == [
         ("cli-permission", "one is enough")
     ]

@@ -76,7 +76,8 @@ class PhaseDesk:
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """The guard's verdict, and one build or test sub-agent at a time."""
-        return self._one_at_a_time.review(call) or await self._shop.review(call)
+        own = self._one_at_a_time.review(call)
+        return own or self._permitting.known(await self._shop.review(call))
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """The person's ruling."""
