@@ -104,6 +104,7 @@ class RalphApp(Host):
         self.last_word = ""
         """Said on the terminal after the screen has closed."""
         self._warned = False
+        self._hung_up = False
         self._terminal_title = ""
 
     @property
@@ -175,11 +176,17 @@ class RalphApp(Host):
     def _obey_signals(self) -> None:
         """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._on_signal, ENDED_BY[number])
+        loop.add_signal_handler(signal.SIGTERM, self._end, signal.SIGTERM)
+        loop.add_signal_handler(signal.SIGHUP, self.hang_up)
 
-    def _on_signal(self, why: str) -> None:
-        do(self, self.steering.leaving.leave_now(why), "signal")
+    def _end(self, number: int) -> None:
+        do(self, self.steering.leaving.leave_now(ENDED_BY[number]), "signal")
+
+    def hang_up(self) -> None:
+        """The terminal is gone; kernel, shell and our own writing may all say so, and none means to hurry."""
+        if not self._hung_up:
+            self._hung_up = True
+            self._end(signal.SIGHUP)
 
     def start_loop(self, request: str = "") -> None:
         """Run the loop, for a new request if there is one; the watcher steps aside.

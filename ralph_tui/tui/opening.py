@@ -1,6 +1,7 @@
 """Opens the screen and says afterwards what could not be said while it was open."""
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ralph_tui.engine.launch import Launch
@@ -20,8 +21,15 @@ def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
     """Open the screen, over the curtain if one is drawn, and return the loop's exit status, 0 when nothing ran."""
     if curtain is not None:
         app.driver_class = curtain.behind(app.driver_class)
-    with quiet_stderr():
+    with quiet_stderr(
+        redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)
+    ):
         code = app.run()
     if app.last_word:
         sys.stderr.write(f"ralph: {app.last_word}\n")
     return code if code is not None else app.return_code or 0
+
+
+def _soon(app: RalphApp, call: Callable[[], object]) -> None:
+    """In the app's own time; from any thread."""
+    app.call_later(call)

@@ -46,7 +46,7 @@ def open_replay(launch: "Launch", wanted: str) -> None:
     """
     from ralph_tui.tui.app import RalphApp
     from ralph_tui.tui.doing import do
-    from ralph_tui.tui.stderr import quiet_stderr
+    from ralph_tui.tui.opening import show
 
     class Replay(RalphApp):
         """The same screen, with the iterations open."""
@@ -57,8 +57,7 @@ def open_replay(launch: "Launch", wanted: str) -> None:
             opening = self.steering.pages.open("iterations", wanted=wanted, play=True)
             do(self, opening, "replay")
 
-    with quiet_stderr():
-        Replay(looking_only(launch)).run()
+    show(Replay(looking_only(launch)))
 
 
 def looking_only(launch: "Launch") -> "Launch":

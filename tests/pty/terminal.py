@@ -75,6 +75,10 @@ class Terminal:
                 return
         raise TimeoutError(f"{keys!r} leads nowhere\n{self.text}")
 
+    def hang_up(self) -> None:
+        """Close the window."""
+        self._child.close(force=False)
+
     def until(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
         """Take in output until `condition()` is true.
 
