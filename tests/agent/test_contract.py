@@ -204,7 +204,7 @@ async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(
     assert not (tmp_path / path).exists()
     assert any(isinstance(i, ev.ToolDenied) and i.rule == "cli-permission" for i in items)
     (wanted,) = overseer.wanted
-    assert "sensitive file" in wanted.reason
+    assert "Claude requested permissions to" in wanted.reason
     assert path in wanted.argument
 
 
