@@ -6,20 +6,18 @@ is in doubt, and doubt is said.
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ralph_tui.domain.text import one_line
+from ralph_tui.guard.gitsnapshot import STAGE, Snapshot, submodule_part
 
 SLACK_SECONDS = 2.0
 """Reflogs and file times count in seconds or less, and a command's last child may end after it."""
 
 SHOWN = 20
 """Paths of the index that are put back one by one; more are put back together."""
-
-STAGE = " (stage "
-"""Marks the entries of a path in conflict."""
 
 Busy = Sequence[tuple[float, float]]
 """Spans of wall-clock time in which commands of an agent ran."""
@@ -31,26 +29,6 @@ class Author(StrEnum):
     AGENT = "agent"
     PERSON = "person"
     UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A repository at one moment; `times` says when each part was last written."""
-
-    head: str
-    """The branch HEAD stands for, or a commit when it is detached."""
-    refs: Mapping[str, str] = field(default_factory=dict)
-    index: Mapping[str, str] = field(default_factory=dict)
-    """`MODE,OBJECT` of each path, with what git was told about it."""
-    stash: tuple[str, ...] = ()
-    config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    hooks: Mapping[str, str] = field(default_factory=dict)
-    worktrees: tuple[str, ...] = ()
-    submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Of each that is checked out: what its HEAD stands for, empty when detached, and the commit."""
-    times: Mapping[str, float] = field(default_factory=dict)
-    marked: frozenset[str] = frozenset()
-    """Commits that HEAD's reflog says an agent's process moved to."""
 
 
 @dataclass(frozen=True)
@@ -244,11 +222,6 @@ def _submodules(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
                 name = shlex.quote(old[0])
                 restore = f"{git} symbolic-ref HEAD {name} && {git} update-ref {name} {old[1]}"
         yield _Found(text, restore, submodule_part(path))
-
-
-def submodule_part(path: str) -> str:
-    """The name of a submodule among `Snapshot.times`."""
-    return f"submodule {path}"
 
 
 def _short(name: str) -> str:

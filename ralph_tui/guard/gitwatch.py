@@ -12,15 +12,13 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.guard.environment import REFLOG_MARK
 from ralph_tui.guard.gitchanges import (
     SLACK_SECONDS,
-    STAGE,
     Author,
     Busy,
     Change,
     Item,
-    Snapshot,
     compare,
-    submodule_part,
 )
+from ralph_tui.guard.gitsnapshot import STAGE, Snapshot, submodule_part
 
 __all__ = ["SLACK_SECONDS", "Author", "Busy", "Change", "GitWatch", "Item", "Snapshot", "compare"]
 

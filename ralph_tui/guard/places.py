@@ -1,16 +1,16 @@
 """Where a command's paths lead, judged by their text alone: the project, its guarded parts, outside."""
 
-import fnmatch
 import os.path
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from ralph_tui.guard.guarded_names import asks_for_git_directory, matched_guarded, names_guarded
 from ralph_tui.guard.known import Values, forms, only_given, plain_values
 from ralph_tui.guard.names import names
-from ralph_tui.guard.paths import GUARDED, guarded_part
+from ralph_tui.guard.paths import guarded_part
 from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.syntax import UNKNOWN, Simple, Word, literal
+from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.verdicts import deny
 
 # A scratch directory is named here to be written to, not used as a safe place.
@@ -19,8 +19,6 @@ _SCRATCH = (
 )  # fmt: skip
 _DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/full /dev/zero")
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
-_GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
-_GIT_PLACES = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
 _SHOWS_HIDDEN = re.compile(r"dotglob|glob_?dots|globignore", re.IGNORECASE)
 _MAX_DIRECTORIES = 8
 _MOST_VALUES = 20
@@ -123,7 +121,7 @@ class Places:
 
     def guarded(self, word: Word) -> str | None:
         """The guarded directory that `word` leads into or may match."""
-        if _asks_for_git_directory(word):
+        if asks_for_git_directory(word):
             return ".git"
         paths = self.resolve(word) or (_normal("/" + word.text.replace(UNKNOWN, "x")),)
         if word.text.startswith(UNKNOWN):  # most likely a name in one of these
@@ -133,7 +131,7 @@ class Places:
             parts = tuple(part for part in inner.split("/") if part)
             if (found := guarded_part(parts)) is not None:
                 return found
-            if word.has_glob and (found := _matched(parts, hidden=self.hidden)) is not None:
+            if word.has_glob and (found := matched_guarded(parts, hidden=self.hidden)) is not None:
                 return found
         return None
 
@@ -208,7 +206,7 @@ class Places:
         """Remember that a value which later commands may use names a guarded path."""
         if word.text.startswith(("-", "!", "^")):  # an option or a pattern that leaves it out
             return
-        if _GUARDED_NAME.search(word.text) or _asks_for_git_directory(word):
+        if names_guarded(word.text) or asks_for_git_directory(word):
             self.suspect = True
 
     def check_guarded(self, word: Word, shown: str) -> None:
@@ -237,19 +235,3 @@ class Places:
 
 def _normal(path: str) -> str:
     return re.sub(r"^/+", "/", os.path.normpath(path))
-
-
-def _asks_for_git_directory(word: Word) -> bool:
-    """Whether the word is `$(git rev-parse --git-dir)` or the like."""
-    simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
-    return any(v in _GIT_PLACES for c in simples for v in c.values)
-
-
-def _matched(parts: tuple[str, ...], *, hidden: bool) -> str | None:
-    """The guarded name that a pattern such as `.g*` matches; `*` only if it matches `hidden` files."""
-    for at, part in enumerate(parts):
-        if (part.startswith(".") or (hidden and at == 0)) and any(char in part for char in "*?["):
-            for name in sorted(GUARDED):
-                if fnmatch.fnmatchcase(name, part):
-                    return name
-    return None

@@ -1,14 +1,13 @@
-"""The grammar of bash: lists, pipelines, compound and simple commands."""
+"""The grammar of bash: lists, pipelines and simple commands."""
 
 import re
-from dataclasses import replace
 
 from ralph_tui.guard.braces import expand_braces
-from ralph_tui.guard.redirects import LOOKAHEAD, RedirectReader, as_assignment
+from ralph_tui.guard.compounds import CompoundReader
+from ralph_tui.guard.redirects import LOOKAHEAD, as_assignment
 from ralph_tui.guard.syntax import (
     Assignment,
     Command,
-    Compound,
     Pipeline,
     Redirect,
     Script,
@@ -41,12 +40,12 @@ def read_word(text: str) -> Word:
     return anything(text) if reader.look(1) else word
 
 
-class Reader(RedirectReader):
+class Reader(CompoundReader):
     """Reads one text from begin to end."""
 
     def everything(self) -> Script:
         """The whole text as a script."""
-        script = self._script_until_end()
+        script = self.script_until_end()
         if self.look(1) or self._pending:
             raise UnreadableError("the text goes on where a command should end")
         return script
@@ -54,7 +53,7 @@ class Reader(RedirectReader):
     def script_in_parentheses(self) -> Script:
         """Read a list up to and including the closing parenthesis."""
         outer, self._pending = self._pending, []
-        script = self._script_until_end()
+        script = self.script_until_end()
         if self._pending:
             raise UnreadableError("a here-document has no body")
         self._pending = outer
@@ -67,7 +66,8 @@ class Reader(RedirectReader):
 
     # --- lists and pipelines --------------------------------------------------------------------
 
-    def _script_until_end(self) -> Script:
+    def script_until_end(self) -> Script:
+        """Read a list up to what ends it."""
         pipelines: list[Pipeline] = []
         while True:
             self._lines()
@@ -120,7 +120,7 @@ class Reader(RedirectReader):
                 if word == "coproc":
                     return self._coprocess()
             else:
-                return self._command()
+                return self.command()
 
     def _time_options(self) -> None:
         while match := re.match(r"(-p|--)(?=[\s;&|]|$)", self.look(LOOKAHEAD)):
@@ -131,11 +131,12 @@ class Reader(RedirectReader):
         named = re.match(r"[A-Za-z_]\w*[ \t]+(?=[({]|\[\[)", self.look(80), re.ASCII)
         if named and not self._reserved():
             self.skip(len(named[0]))
-        return self._command()
+        return self.command()
 
     # --- commands -------------------------------------------------------------------------------
 
-    def _command(self) -> Command:
+    def command(self) -> Command:
+        """Read one command."""
         self._nesting += 1
         if self._nesting > 60:
             raise UnreadableError("nested too deeply")
@@ -146,156 +147,16 @@ class Reader(RedirectReader):
     def _one_command(self) -> Command:
         if self.look(1) == "(":
             if self.look(2) == "((" and (word := self.arithmetic_command()) is not None:
-                return self._compound("arithmetic", (), (word,))
+                return self.compound("arithmetic", (), (word,))
             self.skip(1)
-            return self._compound("subshell", (self.script_in_parentheses(),))
+            return self.compound("subshell", (self.script_in_parentheses(),))
         keyword = self._reserved()
         if not keyword:
             return self._simple()
         if keyword in _ENDS or keyword in _NOT_COMMANDS:
             raise UnreadableError(f"`{keyword}` does not belong here")
         self.skip(len(keyword))
-        return self._reserved_command(keyword)
-
-    def _reserved_command(self, word: str) -> Command:
-        if word == "{":
-            body = self._script_until_end()
-            self._expect("}")
-            return self._compound("group", (body,))
-        if word == "if":
-            return self._if()
-        if word in ("while", "until"):
-            condition = self._script_until_end()
-            return self._compound("loop", (condition, self._loop_body()))
-        if word == "select":  # whose variable is empty when the answer is none of the words
-            return replace(self._for(), name="")
-        if word == "for":
-            return self._for()
-        if word == "case":
-            return self._case()
-        if word == "[[":
-            return self._test()
-        if word == "function":
-            self._blanks()
-            name = self.word()
-            self._blanks()
-            if self.look(1) == "(":
-                self.skip(1)
-                self._expect(")")
-            return self._function(name)
-        raise UnreadableError(f"`{word}` does not belong here")
-
-    def _compound(
-        self, kind: str, bodies: tuple[Script, ...], words: tuple[Word, ...] = ()
-    ) -> Compound:
-        redirects: list[Redirect] = []
-        while (redirect := self._redirect()) is not None:
-            redirects.append(redirect)
-        return Compound(kind, bodies, words, tuple(redirects))
-
-    def _if(self) -> Compound:
-        bodies = [self._script_until_end()]
-        self._expect("then")
-        bodies.append(self._script_until_end())
-        while (word := self._expect("elif", "else", "fi")) != "fi":
-            bodies.append(self._script_until_end())
-            if word == "elif":
-                self._expect("then")
-                bodies.append(self._script_until_end())
-        return self._compound("if", tuple(bodies))
-
-    def _loop_body(self) -> Script:
-        closing = {"do": "done", "{": "}"}[self._expect("do", "{")]
-        body = self._script_until_end()
-        self._expect(closing)
-        return body
-
-    def _for(self) -> Compound:
-        self._blanks()
-        words: list[Word] = []
-        name = ""
-        if self.look(2) == "((":
-            word = self.arithmetic_command()
-            if word is None:
-                raise UnreadableError("a loop's header is not closed")
-            words.append(word)
-        else:
-            name = self._name().text
-            if self._take("in"):
-                words = self._words()
-        self._blanks()
-        if self.look(1) == ";":
-            self.skip(1)
-        return replace(self._compound("loop", (self._loop_body(),), tuple(words)), name=name)
-
-    def _name(self) -> Word:
-        name = self.word()
-        if not name.text or not name.known:
-            raise UnreadableError("a name is missing")
-        return name
-
-    def _words(self) -> list[Word]:
-        words: list[Word] = []
-        while True:
-            self._blanks()
-            word = self.word()
-            if not word.raw:
-                return words
-            words.append(word)
-
-    def _case(self) -> Compound:
-        self._blanks()
-        words = [self.word()]
-        bodies: list[Script] = []
-        self._expect("in")
-        while not self._take("esac"):
-            if self.look(1) == "(":
-                self.skip(1)
-            words.extend(self._alternatives())
-            bodies.append(self._script_until_end())
-            self._lines()
-            ahead = self.look(3)
-            if ahead[:2] in (";;", ";&"):
-                self.skip(3 if ahead == ";;&" else 2)
-            elif self._reserved() != "esac":
-                raise UnreadableError("a case is not closed")
-        return self._compound("case", tuple(bodies), tuple(words))
-
-    def _alternatives(self) -> list[Word]:
-        words: list[Word] = []
-        while True:
-            self._blanks()
-            word = self.word()
-            words.append(word)
-            self._blanks()
-            char = self.look(1)
-            if not word.raw or char not in ("|", ")"):
-                raise UnreadableError("a case pattern is not closed")
-            self.skip(1)
-            if char == ")":
-                return words
-
-    def _test(self) -> Compound:
-        words: list[Word] = []
-        while True:
-            self._lines()
-            if self._reserved() == "]]":
-                self.skip(2)
-                return self._compound("test", (), tuple(words))
-            word = self.word()
-            if word.raw:
-                words.append(word)
-            elif (char := self.look(1)) and char in "()<>&|;":
-                self.skip(1)
-            else:
-                raise UnreadableError("a test is not closed")
-
-    def _function(self, name: Word) -> Compound:
-        if not name.known:
-            raise UnreadableError("a function's name is not plain")
-        self._lines()
-        body = self._command()
-        return Compound("function", (Script((Pipeline((body,)),)),), name=name.text)
+        return self.reserved_command(keyword)
 
     # --- simple commands ------------------------------------------------------------------------
 
@@ -319,7 +180,7 @@ class Reader(RedirectReader):
         if self.look(1) == "(" and len(words) == 1 and not assignments and not redirects:
             self.skip(1)
             self._expect(")")
-            return self._function(words[0])
+            return self.function(words[0])
         if not (assignments or words or redirects):
             raise UnreadableError(f"`{self.look(1)}` does not belong here")
         raw = self.text[start : self._position].strip()

@@ -1,12 +1,13 @@
 """Walks through what was read and asks the rule for every program that would start."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ralph_tui.guard.bounds import Bounds
 from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.flow import fed_by, output_of
-from ralph_tui.guard.known import only_given, sets_up_shell
+from ralph_tui.guard.heads import may_hide, says_what_starts
+from ralph_tui.guard.known import sets_up_shell
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.programs import judged_alone, judged_by_rules
@@ -15,7 +16,6 @@ from ralph_tui.guard.shell import read_command
 from ralph_tui.guard.state import DECLARATIONS, MOVES, change_directory, declare
 from ralph_tui.guard.suspects import asked_first, judge_blocked, judge_unknown, refuse_endless
 from ralph_tui.guard.syntax import (
-    UNKNOWN,
     Command,
     Compound,
     Pipeline,
@@ -26,17 +26,8 @@ from ralph_tui.guard.syntax import (
     anything,
 )
 from ralph_tui.guard.variables import judge_assignment, judge_subscript
-from ralph_tui.guard.verdicts import UnreadableError
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
 
-_MAX_COMMANDS = 4000
-_MAX_DEPTH = 25
-_MAX_NESTED_TEXT = 256 * 1024
-"""Characters of texts within texts: each level reads all that is below it once more."""
-_BY_PATH = re.compile(r"\$\{?(HOME|PWD)\}?/", re.ASCII)
-_HIDING = re.compile(
-    r"git|pip|conda|poetry|venv|\brm\b|docker|eval|\.ralph|base64|\brev\b|xxd|printf|\btr\b|\\x"
-)
 _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 
 
@@ -63,9 +54,7 @@ class CommandWalker:
         self._under_uv = False
         self._policy = policy
         self._places = Places.at_root(policy, source)
-        self._commands = 0
-        self._depth = 0
-        self._nested_text = 0
+        self._bounds = Bounds()
         self._stdin: Word | None = None
 
     # --- what was read --------------------------------------------------------------------------
@@ -86,7 +75,7 @@ class CommandWalker:
 
     def simple(self, command: Simple, feed: Word | None = None, *, certain: bool = False) -> None:
         """Judge a simple command."""
-        self._count()
+        self._bounds.count()
         printed = output_of(command, feed)
         for word in command.words:
             self._substitutions(word, printed)
@@ -107,11 +96,6 @@ class CommandWalker:
         if command.values == ("exec",):  # what it redirects stays so
             self._stdin = feed
 
-    def _count(self) -> None:
-        self._commands += 1
-        if self._commands > _MAX_COMMANDS:
-            raise UnreadableError("too many commands")
-
     def _pipeline(self, pipeline: Pipeline, feed: Word | None) -> None:
         alone = len(pipeline.stages) == 1 and pipeline.operator != "&"
         before = self._places
@@ -130,7 +114,7 @@ class CommandWalker:
         if isinstance(command, Simple):
             self.simple(command, feed, certain=certain)
             return
-        self._count()
+        self._bounds.count()
         for word in command.words:
             self._substitutions(word)
             if command.kind == "loop":
@@ -156,7 +140,7 @@ class CommandWalker:
     def _substitutions(self, word: Word, printed: Word | None = None) -> None:
         """Judge what is substituted; `>(…)` reads what the command has `printed`."""
         for script in word.scripts:
-            self._count()
+            self._bounds.count()
             before = self._places
             self._places = before.fork()
             self.script(script, (printed or anything()) if ">(" in word.raw else None)
@@ -182,11 +166,11 @@ class CommandWalker:
 
     def run(self, words: Sequence[Word], given: Invocation, *, under_uv: bool = False) -> None:
         """Judge words that are executed as a command."""
-        self._count()
-        self._enter()
+        self._bounds.count()
+        self._bounds.enter()
         started = replace(given, words=tuple(words), under_uv=under_uv or given.under_uv)
         self._start(started)
-        self._depth -= 1
+        self._bounds.leave()
 
     def assign(self, word: Word, given: Invocation) -> None:
         """Judge `NAME=value` put into a command's environment."""
@@ -197,10 +181,7 @@ class CommandWalker:
         """Judge a text that a shell executes; it reads what the shell is fed."""
         if feed is None and text is not given.feed:
             feed = given.feed
-        unknown = any(
-            c == UNKNOWN and k in "xs" for c, k in zip(text.text, text.kinds, strict=True)
-        )
-        if unknown and (text.text.strip() == UNKNOWN or _HIDING.search(self.source)):
+        if may_hide(text, self.source):
             known = given.places.forms(text)
             if given.program == "eval" and sets_up_shell(text, self._functions):
                 return
@@ -209,22 +190,14 @@ class CommandWalker:
             for form in known:
                 self.shell(form, given, feed)
             return
-        self._enter()
-        self._nested_text += len(text.text)
-        if self._nested_text > _MAX_NESTED_TEXT:
-            raise UnreadableError("too much text within texts")
-        script = read_command(text.text, base_of(text), self._depth)
+        self._bounds.enter(len(text.text))
+        script = read_command(text.text, base_of(text), self._bounds.depth)
         before, under_uv = self._places, self._under_uv
         self._places = replace(given.places, values={})
         self._under_uv = under_uv or given.under_uv
         self.script(script, feed)
         self._places, self._under_uv = before, under_uv
-        self._depth -= 1
-
-    def _enter(self) -> None:
-        self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise UnreadableError("nested too deeply")
+        self._bounds.leave()
 
     def _invocation(self, words: Sequence[Word], feed: Word | None) -> Invocation:
         return Invocation(
@@ -234,8 +207,7 @@ class CommandWalker:
     def _start(self, given: Invocation, *, certain: bool = False) -> None:
         """Judge a program with its arguments by the rule that knows it."""
         head = given.words[0]
-        zsh = head.text.startswith("=") and head.kinds.startswith("u")  # a program's path, to zsh
-        if zsh or not _says_what_starts(head, self.source):
+        if not says_what_starts(head, self.source):
             unreadable_part(
                 head.raw or given.shown, "An expansion stands where a command should be"
             )
@@ -263,22 +235,9 @@ class CommandWalker:
         name = given.words[0].text
         function = self._functions.get(name)
         if function is not None and given.feed is not None:
-            self._count()
+            self._bounds.count()
             self._functions[name] = replace(function, bodies=())  # it may call itself
             for body in function.bodies:
                 self.script(body, given.feed)
             self._functions[name] = function
         return function is not None
-
-
-def _says_what_starts(head: Word, source: str) -> bool:
-    """Whether the word is a program's name, or a path whose last part is, wherever it leads."""
-    if head.known:
-        return "{" not in head.raw.partition("/")[0]
-    path, _, name = head.text.rpartition("/")
-    if not name or UNKNOWN in name or head.has_glob or "{" in path + name:
-        return False
-    begins = _BY_PATH.match(head.raw)
-    return "s" not in head.kinds or (
-        begins is not None and head.kinds.count("s") == 1 and only_given(begins[1], source, r"(?!)")
-    )

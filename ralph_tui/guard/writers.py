@@ -1,21 +1,21 @@
 """Programs that write, move or remove files, and which of their words name those files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from ralph_tui.guard.copies import COPIERS
 from ralph_tui.guard.names import names
-from ralph_tui.guard.options import NO_VALUES, Arguments, Spec, parse
+from ralph_tui.guard.options import NO_VALUES, Spec, parse
 from ralph_tui.guard.packers import PACKERS
 from ralph_tui.guard.scratch import just_made
-from ralph_tui.guard.syntax import UNKNOWN, Simple, Word
+from ralph_tui.guard.syntax import UNKNOWN
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
-from ralph_tui.guard.written import check_all, last_operand
+from ralph_tui.guard.written import check_all
 
 Rule = Callable[[Invocation], None]
 
 
-_TARGET_DIRECTORY = Spec("tSZ", long=names("--target-directory --suffix --context --backup"))
 _MODES = Spec(long=names("--reference --from"))
 
 
@@ -73,90 +73,6 @@ def _whole_project(given: Invocation) -> None:
     recursive = any(o.name in ("-R", "--recursive") for o in parse(given.arguments).options)
     if recursive:
         deny("git-files", given.shown, "This changes .git/ as well", "Name the files to change.")
-
-
-def _move(given: Invocation) -> None:
-    read = parse(given.arguments, _TARGET_DIRECTORY)
-    sources, targets = _sources_and_targets(read)
-    check_all(sources, given)
-    check_all(targets, given, into=True)
-
-
-def _copy(given: Invocation) -> None:
-    read = parse(given.arguments, _TARGET_DIRECTORY)
-    sources, targets = _sources_and_targets(read)
-    check_all(targets, given, into=True)
-    _no_copies_of_programs(sources, given)
-    for target in targets:
-        _into_directory(target, sources, given)
-
-
-def _sources_and_targets(read: Arguments) -> tuple[Sequence[Word], Sequence[Word]]:
-    targets = read.values("-t", "--target-directory")
-    if targets:
-        return read.operands, targets
-    return read.operands[:-1], last_operand(read.operands)
-
-
-def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) -> None:
-    """`cp -r other/.git .` arrives as `./.git`; below a directory of its own a copy does no harm."""
-    places = given.places.resolve(target)
-    if places is not None and given.places.root not in places:
-        return
-    for source in sources:
-        if source.text.rstrip("/").endswith("/.") and not all(
-            map(given.places.may_write, given.places.resolve(source) or ())
-        ):
-            deny("git-files", given.shown, "A .git/ would be copied as well", "Name what to copy.")
-        name = source.text.rstrip("/").rpartition("/")[2]
-        if name and not target.text.endswith(name):
-            arrived = Word(f"{target.text}/{name}", "q" * (len(target.text) + 1 + len(name)))
-            given.places.check_guarded(arrived, given.shown)
-
-
-_NAMESAKES = names("git pip pip3 poetry conda pipenv virtualenv docker")
-
-
-def _no_copies_of_programs(sources: Sequence[Word], given: Invocation) -> None:
-    for source in sources:
-        directory, _, name = source.text.rpartition("/")
-        if (name in _NAMESAKES and directory.endswith("bin")) or _looked_up(source):
-            deny(
-                "git-read-only",
-                given.shown,
-                "This gives a program another name",
-                "Call it by its own.",
-            )
-
-
-def _looked_up(word: Word) -> bool:
-    """Whether a word is `$(which git)` or the like."""
-    simples = (
-        stage
-        for script in word.scripts
-        for pipeline in script.pipelines
-        for stage in pipeline.stages
-        if isinstance(stage, Simple)
-    )
-    return any(s.values[-1:] and s.values[-1] in _NAMESAKES for s in simples)
-
-
-def _link(given: Invocation) -> None:
-    read = parse(given.arguments, _TARGET_DIRECTORY)
-    for word in read.operands:
-        given.places.check_guarded(word, given.shown)
-    target = read.values("-t", "--target-directory") or last_operand(read.operands[1:])
-    check_all(target, given, into=True)
-    _no_copies_of_programs(read.operands, given)
-
-
-def _install(given: Invocation) -> None:
-    spec = Spec("gmotSC", long=names("--group --mode --owner --target-directory --suffix"))
-    read = parse(given.arguments, spec)
-    targets = read.values("-t", "--target-directory") or last_operand(read.operands)
-    made = list(read.operands) if read.has("-d", "--directory") else targets
-    check_all(made, given, into=True)
-    _no_copies_of_programs(read.operands, given)
 
 
 def _dd(given: Invocation) -> None:
@@ -218,6 +134,7 @@ def _csplit(given: Invocation) -> None:
 _RULES: Mapping[str, Rule] = MappingProxyType(
     {
         **PACKERS,
+        **COPIERS,
         "rm": _remove,
         "grm": _remove,
         "unlink": _everything,
@@ -238,12 +155,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "chgrp": _chmod,
         "chattr": _chmod,
         "setfacl": _chmod,
-        "mv": _move,
         "rename": _operands(skip=1),
-        "cp": _copy,
-        "ln": _link,
-        "link": _link,
-        "install": _install,
         "dd": _dd,
         "sort": _sort,
         "split": _split,
