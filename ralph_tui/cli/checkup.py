@@ -128,6 +128,10 @@ def _git(start: Path) -> Finding:
     )
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
+    from ralph_tui.engine.gitstate import standing
+
+    if told := " ".join(notice.text for notice in standing(start) if notice.level == "warning"):
+        return Finding("git", ok=False, text=told, needed=False)
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
 
 

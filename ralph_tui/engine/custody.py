@@ -8,6 +8,7 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.engine.ending import End, stopped
+from ralph_tui.engine.gitstate import standing
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.guard.gitwatch import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.guard.guard import COMMAND_TOOLS
@@ -22,6 +23,7 @@ class Custody:
         self, root: Path, emit: EventSink, *, clock: Callable[[], float] = time.time
     ) -> None:
         """Watch the repository of `root`; the clock is the one of its files."""
+        self._root = root
         self._watch = GitWatch(root)
         self._emit = emit
         self._clock = clock
@@ -50,12 +52,15 @@ class Custody:
             self._busy.append((started, self._clock()))
 
     async def begin(self) -> None:
-        """Remember the repository as it is.
+        """Remember the repository as it is, and tell what is unusual about it.
 
         Raises:
             SetupError: git cannot read it.
         """
         self._known = await asyncio.to_thread(self._watch.snapshot)
+        if self._known is not None:
+            for notice in await asyncio.to_thread(standing, self._root):
+                self._emit(notice)
 
     async def check(self) -> End | None:
         """Tell what changed since the last look; an end unless it was surely the person.

@@ -269,6 +269,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/steering::skip_from_another_process",
     ),
     65: (
+        "engine/gitstate::how_the_person_left_the_repository_is_told",
+        "engine/gitstate::it_is_told_before_anything_is_spent_and_by_doctor",
         "guard/gitwatch::a_conflict_in_the_index_is_put_back_as_a_whole",
         "guard/gitwatch::a_repository_git_cannot_read_is_an_error_and_no_absence",
     ),
@@ -319,7 +321,6 @@ NOT_INJECTED: dict[int, str] = {
     41: "the bundled CLI obeys SIGTERM; whatever its children ignore is ended by SIGKILL.",
     45: "no session is ever resumed: each iteration is a fresh one.",
     47: "fork bombs: root, as which these tests often run, has no limit of processes to meet.",
-    65: "ralph writes nothing to git, so an index.lock or a rebase is in nobody's way.",
     70: "Windows is refused in one sentence, cli/edges.",
 }
 """Lines, or parts of them."""
