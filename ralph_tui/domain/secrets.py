@@ -36,6 +36,9 @@ _FORMS: tuple[tuple[str, str], ...] = (
     ),
 )
 
+SHORTEST = 15
+"""What is shorter holds no key of these forms, only perhaps a password in an address; most cells are."""
+
 _NAME = re.compile(
     r".*(?:(?:^|_)(?:KEY|PASS|PWD|AUTH)|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY)"
     r"|.*(?:^|_)(?:SECRET|PASSWORD|API_KEY|PRIVATE_KEY)_.*",
@@ -82,6 +85,8 @@ def redact(text: str) -> str:
     for value in _hidden:
         if value in text:
             text = text.replace(value, REDACTED)
+    if len(text) < SHORTEST and "://" not in text:
+        return text
     for needed, form in _FORMS:
         if needed in text:
             text = re.sub(form, REDACTED, text)  # compiled then, and kept by `re`

@@ -66,15 +66,17 @@ class Library:
                 self.unreadable += scan.skipped
             return self._chronicler.chronicle
 
-    def recent(self) -> Chronicle:
-        """The newest iterations, which are there at once; the open tasks and the phase may be unknown.
+    def recent(self) -> Chronicle | None:
+        """The newest iterations of a long journal; None where all of it is there as soon.
+
+        What came before is not known: the phase and the open tasks may be other ones.
 
         Raises:
             StoreError: The journal cannot be read.
         """
         size = self._size()
         if size - self._offset <= RECENT:
-            return self.refresh()
+            return None
         chronicler = Chronicler()
         found = last_run(self.path)
         if found is not None and found[0] < size - RECENT:

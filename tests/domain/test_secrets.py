@@ -18,12 +18,15 @@ SECRETS = [
     f"github_pat_{A20}_x",
     f"glpat-{A20}",
     "xoxb-12345678901-abcdef",
+    "xoxb-1234567890",
     "AKIAIOSFODNN7EXAMPLE",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVPmB92K27uhbUJU1p1r",
 ]
 HIDDEN_PARTS = {
     f"Authorization: Bearer {A20}==": A20,
     f"authorization: bearer {A20}": A20,
+    "Bearer 12345678": "12345678",
+    "x://a:b@c": "a:b",
     f"Authorization: Basic {A20}": A20,
     f"X-Api-Key: {A20}": A20,
     "postgres://me:s3cret@db.example.org/x": "s3cret",

@@ -29,7 +29,7 @@ def task(name: str, *needs: str) -> Task:
 
 
 def drawn(*tasks: Task, width: int = 40) -> list[str]:
-    blocks = graph_blocks({t.id: t for t in tasks}, width, UNICODE)
+    blocks = graph_blocks(work_order(tasks), {t.id: t for t in tasks}, width, UNICODE)
     return [plain(line).rstrip() for block in blocks for line in block.lines]
 
 
@@ -80,7 +80,7 @@ def test_any_plan_is_drawn_once_in_the_order_of_work(
         assert chosen.id == expected.id
         plan = plan.with_task(chosen.id, status=TaskStatus.COMPLETE)
     signs = ASCII if glyphs is ASCII else UNICODE
-    for block in graph_blocks({t.id: t for t in tasks}, width, signs):
+    for block in graph_blocks(work_order(tasks), {t.id: t for t in tasks}, width, signs):
         assert all(width_of(line) <= width for line in block.lines)
 
 

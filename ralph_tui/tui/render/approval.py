@@ -1,6 +1,7 @@
 """What a person is asked to agree to, as parts to read. Pure functions."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ralph_tui.domain.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.specs import Spec
@@ -9,7 +10,7 @@ from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, Valid
 from ralph_tui.domain.verification import Receipt, criterion_text
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural, seconds, tokens
-from ralph_tui.tui.render.parts import Block, Part, parts_blocks
+from ralph_tui.tui.render.parts import Block, Made, Part, parts_blocks
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
 
@@ -40,20 +41,25 @@ def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Block]:
     """The open tasks as a list to choose from: whole, or a line each where there are very many."""
     if len(tasks) <= SHORT_ABOVE:
         return parts_blocks(plan_parts(tasks, glyphs))
-    blocks = [Block(task.id, [_short(task)], folds=False) for task in in_order(tasks.values())]
+    blocks = [
+        Block(task.id, Made(partial(_short, task)), folds=False)
+        for task in in_order(tasks.values())
+    ]
     done = len(tasks) - len(blocks)
     said = f"{plural(done, 'task')} complete already" if done else ""
     return [*blocks, *([Block(None, [[], [Span(said, Tone.MUTED)]])] if said else [])]
 
 
-def _short(task: Task) -> Line:
+def _short(task: Task) -> list[Line]:
     state = "" if task.status is TaskStatus.PENDING else f"  {task.status.replace('_', ' ')}"
     state = "  held" if task.is_held else state
     return [
-        Span(f"{task.id}  ", Tone.INFO),
-        Span(f"{task.priority}  ", Tone.MUTED),
-        Span(one_line(task.title, 200)),
-        Span(state, Tone.MUTED),
+        [
+            Span(f"{task.id}  ", Tone.INFO),
+            Span(f"{task.priority}  ", Tone.MUTED),
+            Span(one_line(task.title, 200)),
+            Span(state, Tone.MUTED),
+        ]
     ]
 
 

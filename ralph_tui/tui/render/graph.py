@@ -9,12 +9,13 @@ Pure functions.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
-from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.parts import Block, Made
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
@@ -25,13 +26,16 @@ MOST = 500
 """Tasks that are drawn; nobody reads a graph of more."""
 
 
-def graph_blocks(tasks: Mapping[str, Task], width: int, glyphs: Glyphs) -> list[Block]:
-    """Every task with its lanes; what it waits for is said in words, too, where there is room."""
+def graph_blocks(
+    order: Sequence[Task], tasks: Mapping[str, Task], width: int, glyphs: Glyphs
+) -> list[Block]:
+    """Every task with its lanes; what it waits for is said in words, too, where there is room.
+
+    `order` is the `work_order` of the tasks, which takes longer than the drawing.
+    """
     done = complete_ids(tasks.values())
-    order = work_order(tasks.values())
-    drawn = lanes(order[:MOST], max(4, width // 8), glyphs)
-    blocks: list[Block] = []
-    for task, before, after in drawn:
+
+    def line(task: Task, before: str, after: str) -> list[Line]:
         name, tone = look_of_group(group_of(task, done))
         left = [
             Span(before, Tone.FAINT),
@@ -40,8 +44,12 @@ def graph_blocks(tasks: Mapping[str, Task], width: int, glyphs: Glyphs) -> list[
         ]
         room = width - width_of(left)
         said = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]
-        line = row([*left, *said], _after(task, tasks, room), width, glyphs.ellipsis)
-        blocks.append(Block(task.id, [line]))
+        return [row([*left, *said], _after(task, tasks, room), width, glyphs.ellipsis)]
+
+    blocks = [
+        Block(drawn[0].id, Made(partial(line, *drawn)), folds=False)
+        for drawn in lanes(order[:MOST], max(4, width // 8), glyphs)
+    ]
     if len(order) > MOST:
         text = f"{len(order) - MOST:,} more tasks; the list has them all"
         blocks.append(Block(None, [[Span(text, Tone.MUTED)]]))

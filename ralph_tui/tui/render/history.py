@@ -1,6 +1,8 @@
 """The history as figures, as a table and as metrics. Pure functions."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from ralph_tui.domain.chronicle import Chronicle, Iteration
 from ralph_tui.domain.forecast import Forecast
@@ -10,7 +12,7 @@ from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.iterations import look_of, when
-from ralph_tui.tui.render.parts import Block, Part
+from ralph_tui.tui.render.parts import Block, Made, Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop
 
 _HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began (UTC)", "session")
@@ -42,27 +44,47 @@ def totals(
     return [crop(first, width, glyphs.ellipsis), crop(second, width, glyphs.ellipsis)]
 
 
-def table_blocks(iterations: Sequence[Iteration], width: int, glyphs: Glyphs) -> list[Block]:
-    """One line per iteration, newest first; columns go from the right when there is no room."""
-    rows = [_cells(it) for it in reversed(iterations)]
-    if not rows:
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Iterations as cells, newest first, with how wide each column is."""
+
+    iterations: Sequence[Iteration]
+    rows: Sequence[tuple[str, ...]]
+    widths: Sequence[int]
+
+
+def table_of(iterations: Sequence[Iteration]) -> Table:
+    """A line for each; of a long journal it takes a while, so make it in a thread."""
+    newest = iterations[::-1]
+    rows = [_cells(it) for it in newest]
+    columns = zip(_HEADS, *rows, strict=True)
+    return Table(newest, rows, [max(map(len, column)) for column in columns])
+
+
+def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[Block]:
+    """One line per iteration; columns go from the right when there is no room."""
+    if not table.rows:
         return [Block(None, [[Span("No session has ended here yet.", Tone.MUTED)]])]
-    widths = [max(len(_HEADS[n]), *(len(cells[n]) for cells in rows)) for n in range(len(_HEADS))]
-    shown = len(_HEADS)
+    widths, shown = table.widths, len(_HEADS)
     while shown > 3 and 2 + sum(widths[:shown]) + 2 * (shown - 1) > width:
         shown -= 1
     head: Line = [
         Span("  " + "  ".join(_padded(_HEADS, widths, n) for n in range(shown)), Tone.INFO)
     ]
-    blocks = [Block(None, [head])]
-    for it, cells in zip(reversed(iterations), rows, strict=True):
+
+    def line(it: Iteration, cells: tuple[str, ...]) -> list[Line]:
         look = look_of(it)
-        line = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone)]
+        spans = [Span(f"{getattr(glyphs, look.glyph)} ", look.tone)]
         for n in range(shown):
             tone = look.tone if n == 2 else Tone.TITLE if n == 1 else Tone.TEXT
-            line.append(Span(_padded(cells, widths, n) + "  ", tone))
-        blocks.append(Block(it.start, [crop(line, width, glyphs.ellipsis)]))
-    return blocks
+            spans.append(Span(_padded(cells, widths, n) + "  ", tone))
+        return [crop(spans, width, glyphs.ellipsis)]
+
+    pairs = zip(table.iterations, table.rows, strict=True)
+    return [
+        Block(None, [head]),
+        *(Block(it.start, Made(partial(line, it, cells)), folds=False) for it, cells in pairs),
+    ]
 
 
 _RIGHT = frozenset({0, 3, 4, 5, 6})

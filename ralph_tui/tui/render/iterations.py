@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 
 from ralph_tui.domain.chronicle import Iteration, Run
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money, plural, seconds, tokens
-from ralph_tui.tui.render.parts import Block, Part
+from ralph_tui.tui.render.parts import Block, Made, Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 from ralph_tui.tui.render.states import Look
 
@@ -48,7 +49,8 @@ def iteration_blocks(
             if blocks:
                 blocks.append(Block(None, [[]]))
             blocks.append(Block(None, [_run_head(heads.get(shown), width, glyphs)]))
-        blocks.append(Block(iteration.start, _iteration(iteration, width, glyphs)))
+        lines = Made(partial(_iteration, iteration, width, glyphs), 2)
+        blocks.append(Block(iteration.start, lines, folds=False))
     return blocks
 
 

@@ -1,7 +1,8 @@
 """Blocks of lines: what details and lists to choose from are made of."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from ralph_tui.tui.render.spans import Line, Span, Tone, plain
 
@@ -15,12 +16,35 @@ class Part:
     key: Hashable = None
 
 
+class Made(Sequence[Line]):
+    """Lines of which only the number is known until somebody looks: a list may have ten thousand."""
+
+    __slots__ = ("_count", "_make")
+
+    def __init__(self, make: Callable[[], Sequence[Line]], count: int = 1) -> None:
+        """What `make` returns must have `count` lines; it is asked whenever one is needed."""
+        self._make = make
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Line]: ...
+
+    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
+        return self._make()[at]
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """Lines that are one item of a list; one without a key cannot be chosen."""
 
     key: Hashable
-    lines: list[Line]
+    lines: Sequence[Line]
     folds: bool = True
     """Lines that are too long go on below; else they are cut."""
 

@@ -8,6 +8,7 @@ History
 
 import io
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from textual import getters
 from textual.containers import Grid, VerticalScroll
@@ -19,9 +20,10 @@ from ralph_tui.domain.metrics import Metric
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView
+from ralph_tui.store.scan import Progress
 from ralph_tui.tui.exporting import export_text, write_export
 from ralph_tui.tui.library import Library
-from ralph_tui.tui.render.history import metric_parts, table_blocks, totals
+from ralph_tui.tui.render.history import Table, metric_parts, table_blocks, table_of, totals
 from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, wrap
 from ralph_tui.tui.screens.confirm import Choice, Confirm
@@ -33,6 +35,13 @@ from ralph_tui.tui.widgets.text_view import TextView
 from ralph_tui.tui.widgets.view_tabs import ViewTabs
 
 VIEWS = ("plots", "sessions", "metrics")
+
+
+class _Past(NamedTuple):
+    """What was read: the newest sessions of a long journal, or all."""
+
+    chronicle: Chronicle
+    table: Table
 
 
 class History(Searching):
@@ -50,7 +59,9 @@ class History(Searching):
         """Nothing is read yet."""
         super().__init__()
         self._library = library
+        self._past: _Past | None = None
         self._chronicle: Chronicle | None = None
+        """Once all of it is read."""
         self._metrics: tuple[Metric, ...] | None = None
         self._known: object = None
         self._trouble = ""
@@ -79,7 +90,20 @@ class History(Searching):
         known = (view.run_state, view.iteration, len(view.iterations))
         if known != self._known:
             self._known = known
-            self.read(self._library.refresh, self._take, group="history", failed=self._failed)
+            self.read(self._look_back, self._take, group="history", failed=self._failed)
+
+    def _look_back(self, progress: Progress) -> _Past:
+        """The newest sessions are shown while the rest is read."""
+        if self._chronicle is None and (recent := self._library.recent()) is not None:
+            self.call_later(self._take_recent, _Past(recent, table_of(recent.iterations)))
+        chronicle = self._library.refresh(progress)
+        return _Past(chronicle, table_of(chronicle.iterations))
+
+    def _take_recent(self, past: _Past) -> None:
+        if self.is_attached and self._chronicle is None:
+            self._past = past
+            self._draw(past.chronicle.iterations)
+            self._show_text()
 
     def progressed(self, group: str, at: int, size: int) -> None:
         """The first reading and the metrics of a long journal take a while."""
@@ -100,12 +124,13 @@ class History(Searching):
             self._trouble = text
             self._say(text, Tone.BAD)
 
-    def _take(self, chronicle: Chronicle) -> None:
+    def _take(self, past: _Past) -> None:
         if not self.is_attached:
             return
-        self._chronicle = chronicle
+        self._past, self._chronicle = past, past.chronicle
         self._show_figures()
-        self._draw(chronicle.iterations)
+        self._draw(past.chronicle.iterations)
+        self._draw_sums(past.chronicle.iterations)
         self._show_text()
         self.refresh_keys()
         self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
@@ -139,6 +164,10 @@ class History(Searching):
         self._chart("tokens", numbers, [it.tokens / 1000 for it in done])
         self._chart("context", numbers, [it.percent for it in done])
         self._chart("duration", numbers, [it.seconds for it in done])
+
+    def _draw_sums(self, iterations: Sequence[Iteration]) -> None:
+        """What needs every iteration."""
+        done = [it for it in iterations if it.end]
         left = self._left
         note = left.basis if not (left.open_tasks and left.finished) else ""
         planned = [it for it in done if it.phase is Phase.BUILDING]
@@ -147,7 +176,7 @@ class History(Searching):
         spent: list[float] = []
         for it in done:
             spent.append((spent[-1] if spent else 0.0) + it.cost_usd)
-        self._chart("spent", numbers, spent)
+        self._chart("spent", [float(it.number) for it in done], spent)
 
     def _chart(self, name: str, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
         self.query_one(f"#{name}", Chart).show(xs, ys, note)
@@ -164,9 +193,11 @@ class History(Searching):
     def _show_text(self) -> None:
         self.text.border_title = self.tabs.active
         self.text.border_subtitle = ""
-        known, glyphs = self._chronicle, self.app.glyphs
+        known, glyphs = self._past, self.app.glyphs
         if self.tabs.active == "sessions" and known is not None:
-            self.text.show_made(lambda width: table_blocks(known.iterations, width, glyphs))
+            if self._chronicle is None:
+                self.text.border_subtitle = "the newest; the rest is being read"
+            self.text.show_made(lambda width: table_blocks(known.table, width, glyphs))
         else:
             self.text.show_blocks(self._blocks())
         self.search_again()

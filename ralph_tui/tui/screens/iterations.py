@@ -18,6 +18,7 @@ from textual.widget import Widget
 from ralph_tui.domain.chronicle import Chronicle, Iteration, Run
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.view import LoopView
+from ralph_tui.store.scan import Progress
 from ralph_tui.tui.library import MAX_EVENTS, Library
 from ralph_tui.tui.render.changes import change_parts
 from ralph_tui.tui.render.iterations import look_of, summary_parts
@@ -66,6 +67,8 @@ class Iterations(Replaying):
         self._wanted = wanted
         self._play_at_once = play
         self._chronicle = Chronicle()
+        self._whole = False
+        """All of the journal is read."""
         self._shown: _Loaded | None = None
         self._known: tuple[int, int] = (-1, -1)
 
@@ -93,12 +96,29 @@ class Iterations(Replaying):
         known = (view.iteration, view.iterations[-1].seq if view.iterations else 0)
         if known != self._known:
             self._known = known
-            self.read(self._library.refresh, self._show_list, group="list", failed=self._failed)
+            self.read(self._look_back, self._show_list, group="list", failed=self._failed)
+
+    def _look_back(self, progress: Progress) -> Chronicle:
+        """The newest iterations are shown while the rest is read."""
+        if not self._whole and (recent := self._library.recent()) is not None:
+            self.call_later(self._show_recent, recent)
+        return self._library.refresh(progress)
 
     def progressed(self, group: str, at: int, size: int) -> None:
         """Only the first reading takes long enough to say how far it is."""
-        if group == "list" and not self._chronicle.iterations and size:
+        if group != "list" or self._whole or not size:
+            return
+        if self._chronicle.iterations:
+            self.choices.border_subtitle = f"reading the rest: {at / size:.0%}"
+        else:
             self._say(f"reading the journal: {at / size:.0%}")
+
+    def _show_recent(self, chronicle: Chronicle) -> None:
+        """What the person asked for may be an older one; a place is certain."""
+        wanted = chronicle.find(self._wanted) if self._wanted[:1] in ("", "@") else None
+        if self.is_attached and not self._whole and wanted is not None:
+            self._chronicle, self._wanted = chronicle, ""
+            self.choices.show(chronicle, wanted.start)
 
     def _failed(self, text: str) -> None:
         self._say(text, Tone.BAD)
@@ -111,7 +131,7 @@ class Iterations(Replaying):
     def _show_list(self, chronicle: Chronicle) -> None:
         if not self.is_attached:
             return
-        self._chronicle = chronicle
+        self._chronicle, self._whole = chronicle, True
         if not chronicle.iterations:
             self._say(
                 self.app.keys.said(
@@ -123,7 +143,8 @@ class Iterations(Replaying):
         self.choices.border_title = f"iterations {count:,}"
         unreadable = self._library.unreadable
         self.choices.border_subtitle = f"{unreadable} lines unreadable" if unreadable else ""
-        wanted = chronicle.find(self._wanted) if self._wanted or self._shown is None else None
+        chosen = self.choices.cursor is not None
+        wanted = chronicle.find(self._wanted) if self._wanted or not chosen else None
         self._wanted = ""
         self.choices.show(chronicle, wanted.start if wanted else None)
 

@@ -10,6 +10,7 @@ Page
 import inspect
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
+from time import monotonic
 from typing import ClassVar, TypeVar
 
 from textual import getters
@@ -45,6 +46,9 @@ ALWAYS = (
     *PAGES,
 )
 """Commands of the app that work on a page as they do on the dashboard."""
+
+TELL_SECONDS = 0.1
+"""How often a reading says how far it is, at most."""
 
 PANES = ("tasks", "activity", "status")
 """Commands that leave the page first."""
@@ -239,12 +243,15 @@ class Page(ModalScreen[None]):
         """
 
         def reading() -> None:
-            worker = get_current_worker()
+            worker, told = get_current_worker(), 0.0
 
             def progress(at: int, size: int) -> None:
+                nonlocal told
                 if worker.is_cancelled:
                     raise _Left
-                self.call_later(self.progressed, group, at, size)
+                if monotonic() - told > TELL_SECONDS:
+                    told = monotonic()
+                    self.call_later(self.progressed, group, at, size)
 
             try:
                 result = work(progress)

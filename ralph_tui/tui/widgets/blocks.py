@@ -26,7 +26,9 @@ class Blocks(RowsView):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._blocks: Sequence[Block] = ()
-        self._laid: list[tuple[Row, Line]] = []
+        self._rows: list[Row] = []
+        self._lines: list[Sequence[Line]] = []
+        """For each row all lines of its block; what is not folded is not made before it is seen."""
         self._first: dict[Key, int] = {}
         self._last: dict[Key, int] = {}
         self._width = 0
@@ -46,26 +48,21 @@ class Blocks(RowsView):
             return now[min(before.index(self.cursor), len(now) - 1)]
         return next(iter(now), None)
 
-    def _folded(self, width: int) -> list[tuple[Row, Line]]:
-        width = max(1, width - MARK)
-        return [
-            ((block.key, part), piece)
-            for block in self._blocks
-            for part, piece in enumerate(
-                (p for line in block.lines for p in fold(line, width))
-                if block.folds
-                else block.lines
-            )
-        ]
-
     def _lay_out(self) -> None:
         # Until it has a place of its own: wrapped to one cell, it would be seen so for a moment.
         self._width = self.row_width if self.size else self.app.size.width
-        self._laid = self._folded(self._width)
-        self._first = {
-            key: y for y, ((key, part), _) in enumerate(self._laid) if key is not None and not part
-        }
-        self._last = {key: y for y, ((key, _), _) in enumerate(self._laid) if key is not None}
+        room = max(1, self._width - MARK)
+        self._rows, self._lines, self._first, self._last = [], [], {}, {}
+        for block in self._blocks:
+            key, lines = block.key, block.lines
+            if block.folds:
+                lines = [piece for line in lines for piece in fold(line, room)]
+            count = len(lines)
+            if key is not None and count:
+                self._first[key] = len(self._rows)
+                self._last[key] = len(self._rows) + count - 1
+            self._rows.extend((key, part) for part in range(count))
+            self._lines.extend([lines] * count)
         self.resize_rows()
         self.forget_rows()
 
@@ -77,11 +74,11 @@ class Blocks(RowsView):
 
     def row_count(self) -> int:
         """Lines of all blocks."""
-        return len(self._laid)
+        return len(self._rows)
 
     def row_at(self, y: int) -> Row:
         """The block a line is of."""
-        return self._laid[y][0]
+        return self._rows[y]
 
     def row_of(self, key: Key) -> int | None:
         """The first line of a block."""
@@ -90,10 +87,10 @@ class Blocks(RowsView):
     def row_line(self, y: int, width: int) -> Line:
         """The line with a sign when its block is chosen."""
         del width  # the lines are folded already
-        (key, part), line = self._laid[y]
+        key, part = self._rows[y]
         chosen = part == 0 and key is not None and key == self.cursor
         sign = self.app.glyphs.chevron if chosen else ""
-        return [Span(sign.ljust(MARK), Tone.ACCENT), *line]
+        return [Span(sign.ljust(MARK), Tone.ACCENT), *self._lines[y][part]]
 
     def move_cursor(self, key: Key | None) -> None:
         """Choose a block and bring the whole of it into sight, the first with what is above it."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui.render.approval import plan_blocks
-from ralph_tui.tui.render.graph import graph_blocks
+from ralph_tui.tui.render.graph import graph_blocks, work_order
 from ralph_tui.tui.widgets.text_view import TextView
 
 
@@ -18,7 +18,8 @@ class PlanText(TextView):
         """Show the plan as it is now."""
         self.tasks = tasks
         if self.is_graph:
-            self.show_made(lambda width: graph_blocks(tasks, width, self.app.glyphs))
+            order = work_order(tasks.values())
+            self.show_made(lambda width: graph_blocks(order, tasks, width, self.app.glyphs))
         else:
             self.show_blocks(plan_blocks(tasks, self.app.glyphs))
 

@@ -17,6 +17,7 @@ class TextView(Blocks, Searchable):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._make: Callable[[int], Sequence[Block]] | None = None
+        self._words: list[str] = []
 
     def show_made(self, make: Callable[[int], Sequence[Block]]) -> None:
         """Show what `make` makes of the width, now and whenever that changes."""
@@ -26,6 +27,7 @@ class TextView(Blocks, Searchable):
     def _lay_out(self) -> None:
         if self._make is not None:
             self._blocks = self._make(max(1, self.row_width - MARK))
+        self._words = []
         super()._lay_out()
 
     def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
@@ -49,8 +51,15 @@ class TextView(Blocks, Searchable):
         wanted = words.casefold()
         if not wanted:
             return ()
-        rows = [plain(line).strip().casefold() for _, line in self._laid]
+        rows = self._words_of_rows()
         return [y for y, row in enumerate(rows) if wanted in row or _goes_on(rows, y, wanted)]
+
+    def _words_of_rows(self) -> list[str]:
+        """Of every row, made once: a person types one letter after the other."""
+        if not self._words:
+            pairs = zip(self._rows, self._lines, strict=True)
+            self._words = [plain(lines[row[1]]).strip().casefold() for row, lines in pairs]
+        return self._words
 
     def next_place(self, places: Sequence[Hashable], step: int) -> int:
         """From the row it stands on; from the cursor's where somebody moved that since."""
