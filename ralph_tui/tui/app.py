@@ -42,6 +42,7 @@ from ralph_tui.tui.commands import BY_NAME, bindings
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Clock, Host, Picking, utc_now
 from ralph_tui.tui.notifying import notification
+from ralph_tui.tui.one_dialog import Opening
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
@@ -106,6 +107,7 @@ class RalphApp(Host):
         self._warned = False
         self._hung_up = False
         self._terminal_title = ""
+        self._opening = Opening()
 
     @property
     def steering(self) -> "Steering":
@@ -133,6 +135,7 @@ class RalphApp(Host):
         self.theme = self.kept_theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
+        self.screen_change_signal.subscribe(self, lambda _: self._opening.is_there())
         self.push_screen(self.dashboard)
 
     def on_ready(self) -> None:
@@ -318,7 +321,8 @@ class RalphApp(Host):
         if reason := command.disabled(self.situation()):
             self.say(reason)
             return
-        do(self, self.steering.handler(name)(), f"command-{name}")
+        if self._opening.has_time_for(name):
+            self._opening.began(name, do(self, self.steering.handler(name)(), f"command-{name}"))
 
     def call_person(self, text: str) -> None:
         """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
