@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual._compositor import LayoutUpdate
 from textual.pilot import Pilot
 
 from ralph_tui.config.load import load_settings
@@ -116,6 +117,30 @@ async def test_pages_follow_each_other_and_esc_goes_back_to_the_dashboard(
         await until(
             pilot, lambda: isinstance(app.screen, Dashboard) and app.dashboard.pane == "tasks"
         )
+
+
+async def test_nothing_is_drawn_for_what_a_page_hides(
+    open_app: Open, past: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = 0
+
+    def count(_: object, update: object) -> None:
+        nonlocal whole
+        whole += isinstance(update, LayoutUpdate)
+
+    async with open_app(past) as pilot:
+        app = ralph(pilot)
+        await open_page(pilot, "8", "this run")
+        monkeypatch.setattr(app, "_display", count)
+        for number in range(20):
+            before = app.dashboard.stream.row_count()
+            past.news.put_nowait(ev.Notice(text=f"hidden {number}"))
+            await until(pilot, lambda n=before: app.dashboard.stream.row_count() > n)  # type: ignore[misc]  # the default binds the loop's value
+            await pilot.pause()
+        assert whole <= 2, "the page was drawn anew each time"
+        monkeypatch.undo()
+        await pilot.press("escape")
+        await see(pilot, "hidden 19")
 
 
 @pytest.mark.long

@@ -11,11 +11,12 @@ import inspect
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from time import monotonic
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.worker import Worker, get_current_worker
@@ -122,6 +123,21 @@ class Page(ModalScreen[None]):
         if self.is_attached and self.query(PageHead):
             self.head.view = view
             self.changed(view)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Draw it anew, but not because of what moves in the dashboard beneath, of which nothing is seen.
+
+        Textual asks for that with the regions; a page's own widgets ask for themselves.
+        """
+        if regions:
+            return self
+        return super().refresh(repaint=repaint, layout=layout, recompose=recompose)
 
     # What a page may do.
 
