@@ -96,7 +96,10 @@ def _plan_after(
     if task is None:
         return plan
     used: Count = (task.actual_tokens_used or 0) + result.tokens
-    changes: dict[str, object] = {"actual_tokens_used": used}
+    changes: dict[str, object] = {
+        "actual_tokens_used": used,
+        "actual_cost_usd": (task.actual_cost_usd or 0.0) + result.cost_usd,
+    }
     if task.status is TaskStatus.IN_PROGRESS:
         changes["status"] = TaskStatus.PENDING
         if result.counts_as_retry:

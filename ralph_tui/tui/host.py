@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import var
+from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan import Task
@@ -26,6 +27,13 @@ Clock = Callable[[], datetime]
 def utc_now() -> datetime:
     """The wall clock; tests bring their own."""
     return datetime.now(UTC)
+
+
+class PlainBars(ScrollBarRender):
+    """Scrollbars that end at whole cells, because parts of one are signs that ASCII has not."""
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class Picking(DOMNode):
@@ -61,6 +69,7 @@ class Host(App[int]):
         self.glyphs: Glyphs = choose()
         self.keymap: Keymap = keymap_of(launch.screen.keys)
         self.keys: Keys = keys_of(self.keymap)
+        ScrollBar.renderer = ScrollBarRender if self.glyphs.unicode else PlainBars
         super().__init__()
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
@@ -72,7 +81,8 @@ class Host(App[int]):
         focused = self.screen.focused
         if len(key) == 1 and focused is not None and focused.check_consume_key(key, key):
             self.screen.set_focus(None)
-        self.simulate_key(key)
+        # Later, so that it is the app that sends it: an event does not go beyond its sender.
+        self.call_later(self.simulate_key, key)
 
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""

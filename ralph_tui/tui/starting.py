@@ -39,6 +39,7 @@ class Starting:
             return
         found = await asyncio.to_thread(lambda: tuple(look()))
         if not self._is_begun():
+            self._app.findings = found
             for notice in found:
                 self._app.bridge.sink(notice)
 

@@ -88,8 +88,8 @@ def task(number: int, status: TaskStatus) -> Task:
 def plan(*, done: int = 1) -> ev.PlanLoaded:
     """The plan as it is on disk at the start."""
     tasks = (
-        t.model_copy(update={"status": TaskStatus.COMPLETE})
-        if n <= done and t.status is TaskStatus.PENDING
+        t.model_copy(update={"status": TaskStatus.COMPLETE, "actual_cost_usd": 0.38})
+        if n <= done
         else t
         for n, t in enumerate(TASKS, 1)
     )
@@ -433,7 +433,7 @@ def stopped() -> list[ev.Event]:
         ev.LoopFinished(
             status=ev.LoopStatus.STOPPED,
             reason="The circuit breaker opened: 3 iterations in a row failed.",
-            hint="Look at the last gate, then press t on demo-02 to try it again.",
+            hint="Look at the last gate, then `ralph retry demo-02`.",
             exit_code=1,
             iterations=1,
             tasks_complete=1,

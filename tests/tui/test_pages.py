@@ -33,7 +33,7 @@ from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.screens.why import BreakerReason, Why
 from tests.tui import feed, waiting
-from tests.tui.conftest import Moment, Opened, screen_text, toasts, until
+from tests.tui.conftest import Moment, Opened, click_on, screen_text, toasts, until
 from tests.tui.feed import Script
 from tests.tui.past import past_project, two_iterations, write_journal
 
@@ -444,7 +444,9 @@ async def test_why_stopped_and_what_the_guard_refused(open_app: Open, past: Scri
     async with open_app(past, autostart=False) as pilot:
         await open_page(pilot, "7", "Why stopped")
         await see(
-            pilot, "The circuit breaker opened: 3 iterations in a row failed.", "press t on demo-02"
+            pilot,
+            "The circuit breaker opened: 3 iterations in a row failed.",
+            "`ralph retry demo-02`",
         )
         await pilot.press("v")
         await see(
@@ -510,7 +512,7 @@ async def test_a_breaker_that_cools_down_counts_the_seconds_and_is_reset_with_a_
         await see(pilot, "one iteration tries by itself in 28:59")
         await pilot.press("v", "v")
         await see(pilot, "✗ open", "cool-down one iteration tries by itself in 28:59")
-        await pilot.press("R")
+        await click_on(pilot, "R resets it")
         await until(pilot, lambda: isinstance(app.screen, BreakerReason))
         await pilot.press(*"fixed", "ctrl+s")
         await until(pilot, lambda: any("The breaker is closed: fixed" in t for t in toasts(app)))

@@ -1,5 +1,6 @@
 """Board, stream and panels beyond what the keys show."""
 
+import re
 from collections.abc import Callable
 from typing import cast
 
@@ -188,3 +189,37 @@ def test_the_key_table_names_every_command() -> None:
 def test_no_key_is_used_twice() -> None:
     keys = [key for command in COMMANDS for key in command.keys]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(("chosen", "then"), [((), "activity"), (("3",), "status")])
+async def test_one_pane_alone_is_the_one_that_says_most_until_the_person_chooses(
+    open_app: Open, chosen: tuple[str, ...], then: str
+) -> None:
+    async with open_app(script_of(feed.running()), autostart=False, size=(80, 24)) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await until(pilot, lambda: app.dashboard.board.display)
+        assert "demo-03" in screen_text(app)
+        await pilot.press(*chosen, "b")
+        await until(pilot, lambda: app.view.task_id is not None)
+        await pilot.pause()
+        assert app.dashboard.pane == then
+        assert app.dashboard.pane_widget(then).has_focus
+
+
+async def test_the_meter_says_what_the_task_cost_in_all_its_tries(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = cast("RalphApp", pilot.app)
+        await until(pilot, lambda: "$0.19 demo-02" in screen_text(app))
+        tried = feed.task(2, TaskStatus.IN_PROGRESS).model_copy(update={"actual_cost_usd": 0.5})
+        script.news.put_nowait(ev.TaskChanged(task=tried))
+        await until(pilot, lambda: "$0.69 demo-02" in screen_text(app))
+        done = tried.model_copy(update={"actual_cost_usd": 0.8, "status": TaskStatus.COMPLETE})
+        script.news.put_nowait(ev.TaskChanged(task=done))
+        outcome = ev.IterationOutcome.COMPLETE
+        script.news.put_nowait(
+            ev.IterationFinished(iteration=3, task_id="demo-02", outcome=outcome, cost_usd=0.3)
+        )
+        await until(pilot, lambda: "$0.59 on average of 2" in screen_text(app))
+        await pilot.resize_terminal(160, 50)
+        await until(pilot, lambda: re.search(r"demo-02 .*\$0\.80", screen_text(app)) is not None)

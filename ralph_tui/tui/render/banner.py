@@ -1,9 +1,10 @@
 """What the frame above the panes says: before a run, how to start; after one, how it went."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
@@ -25,13 +26,16 @@ class Banner:
     headline: str
     advice: Line
     figures: str
+    told: tuple[Line, ...] = ()
+    """What the activity says, too; for a screen that has it out of sight."""
 
-    def lines(self, width: int) -> list[Line]:
-        """The paragraphs at a width."""
+    def lines(self, width: int, *, alone: bool = False) -> list[Line]:
+        """The paragraphs at a width; `alone`: the activity is out of sight."""
         return [
             *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
             *flow(self.advice, width),
             *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
+            *(piece for line in self.told if alone for piece in flow(line, width, indent=2)),
         ]
 
 
@@ -52,6 +56,34 @@ def banner_of(
     if view.tasks:
         return _ready(view, glyphs, keys)
     return _asked_for(request, keys) if request else _no_plan(keys)
+
+
+_PLAN = "implementation_plan.json"
+_MENDED = "It is looked at again as soon as a file there is saved."
+
+
+MOST_FINDINGS = 3
+
+
+def with_findings(
+    banner: Banner | None, found: Sequence[Notice], glyphs: Glyphs, keys: Keys
+) -> Banner | None:
+    """The banner with what was found before a run: who works within which limits, and what is wrong."""
+    if banner is None or not found:
+        return banner
+    lines = [_finding(notice, glyphs) for notice in found[:MOST_FINDINGS]]
+    if more := len(found) - MOST_FINDINGS:
+        rest = hint(keys, "{more} more in the activity: {activity}", Tone.MUTED, more=str(more))
+        lines += [rest] if more > 0 else []
+    return replace(banner, told=tuple(lines))
+
+
+def _finding(notice: Notice, glyphs: Glyphs) -> Line:
+    if notice.level == "info":
+        return [Span(notice.text, Tone.MUTED)]
+    tone = Tone.BAD if notice.level == "error" else Tone.WARN
+    glyph = glyphs.failed if notice.level == "error" else glyphs.warning
+    return [Span(f"{glyph} ", tone), Span(notice.text, tone)]
 
 
 def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:

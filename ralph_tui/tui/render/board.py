@@ -8,6 +8,7 @@ from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, plain, row
 
 
@@ -101,6 +102,9 @@ def board_rows(tasks: Mapping[str, Task], only: str = ALL) -> list[BoardRow]:
     return rows
 
 
+COST_FROM = 36
+"""Cells of a board that has room for what each task cost."""
+
 _BEFORE_A_PLAN = {
     Phase.DISCOVERY: "No plan yet; discovery comes first.",
     Phase.PLANNING: "No plan yet; planning makes it now.",
@@ -141,6 +145,8 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
     quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
     own = item.task.model if item.task.model and item.group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
+    if item.task.actual_cost_usd and width >= COST_FROM:
+        right.append(Span(f"  {money(item.task.actual_cost_usd)}", Tone.MUTED))
     left = [
         Span(f"  {getattr(glyphs, name)} ", tone),
         Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),

@@ -20,9 +20,9 @@ from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.forecast import Forecast, forecast
 from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.banner import banner_of, waiting_banner
+from ralph_tui.tui.render.banner import banner_of, waiting_banner, with_findings
 from ralph_tui.tui.render.board import why_empty
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
@@ -31,7 +31,7 @@ from ralph_tui.tui.timeline.touched import Touched
 from ralph_tui.tui.widgets.banner import BannerFrame
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.breaker import BreakerPanel
-from ralph_tui.tui.widgets.cost import CostPanel
+from ralph_tui.tui.widgets.cost import CostPanel, task_cost
 from ralph_tui.tui.widgets.files import FilesPanel
 from ralph_tui.tui.widgets.gate import GatePanel
 from ralph_tui.tui.widgets.gauge import ContextGauge
@@ -85,6 +85,9 @@ class Dashboard(Screen[None]):
     """Where words are looked for."""
     _search_line: "SearchLine | None" = None
 
+    _chosen = False
+    """The person has chosen a pane."""
+
     pane: var[str] = var("activity", init=False)
     """The pane that is in sight when there is room for one."""
 
@@ -134,6 +137,7 @@ class Dashboard(Screen[None]):
             self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
             self.gauge.past = view.iterations
             self.cost.limits, self.cost.costs = view.limits, view.costs
+            self.cost.share = task_cost(view)
             self.breaker.breaker = view.breaker
             self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
             self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
@@ -152,9 +156,10 @@ class Dashboard(Screen[None]):
         if running:
             self.banner.banner = waiting_banner(view, self.app.clock(), keys)
         else:
-            self.banner.banner = banner_of(
-                view, finished, self.app.request, glyphs=glyphs, keys=keys
-            )
+            made = banner_of(view, finished, self.app.request, glyphs=glyphs, keys=keys)
+            found = self.app.findings if view.run_state is RunState.IDLE else ()
+            self.banner.banner = with_findings(made, found, glyphs, keys)
+        self._suit(idle=not running and view.run_state is RunState.IDLE)
 
     def show_elapsed(self, seconds: float) -> None:
         """The header's clock."""
@@ -227,8 +232,18 @@ class Dashboard(Screen[None]):
         }
         return panes[name]
 
+    def _suit(self, *, idle: bool) -> None:
+        """Where there is room for one pane, the one that says most, until the person chooses."""
+        wanted = "tasks" if idle and self.board.tasks else "activity"
+        if self.has_class("-narrow") and not self._chosen and self.pane != wanted:
+            self._bring(wanted)
+
     def go_to(self, name: str) -> None:
-        """Bring a pane into sight and give it the focus."""
+        """Bring a pane into sight and give it the focus, because the person wants it."""
+        self._chosen = True
+        self._bring(name)
+
+    def _bring(self, name: str) -> None:
         self.pane = name
         self.pane_widget(name).focus()
 

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static, TextArea
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.verification import runnable_command
+from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.screens.writing import editor
@@ -63,7 +64,7 @@ class EditTask(Dialog[Edit | None]):
         blinks = self.app.animation_level == "full"
         with Vertical(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(f"edit {self._task_id}"))
-            frame.border_subtitle = Content("ctrl+s save, tab next field, esc leave")
+            frame.border_subtitle = key_words("ctrl+s save, tab next field, esc leave")
             yield Static(Content("Description"), classes="section-title")
             yield editor(self.typed.description, "description", blinks=blinks)
             yield Static(Content("Done when (one check per line)"), classes="section-title")

@@ -16,6 +16,7 @@ from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.drafts import NOTHING, Draft
 from ralph_tui.tui.render.calls import Section, SectionKind
+from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.permission import (
     permission_blocks,
     permission_sections,
@@ -94,7 +95,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         self._say(_KEYS)
 
     def _say(self, keys: str) -> None:
-        self.query_one(".dialog").border_subtitle = Content(keys)
+        self.query_one(".dialog").border_subtitle = key_words(keys)
 
     def _follow(self, view: LoopView) -> None:
         """Somebody else may answer, or the session that asks may end."""

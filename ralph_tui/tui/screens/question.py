@@ -14,6 +14,7 @@ from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.text import head, inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.drafts import NOTHING, Draft
+from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.question import (
     SEND,
     question_blocks,
@@ -111,7 +112,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             blocks = question_blocks(asked.question, self._draft(asked), glyphs)
         self.choices.show_blocks(blocks, cursor)
         frame = self.query_one(".dialog")
-        frame.border_subtitle = Content(_KEYS if asked else "enter sends, m goes back, esc later")
+        frame.border_subtitle = key_words(_KEYS if asked else "enter sends, m goes back, esc later")
 
     def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
         """The preview is of the option under the cursor."""
@@ -215,7 +216,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _write(self, text: str) -> None:
         self.words.value = text
         self.words.display = True
-        self.query_one(".dialog").border_subtitle = Content(
+        self.query_one(".dialog").border_subtitle = key_words(
             "enter keeps it, esc back to the options"
         )
         self.words.focus()

@@ -5,6 +5,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 
@@ -23,7 +24,7 @@ class Value(Dialog[str | None]):
         """The value and what it is for."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(flat(self._title))
-            frame.border_subtitle = Content("enter keep it, esc leave it as it is")
+            frame.border_subtitle = key_words("enter keep it, esc leave it as it is")
             area = Input(self._value, compact=True, classes="value")
             area.cursor_blink = self.app.animation_level == "full"
             yield area

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
+from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 
@@ -33,7 +34,7 @@ class Writing(Dialog[str]):
         """An editor and the keys."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
-            frame.border_subtitle = Content(self.KEYS)
+            frame.border_subtitle = key_words(self.KEYS)
             yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
             yield Static(Content(self.HINT), classes="hint")
 

@@ -253,7 +253,7 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.ApiRetry: _api_retry,
     ev.AgentFailed: _agent_failed,
     ev.PauseRequested: _pause_requested,
-    ev.LoopPaused: lambda _: Note("pause", "paused", "press p to go on", Tone.WARN),
+    ev.LoopPaused: lambda _: Note("pause", "paused", "until you resume it", Tone.WARN),
     ev.LoopResumed: lambda _: Note("current", "resumed", "the loop goes on", Tone.INFO),
     ev.StopRequested: _stop_requested,
     ev.LimitsChanged: _limits_changed,

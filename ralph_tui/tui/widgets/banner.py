@@ -32,4 +32,5 @@ class BannerFrame(Toned):
         if self.banner is None:
             return Content("")
         width = self.content_size.width or self.app.size.width - 4
-        return self.content(self.banner.lines(max(20, width)))
+        alone = self.screen.has_class("-narrow")
+        return self.content(self.banner.lines(max(20, width), alone=alone))

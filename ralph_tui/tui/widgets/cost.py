@@ -1,15 +1,18 @@
 """What was spent, against the three limits."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual.reactive import reactive
 
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.forecast import Forecast
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.bars import bar, level_tone
 from ralph_tui.tui.render.figures import limit, money, plural, seconds
-from ralph_tui.tui.render.spans import Line, Span, Tone, crop_words, row, width_of
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop, crop_words, row, width_of
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.widgets.panel import Panel
 
@@ -17,13 +20,21 @@ _FIGURES = 30
 """Cells of name, amount and limit; the bar has the rest."""
 
 
+class TaskCost(NamedTuple):
+    """What a task cost, and which."""
+
+    usd: float
+    whose: str
+
+
 class CostPanel(Panel):
-    """Iteration, session and total, each with its limit."""
+    """Iteration, session and total, each with its limit; the task; what is left to spend."""
 
     TITLE = "cost"
 
     costs: reactive[CostMeter] = reactive(CostMeter())
     limits: reactive[CostLimits] = reactive(CostLimits())
+    share: reactive[TaskCost | None] = reactive(None)
     left: reactive[Forecast | None] = reactive(None)
 
     def watch_costs(self) -> None:
@@ -39,9 +50,11 @@ class CostPanel(Panel):
         self.show_look(cost_look(self.costs, self.limits))
 
     def lines(self, width: int) -> Sequence[Line]:
-        """One line per level, and what is left to spend."""
-        levels = [self._level(level, width) for level in CostLevel]
-        return [*levels, forecast_line(self.left, width, self.app.glyphs)]
+        """One line per level, the task below its iteration, and what is left to spend."""
+        first, *others = (self._level(level, width) for level in CostLevel)
+        glyphs = self.app.glyphs
+        task = task_line(self.share, width, glyphs)
+        return [first, task, *others, forecast_line(self.left, width, glyphs)]
 
     def _level(self, level: CostLevel, width: int) -> Line:
         spent, most = self.costs.of(level), self.limits.of(level)
@@ -53,6 +66,29 @@ class CostPanel(Panel):
         ]
         room = width - _FIGURES
         return [*line, *bar(share, room, level_tone(share), self.app.glyphs)] if room > 3 else line
+
+
+def task_cost(view: LoopView) -> TaskCost | None:
+    """What the task has cost in all its tries; between two tasks, what one cost on average."""
+    task = view.current_task
+    if task is not None:
+        now = view.costs.iteration if task.status is TaskStatus.IN_PROGRESS else 0.0
+        return TaskCost((task.actual_cost_usd or 0.0) + now, task.id)
+    known = [
+        t.actual_cost_usd
+        for t in view.tasks.values()
+        if t.status is TaskStatus.COMPLETE and t.actual_cost_usd is not None
+    ]
+    return TaskCost(sum(known) / len(known), f"on average of {len(known):,}") if known else None
+
+
+def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
+    """The task's own share, whose it is beside it."""
+    name = Span("task      ", Tone.MUTED)
+    if cost is None:
+        return [name, Span(" none was worked yet", Tone.MUTED)]
+    line = [name, Span(f"{money(cost.usd):>8}"), Span(f" {cost.whose}", Tone.MUTED)]
+    return crop(line, width, glyphs.ellipsis)
 
 
 def forecast_line(left: Forecast | None, width: int, glyphs: Glyphs) -> Line:

@@ -1,0 +1,127 @@
+"""Every text names the keys that the person gave to commands, and a click on a key is that key."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.config.settings import ScreenSettings
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
+from ralph_tui.tui.render.hints import key_words
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.question import QuestionDialog
+from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.screens.writing import Inject
+from tests.tui import feed, waiting
+from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, until
+from tests.tui.pictures import MEDIUM, PICTURES, Picture
+from tests.tui.test_pictures import staged
+
+Open = Callable[..., Opened]
+
+KEPT = ("detail", "next_pane", "previous_pane", "search", "copy", "copy_all", "export", "palette")
+"""Those that lists and dialogs share."""
+
+NEW = {
+    name: f"alt+{n}" for n, name in enumerate(DEFAULT_KEYS.of) if name.split(".")[-1] not in KEPT
+}
+REPLACED = {key: NEW[c.name] for c in COMMANDS if c.name in NEW for key in c.keys}
+
+OLD = re.compile(
+    r"\b[bwpritH] (?:to|on|starts|tries|goes|releases|resets|skips)\b"
+    r"|\ba (?:answers?|decides|to)\b|\b[xiq] (?:to|adds|stops?|quits?|gives|guides?)\b"
+    r"|\bR resets|\bs skips|\bv goes|\bpress [a-zA-Z]\b|\? help"
+    r"|\b(?:1 tasks|2 activity|3 status|5 history|6 memory|7 why|8 settings)\b"
+)
+"""A default key in a sentence, a tab or a footer."""
+
+DAILY = ("ready", "stuck", "limited", "paused", "stopped")
+
+
+def remapped(launch: Launch) -> Launch:
+    """With another key for every command that can be remapped without harm to the walk."""
+    return replace(launch, screen=ScreenSettings(keys=NEW))
+
+
+def test_the_pattern_knows_the_default_keys() -> None:
+    for said in ("Press b to start", "a answers   Which", "7 why", "p goes on, i adds"):
+        assert OLD.search(said)
+    assert not OLD.search("a task to build; a pause that was asked for")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in DAILY else pytest.mark.long) for n in PICTURES],
+)
+async def test_no_screen_names_a_key_that_was_given_away(name: str, tmp_path: Path) -> None:
+    picture = PICTURES[name]
+
+    def launch(given: Launch) -> Launch:
+        return remapped(picture.launch(given))
+
+    first, *others = picture.keys or ("",)
+    keys = picture.keys and (first if picture.opens else REPLACED.get(first, first), *others)
+    if picture.keys and not picture.opens and set(picture.keys) == {"v"}:
+        keys = (REPLACED["v"], *others)  # in the plan it is the dialog's own
+    again = Picture(**{**picture.__dict__, "launch": launch, "keys": tuple(keys)})
+    app, look = staged(again, tmp_path)
+    async with app.run_test(size=MEDIUM, notifications=True) as pilot:
+        await look(pilot)
+        text = " ".join(screen_text(app).split())
+        assert not OLD.search(text), OLD.findall(text)
+
+
+async def test_a_click_on_a_key_in_a_sentence_is_that_key(open_app: Open) -> None:
+    script = script_of(waiting.limited())
+    async with open_app(script, autostart=False) as pilot:
+        await click_on(pilot, "b to start")
+        await until(pilot, lambda: bool(script.runs))
+        await click_on(pilot, "w to try now")
+        await until(pilot, lambda: "retry now" in script.controls.asked)
+
+
+async def test_a_click_on_the_foot_of_a_frame_is_its_key(open_app: Open) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = pilot.app
+        await pilot.press("k", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        await click_on(pilot, "esc close")
+        await until(pilot, lambda: not isinstance(app.screen, ToolDetail))
+        await pilot.press("i", *"mind")
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await click_on(pilot, "ctrl+s send")
+        await until(pilot, lambda: "inject mind" in script.controls.asked)
+
+
+async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
+    moment = Moment()
+    async with open_app(script_of(waiting.asking()), clock=moment) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        moment.passes(1)
+        await pilot.press("escape")
+        await click_on(pilot, "a answers")
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        moment.passes(1)
+        await click_on(pilot, "esc later")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("y approve, n reject with a reason, / search, esc later", ["y", "n", "slash", "escape"]),
+        ("1-9 or enter chooses, n m the next and previous", ["enter", "n", "m"]),
+        ("+ - move, F5 draw", ["plus", "minus", "f5"]),
+        ("no key here, and none there", []),
+    ],
+)
+def test_what_can_be_clicked_in_the_foot_of_a_frame(text: str, keys: list[str]) -> None:
+    words = key_words(text)
+    assert words.plain == text
+    actions = [span.style.meta.get("@click") for span in words.spans if span.style.meta]  # type: ignore[union-attr]
+    assert actions == [f"app.press({key!r})" for key in keys]
