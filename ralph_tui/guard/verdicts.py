@@ -29,6 +29,8 @@ def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
 
 
 def _shown(part: str) -> str:
+    # Half a character cannot be sent on.
+    part = part[: _PART_LIMIT + 1].encode("utf-8", "replace").decode()
     return part if len(part) <= _PART_LIMIT else part[: _PART_LIMIT - 1] + "…"
 
 

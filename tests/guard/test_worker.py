@@ -39,11 +39,14 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_the_same_verdicts_as_without_a_child(judge: CommandJudge) -> None:
+    await judge.warm_up()
+    pid = judge.pid
     assert (await judge.judge("echo 'ü 日本 \n😀'")).decision == "allow"
     assert (await judge.judge("git push")).rule == "git-read-only"
     assert (await judge.judge("pytest")).command == "uv run pytest"
     assert (await judge.judge("echo \ud800")).decision == "deny"
     assert (await judge.judge("a" * 300_000)).decision == "deny"
+    assert judge.pid == pid
 
 
 async def test_many_at_once_get_their_own_answers(judge: CommandJudge) -> None:
