@@ -22,7 +22,10 @@ DAILY = ("status", "task", "plan_graph", "memory")
 
 WHY_NOT = ("There is nothing to search here.", "Plots have no words; v goes to the sessions.")
 
-TYPED = {"request", "search", "edit", "guide", "palette", "jump", "limits", "model"}
+TYPED = {
+    *("request", "search", "edit", "guide", "palette", "jump", "limits", "model"),
+    "permission_denied",
+}
 """Where letters are typed or chosen, these keys are letters."""
 
 
