@@ -13,8 +13,9 @@ from ralph_tui.demo.person import DemoPerson, matter_of
 from ralph_tui.demo.role import Guidance, Role
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, Notice
+from ralph_tui.domain.permissions import DENY, ONCE, question_of
 from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question
+from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.store.files import utc_now
@@ -208,3 +209,10 @@ async def test_a_plan_that_cannot_be_read_for_a_moment_is_waited_for(
         plan.write_text(whole)
         stage.request(ApprovalKind.PLAN)
         await until(lambda: matter_of(stage.docs) is None, what="the approval")
+
+
+def test_permission_is_given_once_unless_the_scenario_says_no_and_why() -> None:
+    may = question_of(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
+    assert Role().answer(may).labels == (ONCE,)
+    denied = Role(answers={"Permission": "3 not from here"}).answer(may)
+    assert (denied.labels, denied.other) == ((DENY,), "not from here")

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
@@ -13,11 +14,12 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import AskedQuestion, parse_answer
+from ralph_tui.domain.questions import AskedQuestion, Question, parse_answer
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.guard.sandbox import why_no_sandbox
+from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of
@@ -52,6 +54,20 @@ async def asked_of(run: Run, count: int) -> AskedQuestion:
     return run.of(ev.QuestionAsked)[count - 1].question
 
 
+def left_open(project: Path) -> None:
+    """A run that was killed asked something."""
+    old = AskedQuestion(
+        id="q-old-1",
+        batch="old",
+        phase=Phase.BUILDING,
+        question=Question(question="May the agent run `touch 0.made`?"),
+        asked_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    Project(project).transact(
+        lambda docs: docs.model_copy(update={"questions": docs.questions.asking([old])})
+    )
+
+
 def files(project: Path) -> list[str]:
     """What the agent made."""
     return sorted(path.name for path in project.glob("*.made"))
@@ -63,6 +79,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         [task("a")],
         config={"safety": {"ask_commands": ["touch", "echo loud", "WebFetch", "pytest --version"]}},
     )
+    left_open(project)
     script = works(
         "bash: touch 1.made",
         "bash: echo quiet && touch 2.made",
@@ -99,6 +116,8 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         said = json.dumps(server.requests[-1].body["messages"])
     assert files(project) == ["1.made", "2.made", "3.made", "4.made"]
     assert len(run.of(ev.QuestionAsked)) == 4
+    withdrawn = [e.question.id for e in run.of(ev.QuestionAnswered) if e.question.withdrawn]
+    assert withdrawn == ["q-old-1"], "nobody waits for that any more"
     allowed = [(e.rule, e.scope, e.by) for e in run.of(ev.ToolAllowed)]
     assert allowed == [
         ("ask-first", "once", "command"),
