@@ -304,7 +304,7 @@ def _notice(view: LoopView, e: ev.Notice) -> _Changes:
 
 
 def _pause_requested(_: LoopView, e: ev.PauseRequested) -> _Changes:
-    detail = "pausing now" if e.now else "pauses after this iteration; press again to pause now"
+    detail = "pausing now" if e.now else "pauses after this iteration; ask again to pause now"
     return {"run_state": RunState.PAUSING, "detail": detail}
 
 

@@ -134,7 +134,7 @@ class Deciding:
         root, glyphs = self._app.launch.root, self._app.glyphs
         try:
             if kind is ApprovalKind.SPECS:
-                return spec_parts(await asyncio.to_thread(read_specs, root))
+                return spec_parts(await asyncio.to_thread(read_specs, root), glyphs)
             if kind is ApprovalKind.VALIDATION:
                 return report_parts(await asyncio.to_thread(read_report, root), glyphs)
         except RalphError as error:

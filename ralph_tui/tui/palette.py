@@ -29,6 +29,7 @@ class CommandsProvider(Provider):
         return app
 
     def _entries(self) -> list[tuple[str, str, Callable[[], None]]]:
+        """What can be done now comes first."""
         now, keys = self._host.situation(), self._host.keys
         entries: list[tuple[str, str, Callable[[], None]]] = []
         if page := page_of(self.screen):
@@ -41,7 +42,7 @@ class CommandsProvider(Provider):
                 run = partial(self._host.action_invoke, command.name)
                 shown = replace(command, keys=self._host.keys_of(command))
                 entries.append(_entry(shown, command.disabled(now), keys, run))
-        return entries
+        return sorted(entries, key=lambda entry: entry[1].startswith(_NOT_NOW))
 
     async def discover(self) -> Hits:
         """Every command, before anything was typed."""
@@ -56,11 +57,13 @@ class CommandsProvider(Provider):
                 yield Hit(score, matcher.highlight(name), run, text=name, help=_harmless(text))
 
 
+_NOT_NOW = "Not now: "
+
 Entry = tuple[str, str, Callable[[], None]]
 
 
 def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -> Entry:
-    text = f"Not now: {reason}" if reason else keys.said(command.help)
+    text = f"{_NOT_NOW}{reason}" if reason else keys.said(command.help)
     return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
 
 

@@ -1,20 +1,28 @@
 """Every screen in every state of which a picture is kept: one table."""
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from textual.worker import get_current_worker
+
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.chronicle import Chronicle
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.project import Project
+from ralph_tui.store.scan import Progress
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.library import Library
+from ralph_tui.tui.screens.history import History
 from ralph_tui.tui.screens.iterations import Iterations
+from ralph_tui.tui.screens.page import Page
 from tests.tui import feed, waiting
-from tests.tui.conftest import script_of
+from tests.tui.conftest import ROOT, script_of
 from tests.tui.feed import Script
 from tests.tui.past import past_project
 
@@ -115,6 +123,58 @@ REPORT = {
 }
 
 
+def specified(directory: Path) -> Script:
+    """A loop that waits for a word on its specs."""
+    made = past_project(directory / "slug-demo")
+    made.first = waiting.approving(ApprovalKind.SPECS, "1 spec, 2 acceptance criteria")
+    return made
+
+
+def broken_plan() -> list[Event]:
+    """Somebody's editor left half a plan."""
+    text = (
+        f"The plan {ROOT}/.ralph/implementation_plan.json was damaged (Expecting value at line 1 "
+        "column 29) and was set aside as implementation_plan.json.corrupt-1; there is no good copy "
+        "to restore. Repair that file and rename it to implementation_plan.json, or delete it to "
+        "start with an empty plan."
+    )
+    return [ev.Notice(level="error", text=text)]
+
+
+def damaged_journal(directory: Path) -> Script:
+    """Some of its lines cannot be read."""
+    made = past_project(directory / "slug-demo")
+    journal = Project(made.controls.root).layout.events
+    journal.write_bytes(journal.read_bytes().replace(b'{"', b"{", 2))
+    return made
+
+
+class SlowLibrary(Library):
+    """A journal of a gigabyte, of which a third is read."""
+
+    def refresh(self, progress: Progress | None = None) -> Chronicle:
+        """Get no further."""
+        if progress is not None:
+            progress(37, 100)
+        worker, never = get_current_worker(), threading.Event()
+        while not worker.is_cancelled:
+            never.wait(0.01)
+        return Chronicle()
+
+
+def _slowly(page: Callable[[Library], Page]) -> Callable[[RalphApp], None]:
+    def switch(app: RalphApp) -> None:
+        app.switch_screen(page(SlowLibrary(app.launch.root)))
+
+    return switch
+
+
+def _cannot_read(app: RalphApp) -> None:
+    page = app.screen
+    assert isinstance(page, History)
+    page._failed(f"{ROOT}/.ralph/events.jsonl is not a regular file. Move it away and try again.")
+
+
 def validated(directory: Path) -> Script:
     """A loop that waits for the verdict on its work."""
     made = new_project(directory)
@@ -166,6 +226,32 @@ def failed() -> list[Event]:
     ]
 
 
+def verifying() -> list[Event]:
+    """Checks run, the first has passed."""
+    first = ev.GateChecked(task_id="demo-02", receipt=feed.RECEIPTS_PASSED[0])
+    return [*feed.failed_gate()[:-4], first]
+
+
+def handing_off() -> list[Event]:
+    """The context is full, and the model sums up."""
+    return [*feed.paused()[: _index(feed.paused(), ev.PauseRequested)], _HANDING_OFF]
+
+
+def _index(events: Sequence[Event], kind: type[Event]) -> int:
+    return next(at for at, event in enumerate(events) if isinstance(event, kind))
+
+
+_HANDING_OFF = ev.HandoffStarted(
+    reason="62 % of the context is used; the limit is 60 %", percent=62.0
+)
+
+
+def held() -> list[Event]:
+    """One task waits for a person to release it."""
+    task = feed.TASKS[3].model_copy(update={"held": True})
+    return [*feed.failed_gate(), ev.TaskChanged(task=task, reason="held")]
+
+
 def retrying() -> list[Event]:
     """The model does not answer."""
     retry = ev.ApiRetry(attempt=3, max_attempts=10, delay_seconds=8, status=529, error="overloaded")
@@ -209,6 +295,11 @@ CALL = {"denied": 9, "failed": 10, "diff": 11}
 """How far above the end of `failed_gate` some calls are."""
 
 ASKING = told(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS))
+LIMIT_SUMMARY = (
+    "You've hit your limit, resets 9:43am (UTC). Wait until it resets at 2026-03-02 09:43 UTC, "
+    "in 42 min? Yes waits and goes on by itself; no ends this run with status 2."
+)
+
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
 
 DASHBOARD: dict[str, Picture] = {
@@ -225,7 +316,11 @@ DASHBOARD: dict[str, Picture] = {
     "busy": Picture(told(busy), daily=(LARGE,)),
     "failed_gate": Picture(told(feed.failed_gate)),
     "retrying": Picture(told(retrying)),
+    "verifying": Picture(told(verifying), daily=(MEDIUM,)),
+    "handing_off": Picture(told(handing_off)),
+    "pausing": Picture(told(lambda: [*feed.running(), ev.PauseRequested()])),
     "paused": Picture(told(feed.paused), daily=(MEDIUM,)),
+    "stopping": Picture(told(lambda: [*feed.running(), ev.StopRequested()])),
     "later": Picture(ASKING, ("escape",), "a answers", opens=True),
     "limited": Picture(told(waiting.limited), daily=(MEDIUM,)),
     "complete": Picture(told(feed.complete), daily=(MEDIUM,)),
@@ -235,9 +330,14 @@ DASHBOARD: dict[str, Picture] = {
     "disconnected": Picture(
         on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False, daily=(MEDIUM,)
     ),
+    "broken_plan": Picture(
+        on_disk(broken_plan()), shows="cannot be read", runs=False, daily=(SMALL,)
+    ),
     "tasks": Picture(told(feed.failed_gate), ("1",)),
+    "held": Picture(told(held), ("1",)),
     "status": Picture(told(busy), ("3",)),
     "search": Picture(told(feed.failed_gate), ("slash", *"pytest"), " of "),
+    "jump": Picture(told(feed.failed_gate), ("1", "o"), daily=(MEDIUM,)),
     "toast": Picture(told(feed.failed_gate), ("b",), "already running"),
 }
 
@@ -259,6 +359,10 @@ DIALOGS: dict[str, Picture] = {
     ),
     "plan_approval": Picture(PLANNED, ("j",), opens=True, daily=(SMALL,)),
     "plan_approval_graph": Picture(PLANNED, ("v",), opens=True),
+    "specs_approval": Picture(specified, shows="An empty title", opens=True),
+    "limit_approval": Picture(
+        told(lambda: waiting.approving(ApprovalKind.LIMIT, LIMIT_SUMMARY)), opens=True
+    ),
     "validation_approval": Picture(validated, shows="took 3 s", opens=True),
     "recovery_approval": Picture(
         told(lambda: waiting.approving(ApprovalKind.RECOVERY, "failures 3/3")), opens=True
@@ -270,6 +374,13 @@ DIALOGS: dict[str, Picture] = {
     "call_denied": Picture(told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
     "call_rewritten": Picture(told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")),
     "call_diff": Picture(told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter")),
+    "call_side_by_side": Picture(
+        told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter", "v"), daily=(MEDIUM,)
+    ),
+    "call_searched": Picture(
+        told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter", "slash", *"slug"), "1 of 2"
+    ),
+    "model": Picture(told(feed.failed_gate), ("1", "m")),
     "guide": Picture(told(feed.failed_gate), ("i", "K", "e", "e", "p")),
     "stop": Picture(told(feed.failed_gate), ("x",)),
     "quit": Picture(told(feed.failed_gate), ("q",)),
@@ -296,6 +407,15 @@ PAGES: dict[str, Picture] = {
     "settings": Picture(in_past, ("8",), "from default", runs=False),
     "all_settings": Picture(in_past, ("8", "v"), "default", runs=False),
     "themes": Picture(in_past, ("8", "v", "v"), "rose-pine", runs=False),
+    "limits": Picture(in_past, ("8", "j", "enter"), "dollars an iteration", runs=False),
+    "why_limited": Picture(told(waiting.limited), ("7",), "Why waiting"),
+    "memory_searched": Picture(in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
+    "loading": Picture(in_past, ("5",), "37%", runs=False, then=_slowly(History), daily=(SMALL,)),
+    "loading_iterations": Picture(in_past, ("4",), "37%", runs=False, then=_slowly(Iterations)),
+    "unreadable": Picture(
+        in_past, ("5",), "regular file", runs=False, then=_cannot_read, daily=(MEDIUM,)
+    ),
+    "damaged": Picture(damaged_journal, ("4",), "unreadable", runs=False),
     "no_iterations": Picture(new_project, ("4",), runs=False),
     "no_history": Picture(new_project, ("5",), runs=False),
     "no_memory": Picture(new_project, ("6",), runs=False),

@@ -170,7 +170,7 @@ async def test_specs_are_read_as_text_with_what_they_lack(open_app: Open, tmp_pa
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
         text = screen_text(app)
-        for part in ("specs/greeter.md", "## Problem Statement", "Nobody says hello. red"):
+        for part in ("specs/greeter.md", "  Problem Statement", "Nobody says hello. red"):
             assert part in text
         assert "lacks a section `## Success Criteria`" in text
         assert_inert(app)
@@ -231,9 +231,9 @@ async def test_recovery_shows_the_breakers_evidence(open_app: Open) -> None:
     script = script_of(approving(ApprovalKind.RECOVERY, "failures 3/3"))
     async with open_app(script, clock=moment) as pilot:
         text = screen_text(await asks(pilot, moment))
-        assert "recovery: waits for your approval" in text
+        assert "breaker: shall one more iteration try?" in text
         assert "mypy failed" in text
-        assert "n reject, " in text
+        assert "n end the run" in text
         await pilot.press("n")
         await until(pilot, lambda: script.controls.asked == ["reject:  by screen"])
 

@@ -56,6 +56,7 @@ def staged(
             await until(pilot, lambda: _answered(app))
             await drained(pilot)
         picture.then(app)
+        await drained(pilot)
         try:
             await until(pilot, lambda: picture.shows in screen_text(app), seconds=5)
         except AssertionError as error:

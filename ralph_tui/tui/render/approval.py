@@ -10,6 +10,7 @@ from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, Valid
 from ralph_tui.domain.verification import Receipt, criterion_text
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural, seconds, tokens
+from ralph_tui.tui.render.markdown import markdown_lines
 from ralph_tui.tui.render.parts import Block, Made, Part, parts_blocks
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
@@ -18,19 +19,20 @@ _MAX_TEXT = 60_000
 _SIGHT_LINES = 8
 
 
-def spec_parts(specs: Sequence[Spec]) -> list[Part]:
-    """Every spec as it is written, with what it lacks above."""
+def spec_parts(specs: Sequence[Spec], glyphs: Glyphs) -> list[Part]:
+    """Every spec as a person reads it, with what it lacks above."""
     if not specs:
         return [Part("No specs", [[Span("There is no file in specs/.", Tone.WARN)]])]
-    return [Part(f"specs/{spec.name}", _spec(spec)) for spec in specs]
+    return [Part(f"specs/{spec.name}", _spec(spec, glyphs)) for spec in specs]
 
 
-def _spec(spec: Spec) -> list[Line]:
-    lines: list[Line] = [[Span(f"lacks {problem}", Tone.WARN)] for problem in spec.problems()]
-    for text in inert(head(spec.text, _MAX_TEXT)).splitlines():
-        tone = Tone.TITLE if text.startswith("#") else Tone.TEXT
-        lines += [[Span(text, tone)]]
-    return lines
+def _spec(spec: Spec, glyphs: Glyphs) -> list[Line]:
+    lines: list[Line] = [
+        [Span(f"{glyphs.warning} ", Tone.WARN), Span(f"lacks {problem}", Tone.WARN)]
+        for problem in spec.problems()
+    ]
+    gap: list[Line] = [[]] if lines else []
+    return [*lines, *gap, *markdown_lines(head(spec.text, _MAX_TEXT), glyphs)]
 
 
 SHORT_ABOVE = 500

@@ -55,6 +55,10 @@ def banner_of(
         return None
     if view.tasks:
         return _ready(view, glyphs, keys)
+    if view.notices and view.notices[-1].level == "error" and _PLAN in view.notices[-1].text:
+        look = Look("failed", "broken plan", Tone.BAD)
+        advice = [Span(one_line(view.notices[-1].text, 1_000))]
+        return Banner(look, "The plan cannot be read, so nothing can be built.", advice, _MENDED)
     return _asked_for(request, keys) if request else _no_plan(keys)
 
 

@@ -175,6 +175,11 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
         return waiting
     if view.run_state is RunState.PAUSED:
         return hint(facts.keys, _PAUSED, Tone.WARN)
+    if view.run_state in _HALTING and "after" in view.detail:
+        return hint(facts.keys, _HALTING[view.run_state], Tone.WARN)
+    if view.run_state is RunState.HANDING_OFF and view.task_id:
+        going_on = [Span(f"{glyphs.handoff} {view.task_id}  ", Tone.ACCENT)]
+        return [*going_on, Span(f"goes on in a fresh context: {view.detail}", Tone.INFO)]
     said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
     if view.detail and (not said_above or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
@@ -190,6 +195,11 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
 
 
 _PAUSED = "Paused between iterations. {pause} goes on, {inject} adds guidance."
+
+_HALTING = {
+    RunState.PAUSING: "Pauses after this iteration; {pause} now, {resume} withdraws.",
+    RunState.STOPPING: "Stops after this iteration; {stop} now.",
+}
 
 _MEANWHILE = {
     Phase.DISCOVERY: "finding out what to build",

@@ -1,5 +1,6 @@
 """The history as figures, as a table and as metrics. Pure functions."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -108,17 +109,33 @@ def _cells(it: Iteration) -> tuple[str, ...]:
     )
 
 
-def metric_parts(metrics: Iterable[Metric]) -> list[Part]:
-    """Each metric with its definition and what it was divided by."""
-    return [Part(metric.title, _metric(metric)) for metric in metrics]
+def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:
+    """Each metric with its definition, what it was divided by and whether it is on target."""
+    return [Part(metric.title, _metric(metric, glyphs)) for metric in metrics]
 
 
-def _metric(metric: Metric) -> list[Line]:
+def on_target(metric: Metric) -> bool | None:
+    """Whether the share is as high, as low or as near as its target says; None while it is unknown."""
+    if metric.value is None:
+        return None
+    share, bounds = 100 * metric.value, [float(n) for n in re.findall(r"\d+", metric.target)]
+    if metric.target.startswith("<"):
+        return share < bounds[0]
+    return share > bounds[0] if metric.target.startswith(">") else bounds[0] <= share <= bounds[-1]
+
+
+def _metric(metric: Metric, glyphs: Glyphs) -> list[Line]:
     if metric.value is None:
         first: Line = [Span("unknown".ljust(9), Tone.MUTED), Span(metric.unknown, Tone.MUTED)]
     else:
         of = f"{metric.numerator:,.0f} of {metric.denominator:,.0f}"
-        first = [Span(f"{metric.value:.0%}".ljust(9), Tone.TITLE), Span(of)]
+        good = on_target(metric)
+        said = f"{glyphs.ok} on target" if good else f"{glyphs.warning} off target"
+        first = [
+            Span(f"{100 * metric.value:.0f} %".ljust(9), Tone.TITLE),
+            Span(f"{of}   "),
+            Span(said, Tone.OK if good else Tone.WARN),
+        ]
     return [
         first,
         [Span(f"target {metric.target}   ", Tone.INFO), Span(metric.definition, Tone.MUTED)],

@@ -62,10 +62,17 @@ def parts_blocks(parts: Iterable[Part]) -> list[Block]:
         Block(
             part.key,
             [
-                [Span(part.title, Tone.INFO if part.key is None else Tone.TITLE)],
+                _title(part),
                 *([Span("  "), *line] for line in part.lines),
                 [],
             ],
         )
         for part in parts
     ]
+
+
+def _title(part: Part) -> Line:
+    """What a title says after its name wraps under itself."""
+    tone = Tone.INFO if part.key is None else Tone.TITLE
+    name, gap, rest = part.title.partition("  ")
+    return [Span(name + gap, tone), Span(rest, tone)] if gap else [Span(name, tone)]

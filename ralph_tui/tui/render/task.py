@@ -10,7 +10,7 @@ from ralph_tui.domain.verification import Receipt, criterion_text, runnable_comm
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.library import TaskPast
-from ralph_tui.tui.render.board import complete_ids, group_of
+from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
 from ralph_tui.tui.render.figures import money, seconds, tokens
 from ralph_tui.tui.render.iterations import look_of
 from ralph_tui.tui.render.parts import Part
@@ -26,7 +26,7 @@ def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs
     attempts = past.attempts if past is not None else ()
     receipts = _receipts(task, view, past)
     parts = [
-        Part("State", _state(task, view)),
+        Part("State", _state(task, view, glyphs)),
         Part("Description", [[Span(t)] for t in _text(task.description)]),
         Part("Done when", _criteria(task, receipts, glyphs)),
         Part("Also checked", _also_checked(task, receipts, glyphs)),
@@ -51,7 +51,7 @@ def _text(text: str) -> list[str]:
     return head(text, _MAX_DESCRIPTION).splitlines()
 
 
-def _state(task: Task, view: LoopView) -> list[Line]:
+def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
     group = group_of(task, complete_ids(view.tasks.values()))
     facts = [f"priority {task.priority}"]
     if task.model:
@@ -62,10 +62,11 @@ def _state(task: Task, view: LoopView) -> list[Line]:
         facts.append(f"estimated {tokens(task.estimated_tokens)} tokens")
     if task.actual_tokens_used:
         facts.append(f"used {tokens(task.actual_tokens_used)} tokens")
-    lines: list[Line] = [
-        [Span(group.value, Tone.TITLE), Span(f"   {', '.join(facts)}", Tone.MUTED)]
-    ]
-    return lines
+    if task.actual_cost_usd:
+        facts.append(f"cost {money(task.actual_cost_usd)}")
+    sign, tone = look_of_group(group)
+    word = Span(f"{getattr(glyphs, sign)} {group.value}", tone)
+    return [[word, Span(f"   {', '.join(facts)}", Tone.MUTED)]]
 
 
 def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:

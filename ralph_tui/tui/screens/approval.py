@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ralph_tui.domain.events import ApprovalRequested
-from ralph_tui.domain.state import REASONED
+from ralph_tui.domain.state import REASONED, ApprovalKind
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
@@ -22,6 +22,18 @@ from ralph_tui.tui.widgets.text_view import TextView
 Verdict = Literal["approve", "reject"]
 
 
+HEADINGS = {
+    ApprovalKind.LIMIT: "limit: shall the loop wait for it?",
+    ApprovalKind.RECOVERY: "breaker: shall one more iteration try?",
+}
+"""Where approval is not the word."""
+
+VERDICTS = {
+    ApprovalKind.LIMIT: ("y wait", "n end the run"),
+    ApprovalKind.RECOVERY: ("y let one try", "n end the run"),
+}
+
+
 class ApprovalDialog(WaitingDialog[Verdict | None]):
     """Returns the verdict, or None for later; a rejection's reason is asked for after it."""
 
@@ -30,7 +42,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         Binding("n", "decide('reject')", show=False),
         Binding("c", "copy", show=False),
     ]
-    KEYS = "y approve, n reject{reason}, {search} search, c copy, {export} export, esc later"
+    KEYS = "{yes}, {no}, esc later, {search} search, c copy, {export} export"
     STEM = "approval"
 
     text = getters.query_one(TextView)
@@ -44,10 +56,8 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
     def compose(self) -> ComposeResult:
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
-            kind = self._approval.kind.value
-            self.head(frame, f"{kind}: waits for your approval", kind)
-            with_reason = " with a reason" if self._approval.kind in REASONED else ""
-            frame.border_subtitle = Content(self.app.keys.said(self.KEYS, reason=with_reason))
+            kind = self._approval.kind
+            self.head(frame, HEADINGS.get(kind, f"{kind}: waits for your approval"), kind.value)
             if self._approval.summary:
                 yield Static(Content(inert(self._approval.summary)), classes="summary")
             yield self.material()
@@ -56,15 +66,24 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         """What it is about; a list of its own where there is more to do than to read."""
         return TextView(id="approved")
 
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """What yes and no mean here."""
+        no = "n reject with a reason" if self._approval.kind in REASONED else "n reject"
+        return VERDICTS.get(self._approval.kind, ("y approve", no))
+
     def on_mount(self) -> None:
         """Show it, and close when somebody else decides."""
         self.text.focus()
+        yes, no = self.verdicts
+        self.say_keys(self.app.keys.said(self.KEYS, yes=yes, no=no))
         self.show_parts(self._parts)
         self.watch(self.app, "view", self.follow, init=True)  # it may be decided by now
 
     def show_parts(self, parts: list[Part]) -> None:
         """Show these from now on."""
         self._parts = parts
+        self.query_one(".dialog").set_class(not parts, "-brief")
         self.text.show_blocks(parts_blocks(parts))
 
     def follow(self, view: LoopView) -> None:

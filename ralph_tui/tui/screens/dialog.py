@@ -2,6 +2,7 @@
 
 from typing import ClassVar, TypeVar
 
+from rich.cells import cell_len
 from textual import getters
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
@@ -11,14 +12,26 @@ from ralph_tui.tui.copying import text_of
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.rebinding import bind
+from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.saving import save
 from ralph_tui.tui.widgets.search_line import SearchLine
 from ralph_tui.tui.widgets.searchable import Searchable
 
 Answer = TypeVar("Answer")
 
+BORDER = 6
+"""Cells that corners, lines and gaps take of the width of a frame."""
+
 SHARED = ("search", "copy", "copy_all", "export")
 """Commands of the dashboard that mean the dialog while it is open."""
+
+
+def fitting(keys: str, width: int) -> str:
+    """As many of the keys, which commas part, as a border of this width has room for; all before that is known."""
+    shown = keys.split(", ")
+    while width and len(shown) > 1 and cell_len(", ".join(shown)) > width - BORDER:
+        shown.pop()
+    return ", ".join(shown)
 
 
 class Dialog(ModalScreen[Answer]):
@@ -30,6 +43,7 @@ class Dialog(ModalScreen[Answer]):
 
     app = getters.app(Host)
 
+    _keys = ""
     _line: SearchLine | None = None
     _pane: Searchable | None = None
 
@@ -52,6 +66,24 @@ class Dialog(ModalScreen[Answer]):
     def action_cancel(self) -> None:
         """Close without an answer."""
         self.dismiss(None)
+
+    # Keys.
+
+    def say_keys(self, text: str) -> None:
+        """Say these keys in the lower border: what is between commas whole or not at all, the first first."""
+        self._keys = text
+        self._fit_keys()
+        self.call_after_refresh(self._fit_keys)  # how wide the frame is may not be known yet
+
+    def on_resize(self) -> None:
+        """There may be room for more of them, or for less."""
+        self.call_after_refresh(self._fit_keys)
+
+    def _fit_keys(self) -> None:
+        frames = self.query(".dialog")
+        if self._keys and frames:
+            frame = frames.first()
+            frame.border_subtitle = key_words(fitting(self._keys, frame.outer_size.width))
 
     # Copying.
 

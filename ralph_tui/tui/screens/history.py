@@ -76,7 +76,7 @@ class History(Searching):
             yield Chart("context at the end", "percent of the window", Tone.INFO, id="context")
             yield Chart("duration per iteration", "seconds", Tone.INFO, id="duration")
             yield Chart("open tasks", "burn-down", Tone.INFO, id="burndown")
-            yield Chart("cost in all", "US dollars", Tone.INFO, id="spent")
+            yield Chart("total cost", "US dollars", Tone.INFO, id="spent")
         yield TextView(id="text")
 
     # Reading.
@@ -122,7 +122,9 @@ class History(Searching):
     def _failed(self, text: str) -> None:
         if self.is_attached:
             self._trouble = text
-            self._say(text, Tone.BAD)
+            self._say("The journal cannot be read.", Tone.BAD)
+            self.charts.display, self.text.display = False, True
+            self._show_text()
 
     def _take(self, past: _Past) -> None:
         if not self.is_attached:
@@ -188,7 +190,7 @@ class History(Searching):
             return [Block(None, [[Span("reading the journal", Tone.MUTED)]])]
         if self._metrics is None:
             return [Block(None, [[Span("measuring the whole journal", Tone.MUTED)]])]
-        return parts_blocks(metric_parts(self._metrics))
+        return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
 
     def _show_text(self) -> None:
         self.text.border_title = self.tabs.active

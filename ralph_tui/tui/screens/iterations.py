@@ -21,6 +21,7 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.library import MAX_EVENTS, Library
 from ralph_tui.tui.render.changes import change_parts
+from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.iterations import look_of, summary_parts
 from ralph_tui.tui.render.parts import Block, Part, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, flat
@@ -142,7 +143,9 @@ class Iterations(Replaying):
         count = len(chronicle.iterations)
         self.choices.border_title = f"iterations {count:,}"
         unreadable = self._library.unreadable
-        self.choices.border_subtitle = f"{unreadable} lines unreadable" if unreadable else ""
+        self.choices.border_subtitle = (
+            f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
+        )
         chosen = self.choices.cursor is not None
         wanted = chronicle.find(self._wanted) if self._wanted or not chosen else None
         self._wanted = ""

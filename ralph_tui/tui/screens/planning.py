@@ -87,8 +87,8 @@ class PlanApproval(ApprovalDialog, Planned):
             summary.update(Content(plan_size(tasks.values())))
         changes = " ".join(key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES[1:])
         turn = "list" if self.plan.is_graph else "graph"
-        keys = f"y approve, n reject, v {turn}, {changes} change, esc later"
-        self.query_one(".dialog").border_subtitle = Content(keys)
+        yes, no = self.verdicts
+        self.say_keys(f"{yes}, {no}, esc later, v {turn}, {changes} change")
 
     def follow(self, view: LoopView) -> None:
         """Changes of the plan are seen at once, whoever makes them."""
@@ -134,8 +134,7 @@ class PlanReview(Dialog[None], Planned):
             return
         if view.tasks is not self.plan.tasks or not self.plan.row_count():
             self.plan.show_plan(view.tasks)
-        keys = f"{self.change_keys()}, y copy, esc close"
-        self.query_one(".dialog").border_subtitle = Content(keys)
+        self.say_keys(f"esc close, {self.change_keys()}, y copy")
 
     def action_turn(self) -> None:
         """List or graph."""

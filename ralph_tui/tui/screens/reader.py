@@ -25,7 +25,7 @@ class Reader(Dialog[None]):
         Binding("ctrl+u", "scroll('page_up')", show=False),
         Binding("q,enter", "cancel", show=False),
     ]
-    KEYS = "j k scroll, {search} search, {copy} copy, {export} export, esc close"
+    KEYS = "esc close, {search} search, {copy} copy, {export} export, j k scroll"
     STEM = "detail"
 
     def reader_title(self) -> str:
@@ -44,11 +44,11 @@ class Reader(Dialog[None]):
         """The frame."""
         with Prose(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
-            frame.border_subtitle = Content(self.keys_said())
             yield from self.parts()
 
     def on_mount(self) -> None:
         """Arrow keys scroll at once."""
+        self.say_keys(self.keys_said())
         self.query_one("#reader").focus()
 
     def action_scroll(self, where: str) -> None:

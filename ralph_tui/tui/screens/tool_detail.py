@@ -65,7 +65,7 @@ class ToolDetail(Reader):
             shown.split = not shown.split
             keys = self.keys_said()
             turned = keys.replace("side by side", "one column") if shown.split else keys
-            self.query_one("#reader").border_subtitle = Content(turned)
+            self.say_keys(turned)
 
     def copied(self) -> str:
         """Every section."""

@@ -8,9 +8,16 @@ from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import CallState
 from ralph_tui.tui.render.figures import seconds
 from ralph_tui.tui.render.markdown import hanging, markdown_lines
-from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, crop, flow, plain, row
+from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, crop, flow, plain, row, wrap
 from ralph_tui.tui.render.tools import renderer_for
-from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
+from ralph_tui.tui.timeline.entries import (
+    CallEntry,
+    CheckEntry,
+    Entry,
+    HeadingEntry,
+    NoteEntry,
+    TextEntry,
+)
 
 INDENT = 2
 LABEL = 7
@@ -39,6 +46,8 @@ def height(entry: Entry, width: int) -> int:
     """Lines an entry takes at this width."""
     if isinstance(entry, HeadingEntry):
         return 2 if entry.number else 1
+    if isinstance(entry, NoteEntry):
+        return len(_note_texts(entry, width))
     return len(text_lines(entry, width, UNICODE)) if isinstance(entry, TextEntry) else 1
 
 
@@ -63,14 +72,36 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
         return [] if above else _heading(entry, width, glyphs)
     if isinstance(entry, CheckEntry):
         return _check(entry, width, glyphs)
-    glyph = getattr(glyphs, entry.glyph)
-    label_tone = Tone.MUTED if entry.tone is Tone.MUTED else entry.tone
+    return _note_line(entry, index, width, glyphs)
+
+
+MAX_NOTE_LINES = 6
+
+
+def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line:
+    """Trouble is said whole, on as many lines as that takes; anything else on one."""
+    label = entry.label.ljust(LABEL)
+    texts = _note_texts(entry, width)
+    if index:
+        text = texts[index] if index < len(texts) else ""  # at another width there were more
+        return [Span(" " * (len(label) + 3)), Span(text)]
     left = [
-        Span(f"{glyph} ", entry.tone),
-        Span(f"{entry.label.ljust(LABEL)} ", label_tone),
-        Span(entry.text, Tone.MUTED if entry.tone in (Tone.MUTED, Tone.INFO) else Tone.TEXT),
+        Span(f"{getattr(glyphs, entry.glyph)} ", entry.tone),
+        Span(f"{label} ", entry.tone),
+        Span(texts[0], Tone.MUTED if entry.tone in (Tone.MUTED, Tone.INFO) else Tone.TEXT),
     ]
     return row(left, [Span(entry.right, Tone.MUTED)] if entry.right else [], width)
+
+
+@lru_cache(maxsize=512)
+def _note_texts(entry: NoteEntry, width: int) -> tuple[str, ...]:
+    if entry.tone not in (Tone.BAD, Tone.WARN):
+        return (entry.text,)
+    room = width - max(LABEL, len(entry.label)) - 3 - (len(entry.right) + 1 if entry.right else 0)
+    texts = wrap(entry.text, max(12, room))
+    if len(texts) > MAX_NOTE_LINES:
+        texts = [*texts[: MAX_NOTE_LINES - 1], f"{texts[MAX_NOTE_LINES - 1]} …"]
+    return tuple(texts)
 
 
 @lru_cache(maxsize=512)

@@ -1,5 +1,6 @@
 """One line over the iterations, drawn by plotext and coloured by the theme."""
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -27,6 +28,7 @@ class Chart(Toned):
         self._tone = tone
         self._xs: Sequence[float] = ()
         self._ys: Sequence[float] = ()
+        self._known = False
 
     def on_mount(self) -> None:
         """Name the frame."""
@@ -36,6 +38,7 @@ class Chart(Toned):
     def show(self, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
         """Draw these points; `note` stands in the lower border."""
         self._xs, self._ys = thinned(xs, ys)
+        self._known = True
         self.border_subtitle = Content(note or self._unit)
         self.refresh()
 
@@ -49,7 +52,8 @@ class Chart(Toned):
         if width < 12 or height < 4:
             return self.content([])
         if not self._ys:
-            return self.content([[Span("nothing to draw yet", Tone.MUTED)]])
+            said = "nothing to draw yet" if self._known else "reading"
+            return self.content([[Span(said, Tone.MUTED)]])
         return self.content(self._toned(line) for line in self._drawn(width, height))
 
     def _drawn(self, width: int, height: int) -> list[str]:
@@ -62,10 +66,11 @@ class Chart(Toned):
             plot.plot(xs, ys, marker=marker, fillx=True)
         plot.xlim(min(self._xs) - 0.5, max(self._xs) + 0.5)
         top = max(self._ys)
-        plot.ylim(0, top if top > 0 else 1)
+        heights = even_ticks(top if top > 0 else 1, max(2, min(6, height // 2)))
+        plot.ylim(0, max(top, heights[-1]))
+        plot.yticks(heights, [f"{tick:,.10g}" for tick in heights])
         ticks = _ticks(self._xs, max(2, min(6, width // 14)))
         plot.xticks([float(tick) for tick in ticks], [str(tick) for tick in ticks])
-        plot.yfrequency(max(2, min(5, height // 3)))
         return [line.rstrip() for line in str(plot.uncolorize(plot.build())).splitlines()[:height]]
 
     def _toned(self, line: str) -> Line:
@@ -93,6 +98,14 @@ def _ticks(xs: Sequence[float], most: int) -> list[int]:
     low, high = round(min(xs)), round(max(xs))
     step = max(1, round((high - low) / max(1, most - 1)))
     return list(range(low, high + 1, step))
+
+
+def even_ticks(top: float, most: int) -> list[float]:
+    """From 0 to the first that is not below `top`, in steps of 1, 2 or 5 that people count in."""
+    power = 10.0 ** math.floor(math.log10(top / max(1, most - 1)))
+    steps = (power * factor for factor in (1, 2, 5, 10, 20))
+    step = next(step for step in steps if math.ceil(round(top / step, 9)) < most)
+    return [round(step * n, 10) for n in range(math.ceil(round(top / step, 9)) + 1)]
 
 
 def thinned(

@@ -52,7 +52,8 @@ class GatePanel(Panel):
 
     def _receipt(self, receipt: Receipt, width: int) -> Line:
         glyph, tone = receipt_look(receipt)
-        word = receipt_note(receipt) or receipt.status.value.replace("_", " ")
+        note = "" if receipt.reason else receipt_note(receipt)  # the whole reason is in the detail
+        word = note or receipt.status.value.replace("_", " ")
         left = [Span(f"{getattr(self.app.glyphs, glyph)} ", tone), Span(receipt.command)]
         right = [Span(word, Tone.MUTED if receipt.ok else tone)]
         if receipt.seconds:

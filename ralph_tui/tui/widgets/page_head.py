@@ -54,7 +54,8 @@ class PageHead(LinkLine):
         look = RUN[self.view.run_state]
         state = Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
         task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
-        cost = [Span(f"  {money(self.view.costs.session)}", Tone.MUTED)]
+        spent = self.view.costs.session  # nothing is said of a run that is over
+        cost = [Span(f"  {money(spent)}", Tone.MUTED)] if spent else []
         for spans in ([state, *task, *cost], [state, *task], [state]):
             if width_of(spans) <= room:
                 return spans

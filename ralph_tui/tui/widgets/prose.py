@@ -55,7 +55,9 @@ class Prose(VerticalScroll, Searchable):
         text = place.text
         before = self.lines_of(text)[: place.line]
         before.append(self.lines_of(text)[place.line][: place.start])
-        inside = Content("\n".join(before)).get_height(text.styles.get_rules(), text.content_size.width)
+        inside = Content("\n".join(before)).get_height(
+            text.styles.get_rules(), text.content_size.width
+        )
         return text.virtual_region.y + text.gutter.top + inside - 1
 
     def search(self, words: str) -> None:

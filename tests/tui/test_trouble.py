@@ -1,0 +1,107 @@
+"""Trouble is said whole, figures are judged, and what does not fit goes as a whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.metrics import Metric
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.render.history import on_target
+from ralph_tui.tui.screens.dialog import fitting
+from ralph_tui.tui.screens.settings import Settings
+from ralph_tui.tui.widgets.chart import even_ticks
+from tests.tui import feed
+from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+from tests.tui.past import past_project
+from tests.tui.pictures import broken_plan
+from tests.tui.test_keys import ralph
+
+Open = Callable[..., Opened]
+
+REASON = "the gate refused the claim three times because " + "of one thing or another, " * 4
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (0, "y approve, n reject, / search"),
+        (40, "y approve, n reject, / search"),
+        (30, "y approve, n reject"),
+        (3, "y approve"),
+    ],
+)
+def test_a_border_has_whole_keys_and_the_first_always(width: int, shown: str) -> None:
+    assert fitting("y approve, n reject, / search", width) == shown
+
+
+@pytest.mark.parametrize(
+    ("target", "share", "good"),
+    [
+        *(("> 90 %", 91, True), ("> 90 %", 90, False), ("< 5 %", 4, True), ("< 5 %", 50, False)),
+        *(("40-60 %", 48, True), ("80-120 %", 703, False), ("100 %", 100, True)),
+        ("100 %", 99, False),
+    ],
+)
+def test_a_metric_is_held_against_its_target(target: str, share: float, good: bool) -> None:
+    metric = Metric(name="m", title="M", target=target, definition="d", numerator=share)
+    assert on_target(metric) is None
+    assert on_target(metric.model_copy(update={"denominator": 100.0})) is good
+
+
+@pytest.mark.parametrize(
+    ("top", "most", "ticks"),
+    [
+        (0.39, 4, [0, 0.2, 0.4]),
+        (5, 6, [0, 1, 2, 3, 4, 5]),
+        (120, 4, [0, 50, 100, 150]),
+        (1, 2, [0, 1]),
+        (0.0004, 3, [0, 0.0002, 0.0004]),
+    ],
+)
+def test_a_plot_counts_in_even_steps_that_hold_its_highest_point(
+    top: float, most: int, ticks: list[float]
+) -> None:
+    assert even_ticks(top, most) == ticks
+
+
+async def test_a_plan_that_cannot_be_read_is_said_whole_instead_of_no_plan(open_app: Open) -> None:
+    script = script_of()
+    script.idle = broken_plan()[0]
+    async with open_app(script, autostart=False, size=(80, 24)) as pilot:
+        text = said(ralph(pilot))
+        assert "There is no plan" not in text
+        assert text.count("or delete it to start with an empty plan.") == 2  # frame and activity
+
+
+async def test_trouble_in_the_activity_is_folded_and_not_cut(open_app: Open) -> None:
+    ended = ev.IterationFinished(
+        iteration=3, task_id="demo-02", outcome=ev.IterationOutcome.FAILED, reason=REASON
+    )
+    async with open_app(script_of([feed.started(), feed.plan(), ended]), size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        assert REASON.strip() in said(app)
+        await pilot.resize_terminal(72, 24)
+        await drained(pilot)
+        assert REASON.strip() in said(app)
+
+
+def said(app: RalphApp) -> str:
+    """What is on the screen as one sentence, without the figures at the right."""
+    shown = screen_text(app).replace("│", " ").replace("$0.00  0.0s", " ")
+    return " ".join(shown.split())
+
+
+async def test_a_search_in_the_settings_takes_the_cursor_along(
+    open_app: Open, tmp_path: Path
+) -> None:
+    script = past_project(tmp_path / "slug-demo")
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await pilot.press("8", "v")
+        await until(pilot, lambda: "lint_command" in screen_text(app))
+        await pilot.press("slash", *"typecheck_comm")
+        await until(pilot, lambda: "1 of " in screen_text(app))
+        assert isinstance(app.screen, Settings)
+        assert app.screen.text.cursor == "build.typecheck_command"
