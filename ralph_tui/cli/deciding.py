@@ -39,7 +39,7 @@ def answer(
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer an open question, also one for permission, or list them."""
+    """Answer an open question or permission, or list them."""
     from ralph_tui.domain.permissions import answer_told
 
     controls = _controls(project_root)

@@ -4,6 +4,7 @@ Typer is a tenth of a second that neither the screen nor a status line in a prom
 """
 
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -19,12 +20,15 @@ def main(arguments: list[str] | None = None) -> None:
     # Imports make objects by the hundred thousand that all stay: looking for garbage so often is a tenth of a start.
     gc.set_threshold(20_000)
     words = sys.argv[1:] if arguments is None else arguments
+    _fill_closed_streams()
     _show_any_text()
     status = _status(words)
     try:
         sys.stdout.flush()
-    except OSError:  # `ralph tasks | head`: the reader has what it wanted
+    except BrokenPipeError:  # `ralph tasks | head`: the reader has what it wanted
         discard_stdout()
+    except OSError as error:
+        status = _unwritten(error)
     sys.exit(status)
 
 
@@ -72,8 +76,23 @@ def _status(words: list[str]) -> int:
     except BrokenPipeError:  # `ralph status | true`: nobody reads any more
         discard_stdout()
         return int(ExitCode.COMPLETE)
+    except OSError as error:
+        return _unwritten(error) if _is_of_output(error) else _unexpected(error)
     except Exception as error:  # noqa: BLE001  (the last line of defence; the report has it all)
         return _unexpected(error)
+
+
+def _is_of_output(error: OSError) -> bool:
+    """Files are opened by name and their errors told by whoever opened them; standard output has no name."""
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def _unwritten(error: OSError) -> int:
+    """`ralph tasks > /mnt/full/tasks`: what is there is not the whole of it."""
+    discard_stdout()
+    why = error.strerror or str(error)
+    fail(RalphError(f"Standard output cannot be written: {why}.", "What was printed is not whole."))
+    return int(ExitCode.ERROR)
 
 
 def _unexpected(error: Exception) -> int:
@@ -86,6 +105,15 @@ def _unexpected(error: Exception) -> int:
         )
     )
     return int(ExitCode.ERROR)
+
+
+def _fill_closed_streams() -> None:
+    """A stream that was closed (`>&-`) leads nowhere: the next file opened would take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(nowhere, True)  # noqa: FBT003  (it takes no names)
+            setattr(sys, name, os.fdopen(nowhere, mode))
 
 
 def _show_any_text() -> None:

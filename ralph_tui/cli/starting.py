@@ -66,6 +66,8 @@ def init(
     Run it again at any time: what exists is kept as it is.
     """
     root = _directory(project_root)
+    if project_root is None:
+        _refuse_home(root)
     if not (root / "pyproject.toml").exists():
         _uv_init(root)
     else:
@@ -93,6 +95,16 @@ def init(
     else:
         for text in _NEXT.format(plan=layout.plan.relative_to(root)).splitlines():
             typer.echo(text)
+
+
+def _refuse_home(root: Path) -> None:
+    """Somebody who opens a terminal stands in their home; as a project, all of it would be the agent's."""
+    is_home = root == Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
+    if is_home and not (root / "pyproject.toml").exists():
+        raise SetupError(
+            f"{root} is your home: as a project, everything in it would be the agent's to change.",
+            "Make a directory and go there; if you mean it, name it with --project-root.",
+        )
 
 
 def _directory(project_root: Path | None) -> Path:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -197,3 +198,27 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
     assert completed("ralph st") == ["status", "stop"]
     assert "--max-iterations" in completed("ralph build --max")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    program = f"exec {sys.executable} -m ralph_tui tasks > /dev/full"
+    done = subprocess.run(
+        program, shell=True, cwd=project, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert done.stderr.splitlines() == [
+        "ralph: Standard output cannot be written: No space left on device.",
+        "  What was printed is not whole.",
+    ]
+
+
+def test_a_closed_standard_stream_leads_nowhere(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    program = f"exec {sys.executable} -m ralph_tui inject 'use argparse' >&- <&-"
+    done = subprocess.run(
+        program, shell=True, cwd=project, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [i.guidance for i in Project(project).load().pending] == ["use argparse"]

@@ -122,3 +122,15 @@ def test_a_long_agents_md_is_kept_and_remarked_on(tmp_path: Path) -> None:
     assert (tmp_path / "AGENTS.md").read_text() == "line\n" * 83
     found = next(f for f in examine(tmp_path) if f.name == "AGENTS.md")
     assert (found.ok, found.needed, found.text) == (False, False, "83 lines of at most 60")
+
+
+def test_a_home_is_a_project_only_when_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = inside("init", cwd=tmp_path)
+    assert done.returncode == 3
+    assert f"{tmp_path} is your home" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
+    assert inside("init", cwd=tmp_path).returncode == 0
