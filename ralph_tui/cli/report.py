@@ -155,8 +155,8 @@ def _word(task: Task) -> str:
     return "held" if task.is_held else task.status.value.replace("_", " ")
 
 
-def _about(plan: ImplementationPlan, task: Task) -> str:
-    waiting = plan.waiting_on(task) if task.status is TaskStatus.PENDING else ()
+def _about(plan: ImplementationPlan, task: Task, done: frozenset[str]) -> str:
+    waiting = plan.waiting_on(task, done) if task.status is TaskStatus.PENDING else ()
     notes = [f"waits for {', '.join(waiting)}"] if waiting else []
     notes += [f"blocked: {reason}" for reason in task.blockers[-1:]]
     notes += [f"model {task.model}"] if task.model else []
@@ -192,8 +192,8 @@ def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
     """Print tasks with what they wait for."""
     from ralph_tui.tui.glyphs import choose
 
-    signs = choose(encoding=sys.stdout.encoding)
+    signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()
     out_table(
         ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),
-        ((_sign(signs, t), t.id, _word(t), str(t.priority), _about(plan, t)) for t in shown),
+        ((_sign(signs, t), t.id, _word(t), str(t.priority), _about(plan, t, done)) for t in shown),
     )

@@ -125,9 +125,9 @@ class ImplementationPlan(Record):
         """Ids of the tasks that are complete."""
         return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
 
-    def waiting_on(self, task: Task) -> tuple[str, ...]:
-        """Dependencies of `task` that are not complete yet."""
-        done = self.complete_ids()
+    def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
+        """Dependencies of `task` that are not complete yet; whoever asks for many gives `complete_ids`."""
+        done = self.complete_ids() if done is None else done
         return tuple(dep for dep in task.dependencies if dep not in done)
 
     def counts(self) -> Counter[TaskStatus]:

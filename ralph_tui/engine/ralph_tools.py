@@ -225,13 +225,14 @@ def task_json(task: Task) -> dict[str, object]:
 def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
     """Every task in one line, with the counts."""
     counts = {status.value: number for status, number in plan.counts().items()}
+    done = plan.complete_ids()
     tasks = [
         {
             "id": task.id,
             "status": task.status.value,
             "priority": task.priority,
             "title": one_line(task.title, 120),
-            **({"waits_for": plan.waiting_on(task)} if plan.waiting_on(task) else {}),
+            **({"waits_for": waits} if (waits := plan.waiting_on(task, done)) else {}),
         }
         for task in plan.tasks
     ]

@@ -72,6 +72,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/trouble::a_plan_with_a_cycle_is_refused_before_anything_is_spent",
     ),
     19: (
+        "faults/size::what_a_task_waits_for_is_told_in_time_that_grows_with_the_plan",
         "faults/size::a_large_project_opens_in_seconds",
         "tui/widgets::a_board_of_ten_thousand_renders_only_what_is_seen",
     ),
@@ -277,6 +278,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     66: (
         "scenario/guarded::a_commit_of_the_person_is_noticed_and_the_loop_goes_on",
         "guard/gitwatch::what_happened_while_no_command_of_the_agent_ran_is_the_persons",
+        "guard/gitwatch::a_change_is_seen_and_its_command_puts_it_back",
     ),
     67: (
         "guard/gitwatch::a_linked_worktree_shares_what_is_watched",
