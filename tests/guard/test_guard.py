@@ -10,6 +10,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
+from ralph_tui.guard.rules import judge_command
 
 
 @pytest.fixture
@@ -51,13 +52,15 @@ async def test_writes_are_judged(guard: Guard) -> None:
 
 async def test_what_the_person_wants_to_be_asked_about(tmp_path: Path) -> None:
     asks = ("npm publish", "pytest", "git status", "WebFetch", "mcp__files", "Write", "mcp__ralph")
-    guard = Guard(Policy(root=tmp_path, mcp_servers=("files",), ask_commands=asks))
-    plain = await guard.review(call("Bash", command="cd a && sh -c 'npm --tag x publish'"))
+    policy = Policy(root=tmp_path, mcp_servers=("files",), ask_commands=asks)
+    plain = judge_command("cd a && sh -c 'npm --tag x publish'", policy)
     assert (plain.decision, plain.asks, plain.command) == ("ask", ("npm publish",), None)
     assert "npm --tag x publish" in plain.part
-    both = await guard.review(call("Bash", command="pytest -q; npm publish"))
+    both = judge_command("pytest -q; npm publish", policy)
     assert (both.decision, both.command) == ("ask", "uv run pytest -q; npm publish")
     assert set(both.asks) == {"pytest", "npm publish"}
+    assert judge_command("npm publish && git push", policy).decision == "deny", "never askable"
+    guard = Guard(policy)
     for name, entry in (
         ("WebFetch", "WebFetch"),
         ("mcp__files__put", "mcp__files"),
@@ -66,12 +69,8 @@ async def test_what_the_person_wants_to_be_asked_about(tmp_path: Path) -> None:
         asked = await guard.review(call(name, file_path="x", path="x"))
         assert (asked.decision, asked.asks) == ("ask", (entry,)), name
     assert (await guard.review(call("mcp__ralph__ralph_get_status"))).decision == "allow"
-    for denied in (
-        call("Bash", command="npm publish && git push"),
-        call("Write", file_path="../x"),
-        call("mcp__files__put", path="/etc/x"),
-    ):
-        assert (await guard.review(denied)).decision == "deny", "a denial is never askable"
+    for denied in (call("Write", file_path="../x"), call("mcp__files__put", path="/etc/x")):
+        assert (await guard.review(denied)).decision == "deny"
     await guard.close()
 
 

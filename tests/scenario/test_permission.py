@@ -101,8 +101,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         third = await asked_of(run, 3)
         assert third.permission is not None
         assert "https://example.org/x" in third.permission.argument
-        told = await run_ralph(["answer", third.id, "3", "use the docs in the project"], project)
-        assert told.stdout == "Permission: denied: use the docs in the project\n"
+        await asyncio.to_thread(given, run, third, "3 use the docs in the project")
         fourth = await asked_of(run, 4)
         assert fourth.permission is not None
         assert fourth.permission.argument == "uv run pytest --version && echo loud"
@@ -175,7 +174,8 @@ async def test_an_allowance_ends_with_its_session(tmp_path: Path) -> None:
     async def person(run: Run) -> None:
         for number in (1, 2):
             asked = await asked_of(run, number)
-            await asyncio.to_thread(given, run, asked, "2")
+            told = await run_ralph(["answer", asked.id, "2"], project)
+            assert told.stdout == "Permission: allowed for this session\n"
 
     async with serving(scenario(*scripts)) as server:
         run = await play(project, server, meanwhile=person, mission=ATTENDED)
