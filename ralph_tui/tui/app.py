@@ -1,6 +1,9 @@
 """The app: wires launch, bridge, commands and screens; decides nothing about the loop.
 
-RalphApp
+RalphApp          begins and ends, does commands, covers a screen that is too small
+├── Showing       folds what happens and shows it
+│   └── Owner     what commands may ask of the app
+│       └── Host  what widgets may ask of it
 ├── Bridge        runs or watches the loop, folds events
 ├── Steering      what each command does
 └── Dashboard     shows the folds   (dialogs and TooSmall above it)
@@ -9,44 +12,31 @@ RalphApp
 import asyncio
 import gc
 import signal
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
-from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.worker import Worker
 
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import (
-    Event,
-    LoopFinished,
-    LoopFound,
-    LoopLost,
-    LoopStarted,
-    PlanLoaded,
-)
-from ralph_tui.domain.text import inert, one_line
-from ralph_tui.domain.view import ENDED, RunState
+from ralph_tui.domain.events import Notice
+from ralph_tui.domain.text import one_line
 from ralph_tui.engine.controls import ENDED_BY
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.crash import write_report
-from ralph_tui.tui.bridge import FLUSH_SECONDS, Bridge
+from ralph_tui.tui.bridge import FLUSH_SECONDS
 from ralph_tui.tui.commands import BY_NAME, bindings
 from ralph_tui.tui.doing import do
-from ralph_tui.tui.host import Clock, Host, Picking, utc_now
-from ralph_tui.tui.notifying import notification
+from ralph_tui.tui.host import Clock, Picking, utc_now
 from ralph_tui.tui.one_dialog import Opening
-from ralph_tui.tui.render.header import project_name, title_of
-from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
-from ralph_tui.tui.situation import Situation, goes_on_at
+from ralph_tui.tui.showing import IDLE_FLUSH_SECONDS, Showing
+from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.styles import SHEETS
 from ralph_tui.tui.themes import RALPH_DARK, THEMES
 
@@ -55,20 +45,8 @@ if TYPE_CHECKING:
 
     from ralph_tui.tui.steering import Steering
 
-IDLE_FLUSH_SECONDS = 0.25
-"""While only files are watched; soon enough for an edit to appear within a second."""
-
-FRAME_SECONDS = 0.025
-"""A little more than Textual waits before it draws."""
-
-REST = 2.0
-"""Times that drawing took, to leave to keys before drawing again."""
-
 MET_SECONDS = 1.0
 """Longest that what a key may need waits for the first look at the project; a long past takes longer."""
-
-TOAST = 160
-"""Characters of a toast: two or three lines."""
 
 
 def _commands() -> "type[Provider]":
@@ -77,7 +55,7 @@ def _commands() -> "type[Provider]":
     return CommandsProvider
 
 
-class RalphApp(Host):
+class RalphApp(Showing):
     """The full-screen face of one project's loop."""
 
     TITLE = "ralph"
@@ -90,23 +68,11 @@ class RalphApp(Host):
         """Show `launch`; `autostart` begins the loop after the first paint."""
         super().__init__(launch, clock)
         self._choose_theme(launch.screen.theme)
-        self.bridge = Bridge(launch, clock)
         self._steering: Steering | None = None
-        self._met = asyncio.Event()
-        """Something of the project is shown."""
-        self.dashboard = Dashboard()
         self._autostart = autostart
-        self._flusher: Timer | None = None
-        self._draw_at = 0.0
-        self._clock_timer: Timer | None = None
         self._watcher: Worker[None] | None = None
-        self.when_finished: Callable[[], Awaitable[bool]] | None = None
-        """Done once the loop here has ended; true when the app is leaving."""
-        self.last_word = ""
-        """Said on the terminal after the screen has closed."""
         self._warned = False
         self._hung_up = False
-        self._terminal_title = ""
         self._opening = Opening()
 
     @property
@@ -143,11 +109,8 @@ class RalphApp(Host):
         self._obey_signals()
         if self.launch.screen.theme not in self.available_themes:
             known = ", ".join(sorted(self.available_themes))
-            self.steering.complain(
-                f"There is no theme {self.launch.screen.theme!r}. There are {known}."
-            )
+            self.complain(f"There is no theme {self.launch.screen.theme!r}. There are {known}.")
         do(self, self._warm_up(), "warm-up")
-        self._clock_timer = self.set_interval(1.0, self._tick, pause=True)
         if self._autostart:
             self.start_loop()
         else:
@@ -160,7 +123,7 @@ class RalphApp(Host):
         """
         gc.freeze()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._met.wait(), MET_SECONDS)
+            await asyncio.wait_for(self.met.wait(), MET_SECONDS)
         steering = await self._loaded()
         await asyncio.to_thread(self.launch.warm_up)
         gc.freeze()
@@ -170,6 +133,15 @@ class RalphApp(Host):
     async def _loaded(self) -> "Steering":
         await asyncio.to_thread(import_module, "ralph_tui.tui.steering")
         return self.steering
+
+    def shown(self) -> None:
+        """What waits for the person may have come."""
+        if self._steering is not None:
+            self._steering.deciding.look()
+
+    def nothing_runs(self) -> None:
+        """Say how to start."""
+        do(self, self._offer(), "starting")
 
     async def _offer(self) -> None:
         """How to start."""
@@ -203,7 +175,7 @@ class RalphApp(Host):
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:
             self._watcher.cancel()
-        self._flush_every(FLUSH_SECONDS)
+        self.flush_every(FLUSH_SECONDS)
         do(self, self._run(request), "loop", exclusive=True)
 
     async def _run(self, request: str) -> None:
@@ -214,7 +186,7 @@ class RalphApp(Host):
             self._start_watching()
 
     def _start_watching(self) -> None:
-        self._flush_every(IDLE_FLUSH_SECONDS)
+        self.flush_every(IDLE_FLUSH_SECONDS)
         self._watcher = do(self, self.bridge.watch(), "watch")
 
     def exit_when_finished(self) -> None:
@@ -227,79 +199,6 @@ class RalphApp(Host):
         self.exit(self.bridge.exit_code)
         return True
 
-    # Events to the screen.
-
-    def _flush_every(self, seconds: float) -> None:
-        if self._flusher is not None:
-            self._flusher.stop()
-        self._flusher = self.set_interval(seconds, self._beat)
-
-    def _beat(self) -> None:
-        """Fold what came; draw it when the last drawing is long enough ago, so that keys need not wait."""
-        began = monotonic()
-        if self.flush(draw=began >= self._draw_at):
-            # Textual draws soon after this; how late that makes us tells what drawing takes.
-            took, due = monotonic() - began, monotonic() + FRAME_SECONDS
-            self.set_timer(FRAME_SECONDS, partial(self._drawn, took, due))
-
-    def _drawn(self, took: float, due: float) -> None:
-        now = monotonic()
-        self._draw_at = now + REST * (took + max(0.0, now - due))
-
-    def flush(self, *, draw: bool = True) -> bool:
-        """Take in what has happened since the last flush; whether the stream was drawn anew."""
-        if not self.dashboard.is_whole:
-            return False
-        news = self.bridge.is_news
-        batch = self.bridge.flush()
-        if batch:
-            self._show_batch(batch, news=news)
-        drawn = draw and self.dashboard.stream.draw()
-        if self._steering is not None:
-            self._steering.deciding.look()
-        return drawn
-
-    def _show_batch(self, batch: list[Event], *, news: bool) -> None:
-        self.call_after_refresh(self._met.set)
-        self.view = self.bridge.view
-        if news:
-            self._call_at_end(batch)
-        self.dashboard.absorb(batch)
-        self.show_banner()
-        if any(isinstance(event, LoopFound | LoopLost) for event in batch):
-            self._flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
-        if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
-            self.call_after_refresh(lambda: do(self, self._offer(), "starting"))
-        if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
-            self._run_clock(on=self.view.run_state not in ENDED)
-        self._show_terminal_title()
-
-    def show_banner(self) -> None:
-        """What is above the panes."""
-        under_way = self.bridge.live and self.bridge.finished is None
-        self.dashboard.show_banner(self.bridge.finished, running=under_way)
-
-    def _run_clock(self, *, on: bool) -> None:
-        self._tick()
-        if self._clock_timer is not None:
-            (self._clock_timer.resume if on else self._clock_timer.pause)()
-
-    def _tick(self) -> None:
-        if not self.dashboard.is_whole:
-            return
-        if goes_on_at(self.view):
-            self.show_banner()
-        self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
-        self.dashboard.stream.tick(self.clock())
-
-    def _show_terminal_title(self) -> None:
-        title = title_of(self.view, self.launch.root.name, self.glyphs)
-        if title != self._terminal_title:
-            self._terminal_title = title
-            self.title = title
-            if self._driver is not None and not self.is_web:
-                self._driver.write(f"\x1b]0;{title}\x07")
-
     # Commands.
 
     def situation(self) -> Situation:
@@ -310,10 +209,14 @@ class RalphApp(Host):
         takes = self.launch.run_request is not None
         return Situation(self.view, self.keys, self.bridge.live, task, takes)
 
-    def selection(self) -> Selected:
-        """What Enter means."""
-        plan = self.screen if isinstance(self.screen, Picking) else None
-        return plan.selected if plan else self.dashboard.selection()
+    def complain(self, text: str) -> None:
+        """Say it now, and keep it where it can be read later."""
+        self.say(text, error=True)
+        self.bridge.sink(Notice(level="error", text=text))
+
+    async def keep_theme(self, name: str) -> None:
+        """A theme was chosen, for the next time, too."""
+        await self.steering.looking.keep_theme(name)
 
     def action_invoke(self, name: str) -> None:
         """Do a command, or say why it cannot be done now."""
@@ -324,28 +227,11 @@ class RalphApp(Host):
         if self._opening.has_time_for(name):
             self._opening.began(name, do(self, self.steering.handler(name)(), f"command-{name}"))
 
-    def call_person(self, text: str) -> None:
-        """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
-        self.bell()
-        when = self.launch.screen.notifications
-        wanted = when == "always" or (when == "blur" and not self.app_focus)
-        if wanted and self._driver is not None and not self.is_web:
-            self._driver.write(notification(text))
-
-    def _call_at_end(self, batch: list[Event]) -> None:
-        """Done, stopped and gone are worth a call; the past of a loop just attached to is not."""
-        name = project_name(self.view, self.launch.root.name)
-        for event in batch:
-            if isinstance(event, LoopFinished):
-                self.call_person(f"{name} {event.status.replace('_', ' ')}: {event.reason}")
-            elif isinstance(event, LoopLost) and self.view.run_state is RunState.LOST:
-                self.call_person(f"{name}: {self.view.detail}")
-
     async def failed(self, error: Exception) -> None:
         """A bug: said in one sentence, with the file that has the rest."""
         path = await asyncio.to_thread(write_report, error, self.launch.root)
         what = f"{type(error).__name__}: {one_line(str(error), 300)}"
-        self.steering.complain(f"That failed: {what}. The details are in {path}.")
+        self.complain(f"That failed: {what}. The details are in {path}.")
 
     def _fatal_error(self) -> None:
         """What Textual does with a bug in the drawing: it would print it with all its variables."""
@@ -358,14 +244,6 @@ class RalphApp(Host):
             )
         self._return_code = ExitCode.ERROR
         self._close_messages_no_wait()
-
-    def say(self, text: str, *, error: bool = False) -> None:
-        """A toast; never the only copy of anything that matters."""
-        shown = one_line(inert(text), TOAST)
-        if error:
-            self.notify(shown, title="problem", severity="error", markup=False)
-        else:
-            self.notify(shown, markup=False)
 
     async def action_quit(self) -> None:
         """Textual's own way out asks, too."""

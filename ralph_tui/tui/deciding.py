@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import ApprovalRequested
@@ -11,6 +10,7 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import Attention, Wait, approval_key, waits
 from ralph_tui.tui.drafts import Draft
+from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.reading import read_report, read_specs
 from ralph_tui.tui.render.approval import report_parts, spec_parts
 from ralph_tui.tui.render.breaker import breaker_parts
@@ -20,9 +20,6 @@ from ralph_tui.tui.screens.permission import PermissionDialog
 from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.question import QuestionDialog
 from ralph_tui.tui.screens.writing import Reason
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
 
 CONTEXT_LINES = 3
 """Lines of what the model said before it asked."""
@@ -36,7 +33,7 @@ Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 class Deciding:
     """What waits for the person, on this app."""
 
-    def __init__(self, app: "RalphApp", attempt: Try) -> None:
+    def __init__(self, app: Owner, attempt: Try) -> None:
         """Answer through `attempt`."""
         self._app = app
         self._attempt = attempt
@@ -138,7 +135,7 @@ class Deciding:
             if kind is ApprovalKind.VALIDATION:
                 return report_parts(await asyncio.to_thread(read_report, root), glyphs)
         except RalphError as error:
-            self._app.steering.complain(str(error))
+            self._app.complain(str(error))
         if kind is ApprovalKind.RECOVERY:
             return breaker_parts(self._app.view.breaker, glyphs)
         return []

@@ -1,16 +1,13 @@
 """Leaving the screen: at once when nothing runs here; else stop, hand over to the background, or stay."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.tui.bridge import Bridge
+from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.screens.confirm import Choice, Confirm
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
 
 Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 """Does a request off the event loop; None when it failed and was said."""
@@ -34,7 +31,7 @@ _QUESTION_DETACH = (
 class Leaving:
     """How this app is left."""
 
-    def __init__(self, app: "RalphApp", bridge: Bridge, attempt: Try) -> None:
+    def __init__(self, app: Owner, bridge: Bridge, attempt: Try) -> None:
         """Nobody wants to leave yet."""
         self._app = app
         self._bridge = bridge

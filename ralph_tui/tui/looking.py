@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui.jumping import targets
+from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.board import board_text
 from ralph_tui.tui.saving import save
@@ -18,9 +19,6 @@ from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.timeline.detail import detail_of
 from ralph_tui.tui.timeline.lines import entries_text
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
 
 T = TypeVar("T")
 
@@ -36,7 +34,7 @@ class Try(Protocol):
 class Looking:
     """Handlers of the commands that change nothing in the loop."""
 
-    def __init__(self, app: "RalphApp", attempt: Try, pages: Pages) -> None:
+    def __init__(self, app: Owner, attempt: Try, pages: Pages) -> None:
         """Look at what this app shows."""
         self._app = app
         self._attempt = attempt

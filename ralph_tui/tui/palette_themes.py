@@ -2,14 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.theme import ThemeProvider
 
 from ralph_tui.tui.doing import do
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.owner import Owner
 
 
 class KeptThemes(ThemeProvider):
@@ -21,6 +18,6 @@ class KeptThemes(ThemeProvider):
         return [(name, partial(self._choose, name)) for name in sorted(self.app.available_themes)]
 
     def _choose(self, name: str) -> None:
-        app: RalphApp = self.app  # type: ignore[assignment]  # Textual's provider knows any app
+        app: Owner = self.app  # type: ignore[assignment]  # Textual's provider knows any app
         app.theme = app.kept_theme = name
-        do(app, app.steering.looking.keep_theme(name), "theme")
+        do(app, app.keep_theme(name), "theme")

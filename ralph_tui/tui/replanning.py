@@ -2,20 +2,17 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.edit_task import Edit, EditTask
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.screens.writing import Split
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
 
 Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 
@@ -23,7 +20,7 @@ Try = Callable[[Callable[[], object]], Awaitable[object | None]]
 class Replanning:
     """Handlers of the commands that change a task."""
 
-    def __init__(self, app: "RalphApp", attempt: Try) -> None:
+    def __init__(self, app: Owner, attempt: Try) -> None:
         """Change through `attempt`."""
         self._app = app
         self._attempt = attempt

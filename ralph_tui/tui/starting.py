@@ -1,19 +1,16 @@
 """A project in which nothing runs: what it was asked for, and a new request."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.reading import read_request
 from ralph_tui.tui.screens.writing import Request
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
 
 
 class Starting:
     """Offers to begin where there is nothing to go on with."""
 
-    def __init__(self, app: "RalphApp") -> None:
+    def __init__(self, app: Owner) -> None:
         """Nothing is known yet."""
         self._app = app
         self._draft = ""

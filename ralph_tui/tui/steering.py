@@ -6,15 +6,15 @@ in the stream, and never end the app.
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.events import Notice
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.deciding import Deciding
 from ralph_tui.tui.leaving import Leaving
 from ralph_tui.tui.looking import Looking
+from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.replanning import Replanning
 from ralph_tui.tui.screens.confirm import Choice, Confirm
@@ -22,16 +22,13 @@ from ralph_tui.tui.screens.help import Help
 from ralph_tui.tui.screens.writing import Inject, Urge
 from ralph_tui.tui.starting import Starting
 
-if TYPE_CHECKING:
-    from ralph_tui.tui.app import RalphApp
-
 T = TypeVar("T")
 
 
 class Steering:
     """Handlers of the commands that are about the loop, the pages and the app; knows who has the others."""
 
-    def __init__(self, app: "RalphApp", bridge: Bridge) -> None:
+    def __init__(self, app: Owner, bridge: Bridge) -> None:
         """Act on this app and its loop."""
         self._app = app
         self._bridge = bridge
@@ -55,15 +52,10 @@ class Steering:
         try:
             return await asyncio.to_thread(request)
         except RalphError as error:
-            self.complain(str(error))
+            self._app.complain(str(error))
         except Exception as error:  # noqa: BLE001 - a bug in one control must not close the screen
             await self._app.failed(error)
         return None
-
-    def complain(self, text: str) -> None:
-        """Say it now, and keep it where it can be read later."""
-        self._app.say(text, error=True)
-        self._bridge.sink(Notice(level="error", text=text))
 
     # Loop.
 

@@ -1,0 +1,71 @@
+"""The app as the commands see it: what they may ask of it, so that none of them imports it."""
+
+from collections.abc import Awaitable, Callable
+
+from ralph_tui.domain.text import inert, one_line
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.bridge import Bridge
+from ralph_tui.tui.host import Clock, Host, Picking, utc_now
+from ralph_tui.tui.notifying import notification
+from ralph_tui.tui.screens.dashboard import Dashboard, Selected
+
+TOAST = 160
+"""Characters of a toast: two or three lines."""
+
+
+class Owner(Host):
+    """Has the bridge to the loop and the dashboard."""
+
+    def __init__(self, launch: Launch, clock: Clock = utc_now) -> None:
+        """Nothing runs yet."""
+        super().__init__(launch, clock)
+        self.bridge = Bridge(launch, clock)
+        self.dashboard = Dashboard()
+        self.when_finished: Callable[[], Awaitable[bool]] | None = None
+        """Done once the loop here has ended; true when the app is leaving."""
+        self.last_word = ""
+        """Said on the terminal after the screen has closed."""
+
+    def start_loop(self, request: str = "") -> None:
+        """Run the loop, for a new request if there is one."""
+        raise NotImplementedError
+
+    def exit_when_finished(self) -> None:
+        """Leave as soon as the loop has ended."""
+        raise NotImplementedError
+
+    def show_banner(self) -> None:
+        """What is above the panes."""
+        under_way = self.bridge.live and self.bridge.finished is None
+        self.dashboard.show_banner(self.bridge.finished, running=under_way)
+
+    def selection(self) -> Selected:
+        """What Enter means."""
+        plan = self.screen if isinstance(self.screen, Picking) else None
+        return plan.selected if plan else self.dashboard.selection()
+
+    async def keep_theme(self, name: str) -> None:
+        """A theme was chosen, for the next time, too."""
+        raise NotImplementedError
+
+    # Saying.
+
+    def complain(self, text: str) -> None:
+        """Say what went wrong, and keep it where it can be read later."""
+        raise NotImplementedError
+
+    def call_person(self, text: str) -> None:
+        """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
+        self.bell()
+        when = self.launch.screen.notifications
+        wanted = when == "always" or (when == "blur" and not self.app_focus)
+        if wanted and self._driver is not None and not self.is_web:
+            self._driver.write(notification(text))
+
+    def say(self, text: str, *, error: bool = False) -> None:
+        """A toast; never the only copy of anything that matters."""
+        shown = one_line(inert(text), TOAST)
+        if error:
+            self.notify(shown, title="problem", severity="error", markup=False)
+        else:
+            self.notify(shown, markup=False)

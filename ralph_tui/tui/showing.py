@@ -1,0 +1,131 @@
+"""How the loop gets onto the screen: folded at every beat, drawn so that keys need not wait, with clock and title."""
+
+import asyncio
+from functools import partial
+from time import monotonic
+
+from textual.timer import Timer
+
+from ralph_tui.domain.events import (
+    Event,
+    LoopFinished,
+    LoopFound,
+    LoopLost,
+    LoopStarted,
+    PlanLoaded,
+)
+from ralph_tui.domain.view import ENDED, RunState
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.bridge import FLUSH_SECONDS
+from ralph_tui.tui.host import Clock, utc_now
+from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.render.header import project_name, title_of
+from ralph_tui.tui.situation import goes_on_at
+
+IDLE_FLUSH_SECONDS = 0.25
+"""While only files are watched; soon enough for an edit to appear within a second."""
+
+FRAME_SECONDS = 0.025
+"""A little more than Textual waits before it draws."""
+
+REST = 2.0
+"""Times that drawing took, to leave to keys before drawing again."""
+
+
+class Showing(Owner):
+    """Drains the bridge into the dashboard."""
+
+    def __init__(self, launch: Launch, clock: Clock = utc_now) -> None:
+        """Nothing is shown yet."""
+        super().__init__(launch, clock)
+        self.met = asyncio.Event()
+        """Something of the project is shown."""
+        self._flusher: Timer | None = None
+        self._draw_at = 0.0
+        self._clock_timer: Timer | None = None
+        self._terminal_title = ""
+
+    def on_mount(self) -> None:
+        """The clock stands still until the loop runs."""
+        self._clock_timer = self.set_interval(1.0, self._tick, pause=True)
+
+    def shown(self) -> None:
+        """Called when what happened is on the screen."""
+
+    def nothing_runs(self) -> None:
+        """Called when a plan was read and no loop works on it."""
+
+    def flush_every(self, seconds: float) -> None:
+        """How soon what came is shown."""
+        if self._flusher is not None:
+            self._flusher.stop()
+        self._flusher = self.set_interval(seconds, self._beat)
+
+    def _beat(self) -> None:
+        """Fold what came; draw it when the last drawing is long enough ago, so that keys need not wait."""
+        began = monotonic()
+        if self.flush(draw=began >= self._draw_at):
+            # Textual draws soon after this; how late that makes us tells what drawing takes.
+            took, due = monotonic() - began, monotonic() + FRAME_SECONDS
+            self.set_timer(FRAME_SECONDS, partial(self._drawn, took, due))
+
+    def _drawn(self, took: float, due: float) -> None:
+        now = monotonic()
+        self._draw_at = now + REST * (took + max(0.0, now - due))
+
+    def flush(self, *, draw: bool = True) -> bool:
+        """Take in what has happened since the last flush; whether the stream was drawn anew."""
+        if not self.dashboard.is_whole:
+            return False
+        news = self.bridge.is_news
+        batch = self.bridge.flush()
+        if batch:
+            self._show_batch(batch, news=news)
+        drawn = draw and self.dashboard.stream.draw()
+        self.shown()
+        return drawn
+
+    def _show_batch(self, batch: list[Event], *, news: bool) -> None:
+        self.call_after_refresh(self.met.set)
+        self.view = self.bridge.view
+        if news:
+            self._call_at_end(batch)
+        self.dashboard.absorb(batch)
+        self.show_banner()
+        if any(isinstance(event, LoopFound | LoopLost) for event in batch):
+            self.flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
+        if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
+            self.call_after_refresh(self.nothing_runs)
+        if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
+            self._run_clock(on=self.view.run_state not in ENDED)
+        self._show_terminal_title()
+
+    def _run_clock(self, *, on: bool) -> None:
+        self._tick()
+        if self._clock_timer is not None:
+            (self._clock_timer.resume if on else self._clock_timer.pause)()
+
+    def _tick(self) -> None:
+        if not self.dashboard.is_whole:
+            return
+        if goes_on_at(self.view):
+            self.show_banner()
+        self.dashboard.show_elapsed(self.bridge.stopwatch.elapsed(self.clock()))
+        self.dashboard.stream.tick(self.clock())
+
+    def _show_terminal_title(self) -> None:
+        title = title_of(self.view, self.launch.root.name, self.glyphs)
+        if title != self._terminal_title:
+            self._terminal_title = title
+            self.title = title
+            if self._driver is not None and not self.is_web:
+                self._driver.write(f"\x1b]0;{title}\x07")
+
+    def _call_at_end(self, batch: list[Event]) -> None:
+        """Done, stopped and gone are worth a call; the past of a loop just attached to is not."""
+        name = project_name(self.view, self.launch.root.name)
+        for event in batch:
+            if isinstance(event, LoopFinished):
+                self.call_person(f"{name} {event.status.replace('_', ' ')}: {event.reason}")
+            elif isinstance(event, LoopLost) and self.view.run_state is RunState.LOST:
+                self.call_person(f"{name}: {self.view.detail}")
