@@ -14,6 +14,9 @@ from tests.tui import feed
 from tests.tui.conftest import Moment, drained, screen_text, until
 from tests.tui.pictures import LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told
 
+OTHERS = ("question", "task", "call_side_by_side", "edit", "history", "settings")
+"""Dialogs and pages that are looked at in other colours and in none; one of each kind."""
+
 Compare = Callable[..., bool]
 Look = Callable[[Pilot[int]], Awaitable[None]]
 
@@ -87,6 +90,31 @@ def test_picture(snap_compare: Compare, tmp_path: Path, picture: Picture, size: 
 @pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark", "ansi-light"])
 def test_dashboard_in_other_themes(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
     app, look = staged(Picture(told(busy), ("1",)), tmp_path, theme=theme)
+    assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark", "ansi-light"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_in_other_themes(
+    snap_compare: Compare, tmp_path: Path, name: str, theme: str
+) -> None:
+    app, look = staged(PICTURES[name], tmp_path, theme=theme)
+    assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lacking", ["NO_COLOR", "RALPH_ASCII"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_others_without(
+    snap_compare: Compare,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    lacking: str,
+) -> None:
+    monkeypatch.setenv(lacking, "1")
+    app, look = staged(PICTURES[name], tmp_path)
     assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
 
 

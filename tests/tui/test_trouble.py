@@ -1,9 +1,12 @@
 """Trouble is said whole, figures are judged, and what does not fit goes as a whole."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.color import Color
+from textual.theme import Theme
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.metrics import Metric
@@ -11,6 +14,8 @@ from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.history import on_target
 from ralph_tui.tui.screens.dialog import fitting
 from ralph_tui.tui.screens.settings import Settings
+from ralph_tui.tui.styles import STYLES
+from ralph_tui.tui.themes import THEMES
 from ralph_tui.tui.widgets.chart import even_ticks
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
@@ -105,3 +110,12 @@ async def test_a_search_in_the_settings_takes_the_cursor_along(
         await until(pilot, lambda: "1 of " in screen_text(app))
         assert isinstance(app.screen, Settings)
         assert app.screen.text.cursor == "build.typecheck_command"
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_no_ground_is_of_a_colour_that_nobody_sees(theme: Theme) -> None:
+    sheets = "".join(sheet.read_text(encoding="utf-8") for sheet in STYLES.glob("*.tcss"))
+    named = set(re.findall(r"background: \$([\w-]+)", sheets))
+    colours = theme.to_color_system().generate()
+    assert named
+    assert {name for name in named if not Color.parse(colours[name]).a} == set()

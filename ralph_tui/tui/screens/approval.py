@@ -96,10 +96,10 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         """Yes or no."""
         self.dismiss(verdict)
 
-    def searched_in(self) -> TextView:
-        """What it is about."""
-        return self.text
+    def searched_in(self) -> TextView | None:
+        """What it is about; some decisions are told in a sentence."""
+        return self.text if self.text.row_count() else None
 
     def copied(self) -> str:
         """What `c` puts on the clipboard."""
-        return parts_text(self._parts)
+        return parts_text(self._parts) or super().copied()

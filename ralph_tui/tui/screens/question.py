@@ -26,6 +26,7 @@ from ralph_tui.tui.render.spans import Span, Tone, flat
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.lines import Lines
+from ralph_tui.tui.widgets.text_view import TextView
 
 Reply = tuple[str, Answer]
 """A question's id and its answer."""
@@ -45,9 +46,9 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
     ]
 
-    choices = getters.query_one(Blocks)
+    choices = getters.query_one(TextView)
     preview = getters.query_one("#preview", VerticalScroll)
-    words = getters.query_one(Input)
+    words = getters.query_one("#words", Input)
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
                 yield Lines(lines, classes="context")
             yield Lines([], classes="tabs")
             with Container(id="choosing"):
-                yield Blocks(id="choices")
+                yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
             words = Input(
@@ -88,6 +89,10 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         self.choices.focus()
         self._show()
         self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
+
+    def searched_in(self) -> TextView:
+        """The question and its options."""
+        return self.choices
 
     # What is shown.
 
