@@ -12,6 +12,9 @@ PLAN_SCHEMA_VERSION = 1
 MAX_RETRIES = 3
 """The failed attempt with this number blocks the task."""
 
+MAX_ID = 200
+"""Characters of a task's id; it is typed, shown in lists and named in tool calls."""
+
 DEFAULT_PRIORITY = 100
 """Tasks without a priority come after those that have one, in plan order."""
 
@@ -84,7 +87,7 @@ class Task(Record):
 class PlanProblem(Model):
     """Something that makes a plan unworkable."""
 
-    kind: Literal["empty_id", "duplicate_id", "unknown_dependency", "cycle"]
+    kind: Literal["empty_id", "odd_id", "duplicate_id", "unknown_dependency", "cycle"]
     task_id: str
     message: str
     path: tuple[str, ...] = ()
@@ -214,6 +217,16 @@ def _blank(task_id: str) -> bool:
     return not (task_id if task_id.isprintable() else inert(task_id)).strip()
 
 
+def _odd(task_id: str) -> str:
+    """Why nobody could name a task by this id, in a command or a tool call; empty when they can."""
+    if len(task_id) > MAX_ID:
+        return f"an id of {len(task_id)} characters, more than {MAX_ID}"
+    plain = task_id.isprintable() or not set(task_id) & {"\n", "\t"}
+    if plain and inert(task_id) == task_id == task_id.strip():
+        return ""
+    return f"an id that cannot be named ({task_id!r:.80}): spaces around it, line ends, control characters or a key"
+
+
 def _id_problems(tasks: tuple[Task, ...]) -> list[PlanProblem]:
     found: list[PlanProblem] = []
     positions: dict[str, list[int]] = {}
@@ -223,6 +236,10 @@ def _id_problems(tasks: tuple[Task, ...]) -> list[PlanProblem]:
             wrong = f"an id without a visible character ({task.id!r:.80})" if task.id else "no id"
             found.append(
                 PlanProblem(kind="empty_id", task_id=task.id, message=f"Task {number} has {wrong}.")
+            )
+        elif wrong := _odd(task.id):
+            found.append(
+                PlanProblem(kind="odd_id", task_id=task.id, message=f"Task {number} has {wrong}.")
             )
     for task_id, where in positions.items():
         if len(where) > 1 and not _blank(task_id):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from ralph_tui.domain.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan import MAX_ID, MAX_RETRIES, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.tools import ToolAnswer
@@ -29,7 +29,7 @@ class NoInput(ToolInput):
 class TaskRef(ToolInput):
     """A task by id."""
 
-    task_id: str = Field(min_length=1, max_length=200)
+    task_id: str = Field(min_length=1, max_length=MAX_ID)
 
 
 class Claim(TaskRef):

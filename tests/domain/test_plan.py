@@ -87,7 +87,28 @@ def test_an_id_that_nobody_can_see_is_refused_with_its_position(task_id: str) ->
     assert problem.kind == "empty_id"
     assert problem.message.startswith("Task 2 has ")
     assert problem.message.isprintable()
-    assert plan(Task(id="\x1b[1ma"), Task(id="\N{SNOWMAN}")).problems() == ()
+
+
+GOOD_IDS = (
+    "../../x",
+    "/etc/x",
+    "CON",
+    "nul.txt",
+    "\N{SNOWMAN}\N{GRINNING FACE}",
+    "two words",
+    "x" * 200,
+)
+ODD_IDS = ("x" * 201, "a\nTask ID: b", "a\n", " a", "a\tb", "\x1b[1ma", "a\u202eb", "a\x00b")
+
+
+def test_an_id_that_nobody_can_name_is_refused_with_its_position() -> None:
+    assert plan(*(Task(id=name) for name in GOOD_IDS)).problems() == ()
+    for name in ODD_IDS:
+        (problem,) = plan(Task(id="a"), Task(id=name)).problems()
+        assert problem.kind == "odd_id"
+        assert problem.message.startswith("Task 2 has an id ")
+        assert problem.message.isprintable()
+        assert len(problem.message) < 250
 
 
 @given(st.integers(1, 2_000))

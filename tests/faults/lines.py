@@ -81,6 +81,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "store/damage::a_huge_file_is_an_error_with_its_size",
     ),
     21: (
+        "faults/hostile_dot::no_id_is_a_path",
+        "domain/plan::an_id_that_nobody_can_name_is_refused_with_its_position",
         "faults/hostile_dot::a_huge_description_is_bounded_and_an_id_is_no_path",
         "domain/plan::an_id_that_nobody_can_see_is_refused_with_its_position",
         "store/notes::the_name_of_a_log_stays_in_its_directory",

@@ -95,7 +95,14 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "no id": (text('{"tasks": [{"description": "x"}]}'), "field 'id': it is missing"),
     "status": (text('{"tasks": [{"id": "a", "status": "done"}]}'), "task 1 (a), field 'status'"),
     "unseen id": (text('{"tasks": [{"id": "\\u001b[2J"}]}'), "Task 1 has an id without a visible"),
-    "same id": (text(json.dumps({"tasks": [ONE, ONE]})), "a"),
+    "same id": (
+        text(json.dumps({"tasks": [ONE, ONE]})),
+        "'a' is used more than once (tasks 1 and 2)",
+    ),
+    "long id": (text(json.dumps({"tasks": [{"id": "x" * 300}]})), "an id of 300 characters"),
+    "itself": (text(json.dumps({"tasks": [ONE | {"dependencies": ["a"]}]})), "a → a"),
+    "unknown": (text(json.dumps({"tasks": [ONE | {"dependencies": ["b"]}]})), "b"),
+    "line in id": (text(json.dumps({"tasks": [{"id": "a\nb"}]})), "cannot be named"),
     "same key": (text('{"tasks": [], "tasks": []}'), "'tasks' is there twice"),
     "newer": (text('{"schema_version": 99, "tasks": {}}'), "newer"),
     "newer state": (state('{"schema_version": 99}'), "newer"),
@@ -149,6 +156,24 @@ async def test_what_is_broken_is_said_and_nothing_is_taken_for_finished(
         assert status.stderr.startswith("ralph: ")
         assert "Traceback" not in status.stderr + status.stdout
     assert events_of(project) == [] if project.joinpath(".ralph").is_dir() else True
+
+
+IDS = ("../../x", "/etc/x", "CON", "\N{SNOWMAN}\N{GRINNING FACE}", "x" * 200)
+"""Each of them is worked under its own name, and is the name of nothing else."""
+
+
+@pytest.mark.real_cli
+@pytest.mark.long
+async def test_no_id_is_a_path(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task(name) for name in IDS])
+    outside = names(tmp_path) | {"claude-config"}
+    async with serving(scenario(*(CLAIMS.format(id=name) for name in IDS))) as server:
+        ran = await run_ralph(["build", "--headless"], project, server)
+    assert ran.status == 0, ran.stdout[-800:] + ran.stderr[-500:]
+    assert "5 of 5 tasks complete" in ran.stdout
+    assert names(tmp_path) <= outside
+    held = {"x", "CON", *IDS}
+    assert [p for p in project.rglob("*") if p.name in held and ".venv" not in p.parts] == []
 
 
 def names(directory: Path) -> set[str]:
