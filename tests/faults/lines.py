@@ -133,6 +133,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     32: (
         "engine/waiting::a_wait_ends_whatever_happens_to_the_clock",
+        "engine/tripping::the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_set",
         "domain/rate::no_limit_and_a_clock_that_was_set_back",
         "tui/folds::the_stopwatch_survives_a_clock_that_jumps_back",
     ),
@@ -150,6 +151,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "scenario/trouble::an_overloaded_api_is_asked_again",
         "scenario/trouble::an_api_that_stays_overloaded_costs_the_task_no_retry",
         "domain/limits::half_open_lets_one_iteration_decide",
+        "scenario/recovery::after_each_cool_down_exactly_one_iteration_tries",
     ),
     37: (
         "faults/model_side::a_fault_that_passes_costs_nothing_but_time",
