@@ -64,6 +64,32 @@ def assigns_unseen(source: str) -> bool:
     return any(_may_assign(words) for words in _words(read_shell(source)))
 
 
+@lru_cache(maxsize=8)
+def keeps_parameters(source: str) -> bool:
+    """Whether `"$@"` in a function is what it was called with, or the end of it."""
+    if len(source) > _LONGEST or "command_not_found_handle" in source:
+        return False
+    return not any(_may_set(words) for words in _words(read_shell(source)))
+
+
+@lru_cache(maxsize=8)
+def shifts_parameters(source: str) -> bool:
+    """Whether a function may take away some of its parameters."""
+    return any("shift" in word.text for words in _words(read_shell(source)) for word in words)
+
+
+_OPTIONS_ONLY = re.compile(rf"set(?:{_BETWEEN}[-+][a-zA-Z]+(?:{_BETWEEN}pipefail)?)*")
+
+
+def _may_set(words: Sequence[Word]) -> bool:
+    """Whether a command, or a text among its words, gives a function other parameters."""
+    text = _BETWEEN.join(_QUOTING.sub("", word.text) for word in words)
+    found = set(re.findall(r"(?<![\w./])[\w-]+", text))
+    if found & {"eval", "source"} or _DOT.search(text):
+        return True
+    return "set" in found and not _OPTIONS_ONLY.fullmatch(text)
+
+
 def forms(word: Word, values: Values) -> tuple[Word, ...]:
     """What a word may be when its variables hold these values; none if that is not certain."""
     if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(word.raw):

@@ -7,7 +7,7 @@ from ralph_tui.guard.bounds import Bounds
 from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.flow import fed_by, output_of
 from ralph_tui.guard.heads import may_hide, says_what_starts
-from ralph_tui.guard.known import sets_up_shell
+from ralph_tui.guard.known import keeps_parameters, sets_up_shell, shifts_parameters
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.programs import judged_alone, judged_by_rules
@@ -56,6 +56,9 @@ class CommandWalker:
         self._places = Places.at_root(policy, source)
         self._bounds = Bounds()
         self._stdin: Word | None = None
+        self._parameters: Sequence[Word] | None = None
+        self._defining = False
+        self._forwards = False
 
     # --- what was read --------------------------------------------------------------------------
 
@@ -90,9 +93,7 @@ class CommandWalker:
         if command.words:
             self.seen.add(command.values)
             given = self._invocation(command.words, feed)
-            called = self._called(given)
-            if not (called and is_tool(given)):  # not the tool, but what bears its name
-                self._start(given, certain=certain)
+            self._invoke(given, certain=certain)
         if command.values == ("exec",):  # what it redirects stays so
             self._stdin = feed
 
@@ -122,9 +123,11 @@ class CommandWalker:
             if command.kind in ("test", "arithmetic"):
                 judge_subscript(word, word.raw)
         feed = self._redirects(command.redirects, feed)
+        outer = self._parameters, self._defining
         if command.kind == "function":
             refuse_endless(command)
             self._functions[command.name] = command
+            self._parameters, self._defining = None, keeps_parameters(self.source)
         before, values = self._places, self._places.values
         if command.kind in ("subshell", "function"):
             self._places = before.fork()
@@ -134,6 +137,7 @@ class CommandWalker:
                 self._places.hold(name, command.words, self.source, rf"\bfor\s+{name}\b")
             self.script(body, feed)
             self._places.values = values
+        self._parameters, self._defining = outer
         if command.kind in ("subshell", "function"):
             self._places = before
 
@@ -193,10 +197,13 @@ class CommandWalker:
         self._bounds.enter(len(text.text))
         script = read_command(text.text, base_of(text), self._bounds.depth)
         before, under_uv = self._places, self._under_uv
+        outer = self._parameters, self._defining
+        self._parameters, self._defining = None, False
         self._places = replace(given.places, values={})
         self._under_uv = under_uv or given.under_uv
         self.script(script, feed)
         self._places, self._under_uv = before, under_uv
+        self._parameters, self._defining = outer
         self._bounds.leave()
 
     def _invocation(self, words: Sequence[Word], feed: Word | None) -> Invocation:
@@ -204,7 +211,24 @@ class CommandWalker:
             tuple(words), self._places, self._policy, self, feed, under_uv=self._under_uv
         )
 
-    def _start(self, given: Invocation, *, certain: bool = False) -> None:
+    def _invoke(self, given: Invocation, *, certain: bool = False) -> None:
+        """Judge what the shell itself runs: a program, a function, or what a function is called with."""
+        if given.words[0].raw == '"$@"' and self._defining:
+            self._forwards = True  # judged whenever it is called
+            return
+        if given.words[0].raw == '"$@"' and self._parameters is not None:
+            words = (*self._parameters, *given.words[1:])
+            ends = len(self._parameters) if shifts_parameters(self.source) else 1
+            for at in range(min(ends, len(self._parameters))):
+                self._bounds.enter()
+                self._invoke(replace(given, words=words[at:]))
+                self._bounds.leave()
+            return
+        called = self._called(given)
+        if not (called and is_tool(given)):  # not the tool, but what bears its name
+            self._start(given, certain=certain, called=called)
+
+    def _start(self, given: Invocation, *, certain: bool = False, called: bool = False) -> None:
         """Judge a program with its arguments by the rule that knows it."""
         head = given.words[0]
         if not says_what_starts(head, self.source):
@@ -220,24 +244,30 @@ class CommandWalker:
         elif program in DECLARATIONS:
             declare(given)
         elif not judged_alone(given):
-            self._judge_program(given)
+            self._judge_program(given, called=called)
 
-    def _judge_program(self, given: Invocation) -> None:
+    def _judge_program(self, given: Invocation, *, called: bool) -> None:
         tool = tool_of(given)
         if tool and self._rewrites:
             self.tools[place_of(tool, given)] = tool
         known = is_tool(given) or judged_by_rules(given)
-        if not known and given.words[0].text not in self._functions:
+        if not known and not called:
             judge_unknown(given)
 
     def _called(self, given: Invocation) -> bool:
         """Whether this is a function of the text; its body is judged again with what it is given."""
         name = given.words[0].text
         function = self._functions.get(name)
-        if function is not None and given.feed is not None:
+        if function is not None and (given.feed is not None or self._forwards):
             self._bounds.count()
-            self._functions[name] = replace(function, bodies=())  # it may call itself
+            if not self._forwards:  # else what it calls itself with may be another command
+                self._functions[name] = replace(function, bodies=())
+            self._bounds.enter()
+            before = self._parameters, self._defining
+            self._parameters, self._defining = given.arguments, False
             for body in function.bodies:
                 self.script(body, given.feed)
+            self._parameters, self._defining = before
             self._functions[name] = function
+            self._bounds.leave()
         return function is not None
