@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
@@ -10,7 +11,7 @@ from ralph_tui.guard.packages import PYTHON, is_manager
 from ralph_tui.guard.policy import RULED
 from ralph_tui.guard.readers import READERS
 from ralph_tui.guard.shells import SHELLS
-from ralph_tui.guard.syntax import Compound, Word, literal
+from ralph_tui.guard.syntax import Compound, Simple, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 
@@ -130,7 +131,9 @@ def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
 
 
 def refuse_endless(function: Compound) -> None:
-    """A function that starts itself in a pipe or the background never ends."""
+    """A function that starts itself in a pipe, the background or a shell of its own never ends."""
+    if _only_starts_itself(function):
+        _endless(function)
     stack = list(function.bodies)
     while stack:
         for pipeline in stack.pop().pipelines:
@@ -139,9 +142,18 @@ def refuse_endless(function: Compound) -> None:
                 if isinstance(stage, Compound):
                     stack.extend(stage.bodies)
                 elif spreads and stage.words and stage.words[0].text == function.name:
-                    deny(
-                        "destructive",
-                        function.name,
-                        "This function starts itself without end",
-                        "Leave it out.",
-                    )
+                    _endless(function)
+
+
+def _only_starts_itself(function: Compound) -> bool:
+    """Whether its body is a subshell that starts it again at once, whatever else is so."""
+    body = next(function.bodies[0].commands(), None)
+    if not isinstance(body, Compound) or body.kind != "subshell" or not body.bodies[0].pipelines:
+        return False
+    first = body.bodies[0].pipelines[0].stages[0]
+    return isinstance(first, Simple) and first.values[:1] == (function.name,)
+
+
+def _endless(function: Compound) -> NoReturn:
+    reason = "This function starts itself without end"
+    deny("destructive", function.name, reason, "Leave it out.")
