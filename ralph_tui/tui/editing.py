@@ -40,8 +40,7 @@ async def edit(app: "App[int]", path: Path) -> int:
         with app.batch_update(), app.suspend():
             loop.add_signal_handler(signal.SIGINT, _nothing)  # ctrl+c is the editor's
             try:
-                process = await asyncio.create_subprocess_exec(*words, str(path))
-                return await process.wait()
+                ended = await _run([*words, str(path)])
             finally:
                 loop.remove_signal_handler(signal.SIGINT)
     except SuspendNotSupported as error:
@@ -49,9 +48,19 @@ async def edit(app: "App[int]", path: Path) -> int:
         raise RalphError(
             message, f"Edit {path} elsewhere; it is read again when it changes."
         ) from error
+    if isinstance(ended, OSError):
+        message = f"The editor {words[0]!r} cannot be started: {ended.strerror or ended}."
+        raise RalphError(message, "Set VISUAL or EDITOR to one that is installed.") from ended
+    return ended
+
+
+async def _run(command: list[str]) -> int | OSError:
+    """The exit status, or why it did not start: Textual's way back to the screen passes no error on."""
+    try:
+        process = await asyncio.create_subprocess_exec(*command)
+        return await process.wait()
     except OSError as error:
-        message = f"The editor {words[0]!r} cannot be started: {error.strerror or error}."
-        raise RalphError(message, "Set VISUAL or EDITOR to one that is installed.") from error
+        return error
 
 
 def _nothing() -> None:

@@ -1,0 +1,27 @@
+"""The person's own editor: the screen steps aside for it, and comes back whatever becomes of it."""
+
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests.harness.processes import ralph_environment
+from tests.harness.projects import make_project, task
+from tests.pty.terminal import terminal
+
+pytestmark = pytest.mark.pty
+
+
+def test_the_screen_is_back_after_an_editor_that_is_not_there(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], files={"AGENTS.md": "# Notes\n"})
+    environment = ralph_environment(None, tmp_path, uuid.uuid4().hex)
+    environment |= {"VISUAL": "", "EDITOR": "no-such-editor"}
+    with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
+        shown.until_shown("Do a")
+        shown.press_until("6", lambda: "memory and specs" in shown.text)
+        shown.press_until("j", lambda: "# Notes" in shown.text or "▸ AGENTS.md" in shown.text)
+        shown.press("e")
+        shown.until_shown("The editor 'no-such-editor' cannot be started")
+        shown.press_until("\x1b", lambda: "memory and specs" not in shown.text)
+        shown.press("q")
+        assert shown.exit_status() == 0
