@@ -105,7 +105,17 @@ def _added(text: str, node: object, path: list[str], value: str, *, whole: bool)
         return _appended(text, path, value)
     first = node.value[0][0].start_mark
     lines = _block(path, value, " " * first.column)
-    return _insert(text, first.index - first.column, lines)
+    return _insert(text, _above_comments(text, first.index - first.column), lines)
+
+
+def _above_comments(text: str, start: int) -> int:
+    """A comment belongs to the line below it, so nothing is put between the two."""
+    while start:
+        before = text.rfind("\n", 0, start - 1) + 1
+        if not text[before:start].lstrip().startswith("#"):
+            break
+        start = before
+    return start
 
 
 def _appended(text: str, path: list[str], value: str) -> str:

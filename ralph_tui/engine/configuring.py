@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ralph_tui.config.document import yaml_value
 from ralph_tui.config.edit import with_setting
 from ralph_tui.config.keys import description, is_mapping, known_keys
-from ralph_tui.config.load import load_settings, provenance
+from ralph_tui.config.load import COMMAND_LINE, load_settings, provenance
 from ralph_tui.config.yamlfile import read_text
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.store.files import write_atomic
@@ -61,7 +61,13 @@ def change_setting(root: Path, key: str, typed: str) -> Changed:
     """
     path = Layout(root.resolve()).config
     # As a command line value it is checked by the same rules, and with all the other layers.
-    settings = load_settings(root, overrides={key: _given(key, typed)})
+    try:
+        settings = load_settings(root, overrides={key: _given(key, typed)})
+    except (
+        ConfigError
+    ) as error:  # typed on a page, or behind the command's name: nothing to look up
+        message = error.message.removeprefix(f"{COMMAND_LINE}: ")
+        raise ConfigError(message, error.hint) from error
     checked = value_of(settings, key)
     write_atomic(path, with_setting(read_text(path), key, checked, path).encode())
     source = provenance(root)[key]

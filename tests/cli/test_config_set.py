@@ -57,6 +57,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(
     done = inside("config", "set", key, value, cwd=root)
     assert done.returncode == 3
     assert why in done.stderr
+    assert "command line" not in done.stderr, "the settings page says the same words"
     assert not Project(root).layout.config.exists()
 
 

@@ -100,3 +100,9 @@ def test_a_value_that_would_not_come_back_is_not_written(value: str) -> None:
 def test_a_file_that_is_wrong_already_is_left_alone(text: str) -> None:
     with pytest.raises(ConfigError):
         with_setting(text, "models.primary", "x", PATH)
+
+
+def test_a_comment_stays_above_what_it_is_about() -> None:
+    text = "phases:\n  building:\n    # what decides\n    # whether it is done\n    backpressure:\n      - tests\n"
+    changed = with_setting(text, "phases.building.max_iterations", 7, PATH)
+    assert changed == text.replace("building:\n", "building:\n    max_iterations: 7\n")
