@@ -23,6 +23,11 @@ JOURNEYS = 6
 PAGES = 5
 """Half pages from the top; a board of 100 tasks has more than these."""
 
+STEPS = 30
+
+ROW = 150
+"""Bytes that only a moved cursor needs."""
+
 FRAME = 500
 """Bytes of output that only a page of tasks needs; the clock needs fewer."""
 
@@ -72,16 +77,38 @@ def board_pages(tasks: int, tmp: Path) -> float:
         return statistics.median(took for _ in range(JOURNEYS) for took in _journey(record))
 
 
+LISTS = {"the board": "1", "the plan as a list": "vv"}
+"""Which keys lead to a list with a line for each task."""
+
+
+def steps(tasks: int, keys: str, tmp: Path) -> float:
+    """Seconds from j to its paint in a list with so many tasks, the median."""
+    tmp.mkdir()
+    command = streaming(0, 10_000, tmp, tmp / "report.json", tasks)
+    with recording(command, tmp, size=(120, 40)) as record:
+        record.wait_for(b"task-08")
+        time.sleep(SETTLED)
+        for key in keys:
+            record.child.send(key)
+            time.sleep(SETTLED)
+        return statistics.median(_answer(record, "j", ROW) for _ in range(STEPS))
+
+
 def _journey(record: Recording) -> list[float]:
     record.child.send("g")
     return [_page(record) for _ in range(PAGES)]
 
 
 def _page(record: Recording) -> float:
+    return _answer(record, "\x04", FRAME)
+
+
+def _answer(record: Recording, key: str, size: int) -> float:
+    """Seconds from a key until so many bytes came."""
     time.sleep(0.4)  # what the key before has to say is said
     seen, pressed = len(record.pieces), time.perf_counter()
-    record.child.send("\x04")
-    while sum(len(data) for _, data in record.pieces[seen:]) < FRAME:
+    record.child.send(key)
+    while sum(len(data) for _, data in record.pieces[seen:]) < size:
         time.sleep(0.001)
         assert time.perf_counter() - pressed < PATIENCE, "the board did not move"
     return record.pieces[-1][0] - pressed

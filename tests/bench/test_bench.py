@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.bench import lasting, startup
+from tests.bench import lasting, long_journal, startup
 from tests.bench.keys import paced
 from tests.bench.loops import NO_CHECK, UNIT_TESTS, Timed, bare_loop, ralph_loop
 from tests.bench.report import Row, in_turns, timed_row
@@ -156,6 +156,27 @@ def test_memory_while_events_stream(tmp_path: Path, rows: list[Row]) -> None:
     what = f"memory after {EVENTS:,} events"
     peer = f"after {EVENTS // 5:,}: {early / 1e6:.0f} MB"
     rows.append(Row(what, f"{late / 1e6:.0f} MB", peer, late / early, "1"))
+
+
+def test_a_long_journal_is_read(tmp_path: Path, rows: list[Row]) -> None:
+    root = long_journal.project(tmp_path, EVENTS)
+    peer = f"{EVENTS:,} lines read as JSON"
+    for what, work, target in (
+        ("`ralph metrics`", long_journal.metrics, "< 1"),
+        ("the newest iterations", long_journal.newest, ""),
+        ("all iterations", long_journal.whole, "< 1"),
+        ("`ralph attach --all` in lines", long_journal.as_lines, ""),
+    ):
+        ours, floor = in_turns(partial(work, root), partial(long_journal.floor, root), 3)
+        assert ours > 0
+        rows.append(timed_row(f"{what} of {EVENTS:,} events", ours, floor, peer, target))
+
+
+def test_keys_in_long_lists(tmp_path: Path, rows: list[Row]) -> None:
+    for name, keys in lasting.LISTS.items():
+        peer = lasting.steps(100, keys, tmp_path / f"{name}-few")
+        ours = lasting.steps(10_000, keys, tmp_path / f"{name}-many")
+        rows.append(timed_row(f"j in {name} of 10,000", ours, peer, "of 100", "≤ 1.3"))
 
 
 def test_a_board_of_many_tasks(tmp_path: Path, rows: list[Row]) -> None:

@@ -186,6 +186,16 @@ def test_row_has_exactly_its_width(left: str, right: str, width: int) -> None:
 
 
 @pytest.mark.long
+@given(
+    st.text("ab1 -*_`#>|~[](). \t\né世", min_size=1, max_size=30).filter(str.strip),
+    st.integers(1, 40),
+    st.integers(0, 3),
+)
+def test_the_height_of_a_text_is_that_of_its_lines(text: str, width: int, depth: int) -> None:
+    entry = TextEntry(0, depth, text.strip())
+    assert lines.height(entry, width) == len(lines.text_lines(entry, width, UNICODE))
+
+
 def test_many_events_keep_their_bounds() -> None:
     timeline = Timeline()
     call: list[ev.Event] = [

@@ -31,7 +31,7 @@ MAX_OPEN_CALLS = 1_000
 MAX_DEPTH = 6
 
 
-_CLEARING = (ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost)
+_CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost})
 """After these nothing runs and nothing is being written."""
 
 
@@ -99,15 +99,15 @@ class Timeline:
 
     def feed(self, event: ev.Event) -> None:
         """Fold one more event; total over the event union."""
-        handler = self._handlers.get(type(event))
-        told = self._news.tells(event)
+        kind = type(event)
+        handler = self._handlers.get(kind)
         if handler:
             handler(event)
-        elif told and (note := note_of(event)):
+        elif self._news.tells(event) and (note := note_of(event)):
             self._note(note)
-        if isinstance(event, ev.LoopLost):
-            self._interrupt_open()
-        if isinstance(event, _CLEARING):
+        if kind in _CLEARING:
+            if kind is ev.LoopLost:
+                self._interrupt_open()
             self._live.clear()
             self._open.clear()
 

@@ -1,0 +1,90 @@
+"""A journal of many events, and what reading it costs: the metrics, its lines, its newest iterations."""
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pydantic_core import from_json
+
+from ralph_tui.cli.output import line_printer
+from ralph_tui.cli.past import told
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.state import Phase
+from ralph_tui.store.documents import json_text
+from ralph_tui.tui.library import Library
+from tests.harness.projects import make_project
+
+CALLS = 24
+"""Of an iteration, each with a text before it and a report on usage."""
+
+
+def project(tmp: Path, events: int) -> Path:
+    """A project whose one run has about so many events."""
+    root = make_project(tmp)
+    with (root / ".ralph" / "events.jsonl").open("w", encoding="utf-8") as journal:
+        for number, event in enumerate(_events(events), 1):
+            journal.write(json_text(event.model_copy(update={"seq": number})) + "\n")
+    return root
+
+
+def _events(count: int) -> Iterator[ev.Event]:
+    yield ev.LoopStarted(run_id="r", project="big", phase=Phase.BUILDING)
+    for number in range(1, count // (4 * CALLS + 2) + 1):
+        yield ev.IterationStarted(iteration=number, task_id=f"task-{number}", title="A piece")
+        for call in range(CALLS):
+            name, usage = f"{number}.{call}", TokenUsage(input_tokens=1_000, output_tokens=10)
+            command = "uv run pytest -q" if call else "uv sync"
+            yield ev.AssistantText(text="I look at the code first, then I change it. " * 4)
+            yield ev.UsageReported(context_tokens=call, context_capacity=200_000, usage=usage)
+            yield ev.ToolStarted(tool_id=name, name="Bash", input={"command": command})
+            yield ev.ToolFinished(tool_id=name, outcome=ev.ToolOutcome.OK, output="fine " * 60)
+        yield ev.IterationFinished(
+            iteration=number, task_id=f"task-{number}", outcome=ev.IterationOutcome.COMPLETE
+        )
+
+
+def floor(root: Path) -> float:
+    """Seconds to read every line as JSON and do nothing with it."""
+    path = root / ".ralph" / "events.jsonl"
+
+    def read() -> None:
+        with path.open("rb") as file:
+            for line in file:
+                from_json(line)
+
+    return _cpu(read)
+
+
+def metrics(root: Path) -> float:
+    """Seconds until the success metrics are known."""
+    return _cpu(Library(root).metrics)
+
+
+def newest(root: Path) -> float:
+    """Seconds until the pages that look back have something to show."""
+    return _cpu(Library(root).recent)
+
+
+def whole(root: Path) -> float:
+    """Seconds until they have everything."""
+    return _cpu(Library(root).refresh)
+
+
+def as_lines(root: Path) -> float:
+    """Seconds to tell all of it in lines."""
+    path = root / ".ralph" / "events.jsonl"
+
+    def tell() -> None:
+        for _ in told(path, 0, line_printer(io.StringIO(), flushed=False)):
+            pass
+
+    return _cpu(tell)
+
+
+def _cpu(work: Callable[[], object]) -> float:
+    """Processor seconds: others on the machine count for both sides alike."""
+    began = time.process_time()
+    work()
+    return time.process_time() - began
