@@ -53,7 +53,10 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     12: ("store/project::unknown_fields_survive_a_change",),
     13: ("store/damage::a_mistake_in_an_edited_plan_is_named_and_left_alone",),
-    14: ("store/damage::a_mistake_in_an_edited_plan_is_named_and_left_alone",),
+    14: (
+        "store/damage::a_mistake_in_an_edited_plan_is_named_and_left_alone",
+        "store/damage::values_of_another_type_are_read_or_named",
+    ),
     15: (
         "store/damage::costs_are_numbers_that_a_limit_can_hold",
         "domain/limits::no_strange_number_switches_a_limit_off",
@@ -95,6 +98,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "store/damage::something_else_than_a_file_is_set_aside_without_hanging",
         "store/damage::a_fifo_of_injections_or_of_a_text_does_not_hang",
         "store/damage::a_symlink_out_of_the_project_is_refused",
+        "store/damage::a_hard_link_is_replaced_and_never_written_through",
     ),
     24: (
         "faults/many_hands::nothing_of_two_hands_is_lost_while_the_loop_writes",
@@ -115,9 +119,13 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "store/lock::a_renamed_host_is_recognised_by_its_boot",
         "store/lock::nothing_is_taken_from_another_host",
     ),
-    28: ("store/lock::a_suspended_owner_stays_the_owner",),
+    28: (
+        "store/lock::a_suspended_owner_stays_the_owner",
+        "scenario/survival::a_suspended_run_has_no_second_beside_it_and_goes_on",
+    ),
     29: (
         "store/files::a_new_file_is_private_whatever_the_umask",
+        "faults/crash_matrix::killed_at_any_call_the_state_is_before_or_after",
         "store/files::an_existing_file_keeps_its_mode",
         "store/lock::the_locks_are_private",
     ),
@@ -139,6 +147,8 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     33: ("store/damage::times_at_the_edges_of_calendars_are_tolerated_or_named",),
     34: (
+        "engine/waiting::a_reset_that_is_over_by_our_clock_is_not_asked_for_at_once",
+        "engine/waiting::a_reset_in_the_far_future_is_not_waited_for",
         "scenario/recovery::a_usage_limit_is_waited_out_and_costs_nothing",
         "scenario/recovery::a_wait_can_be_stopped_and_is_bounded",
         "scenario/trouble::what_another_try_cannot_help_ends_the_loop",
@@ -170,7 +180,10 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "faults/model_side::a_silent_cli_is_noticed",
         "scenario/trouble::an_iteration_that_takes_too_long_is_ended",
     ),
-    41: ("scenario/trouble::a_killed_cli_costs_one_iteration_and_leaves_nothing",),
+    41: (
+        "faults/model_side::a_cli_that_obeys_no_signal_is_killed_and_the_loop_goes_on",
+        "scenario/trouble::a_killed_cli_costs_one_iteration_and_leaves_nothing",
+    ),
     42: (
         "agent/failures::a_missing_or_strange_cost_never_counts_as_zero",
         "agent/failures::the_clis_figure_replaces_the_estimate",
@@ -313,6 +326,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     73: (
         "agent/start::a_log_that_cannot_be_written_is_told_once_and_stops_nothing",
         "faults/unwritable::nothing_more_is_paid_for_once_the_journal_cannot_be_written",
+        "faults/unwritable::a_run_that_lost_events_has_failed_although_its_plan_is_done",
         "store/journal::what_is_written_to_a_journal_that_was_taken_away_is_refused",
     ),
     74: ("faults/model_side::the_same_plan_and_model_lead_to_the_same_state",),
@@ -324,7 +338,6 @@ NOT_INJECTED: dict[int, str] = {
     32: "the machine's own clock cannot be set here; clocks that jump are given to the waits.",
     37: "TLS: the CLI reports it as it does a reset; DNS, a proxy and a portal are injected.",
     38: "UTF-8 split across chunks: the SDK's own reader.",
-    41: "the bundled CLI obeys SIGTERM; whatever its children ignore is ended by SIGKILL.",
     45: "no session is ever resumed: each iteration is a fresh one.",
     47: "fork bombs: root, as which these tests often run, has no limit of processes to meet.",
     70: "Windows is refused in one sentence, cli/edges.",

@@ -34,6 +34,9 @@ SAMPLE = 40
 FEWEST_CALLS = 200
 """Of a run of one task; it makes more."""
 
+OWN_MODE = frozenset({"config.yaml", "implementation_plan.json", "injections.json"})
+"""Files the person made, which keep the modes they were given."""
+
 UNRECORDED = frozenset({"logs", "cli.log"})
 """Logs are no state; they are written past `os`."""
 
@@ -65,6 +68,7 @@ class World:
                 env=ralph_environment(server, where),
                 capture_output=True,
                 text=True,
+                umask=0,
                 timeout=120,
                 check=False,
             )
@@ -153,6 +157,8 @@ def test_killed_at_any_call_the_state_is_before_or_after(
     world.root.rename(ended)
     entries = list(read_log(world.log))
     states += [entry.result for entry in entries if entry.name == STATE]
+    kept = [p for part in ("project/.ralph", "state") for p in (ended / part).rglob("*")]
+    assert {p.name for p in kept if p.stat().st_mode & 0o077} <= OWN_MODE, "private at any umask"
     whole = (ended / "project/.ralph/events.jsonl").read_bytes().splitlines()
     calls = [n for n, entry in enumerate(entries) if entry.name not in (STATE, "close")]
     chosen = {*calls} if every else {*calls[:: max(1, len(calls) // SAMPLE)]}

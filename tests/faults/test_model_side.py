@@ -8,14 +8,15 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
-from tests.harness.scenarios import finishes, scenario
-from tests.scenario.running import play
+from tests.harness.scenarios import finishes, scenario, works_forever
+from tests.scenario.running import Run, play
 
 pytestmark = pytest.mark.real_cli
 
@@ -114,6 +115,28 @@ async def portal() -> AsyncIterator[str]:
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.long
+async def test_a_cli_that_obeys_no_signal_is_killed_and_the_loop_goes_on(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    stopped: list[psutil.Process] = []
+
+    async def suspend(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        for child in psutil.Process().children(recursive=True):
+            if "claude" in child.name():
+                child.suspend()  # it hears nothing but SIGKILL from now on
+                stopped.append(child)
+
+    first = works_forever("a").replace("turns:", "times: 1\n      turns:", 1)
+    overrides = {"agent.idle_timeout_seconds": 2}
+    async with serving(scenario(first, finishes("a"))) as server:
+        run = await play(project, server, overrides=overrides, meanwhile=suspend)
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.CLI_SILENT]
+    assert run.end.exit_code == 0, run.end
+    assert stopped
+    assert not [p for p in stopped if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
 
 
 NOWHERE: dict[str, dict[str, str]] = {

@@ -6,7 +6,7 @@ run after things were put right goes on from there.
 
 import resource
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,12 +14,14 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
+from ralph_tui.store.journal import JournalWriter
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
 from tests.harness.processes import marked_processes, ralph_running, run_ralph
@@ -133,6 +135,55 @@ async def test_nothing_more_is_paid_for_once_the_journal_cannot_be_written(tmp_p
     assert plan_of(project).tasks[0].status is TaskStatus.PENDING
     assert not journal.exists()
     assert isinstance(told[-1], ev.LoopFinished)
+
+
+class ClaimingSession(TalkingSession):
+    """Does its task and claims it."""
+
+    def __init__(self, root: Path, overseer: Overseer) -> None:
+        self.root, self.overseer = root, overseer
+
+    async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
+        assert prompt
+        (self.root / "a.txt").write_text("done")
+        claim = {"task_id": "a", "verification_notes": "Done."}
+        answer = await self.overseer.call_tool("ralph_mark_task_complete", claim)
+        yield ev.AssistantText(text=answer.text)
+        yield TurnEnded(text="done", num_turns=1)
+
+
+class ClaimingAgent(TalkingAgent):
+    """Makes such sessions."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    async def open(self, spec: SessionSpec, overseer: Overseer) -> ClaimingSession:
+        del spec
+        return ClaimingSession(self.root, overseer)
+
+
+@pytest.mark.parametrize("lost", ["", "iteration_finished", "task_changed"])
+async def test_a_run_that_lost_events_has_failed_although_its_plan_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    project = make_project(tmp_path, [task("a")], [])
+    write = JournalWriter.write
+
+    def broken(self: JournalWriter, events: Sequence[ev.Event]) -> None:
+        if any(event.type == lost for event in events):
+            raise StoreError("The disk is broken.", "Buy another one.")
+        write(self, events)
+
+    monkeypatch.setattr(JournalWriter, "write", broken)
+    wiring = Wiring(lambda: ClaimingAgent(project), load_settings(project, environ={}))
+    end = await run_mission(project, wiring, Mission(only=Phase.BUILDING), lambda _: None)
+    assert plan_of(project).tasks[0].status is TaskStatus.COMPLETE
+    if not lost:
+        assert (end.status.value, end.exit_code) == ("complete", 0)
+        return
+    assert (end.status.value, end.exit_code) == ("error", 3)
+    assert (end.reason, end.hint) == ("The disk is broken.", "Buy another one.")
 
 
 @pytest.mark.real_cli

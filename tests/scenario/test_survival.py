@@ -113,3 +113,26 @@ async def test_ctrl_c_in_a_terminal_does_not_reach_the_cli(tmp_path: Path) -> No
         terminal.close()
     assert task_of(project, "a").status is TaskStatus.COMPLETE, "the iteration was finished"
     assert "agent_failed" not in event_types(project)
+
+
+@pytest.mark.long
+async def test_a_suspended_run_has_no_second_beside_it_and_goes_on(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
+    with serving_in_process(scenario(finishes("a")), tmp_path) as server:
+        async with ralph_running(["build", "--headless"], project, server) as ralph:
+            await until(lambda: "gate_started" in event_types(project), what="the claim")
+            os.kill(ralph.process.pid, signal.SIGSTOP)
+            second = await run_ralph(["build", "--headless"], project, server)
+            status = await run_ralph(["status"], project)
+            before = events_of(project)
+            let_go(project)
+            os.kill(ralph.process.pid, signal.SIGCONT)
+            ran = await ralph.finished()
+    assert second.status == 3
+    assert f"is already running (pid {ralph.process.pid}, started " in second.stderr
+    assert status.status == 0, "who looks is not kept waiting"
+    assert ran.status == 0, ran.stdout[-800:]
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    events = events_of(project)
+    assert events[: len(before)] == before
+    assert [e.seq for e in events] == list(range(1, len(events) + 1))

@@ -40,7 +40,15 @@ class Faults:
         return call
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
+@pytest.mark.parametrize(
+    "number",
+    [
+        errno.EIO,
+        errno.ENOSPC,
+        pytest.param(errno.EACCES, marks=pytest.mark.long),
+        pytest.param(errno.EINTR, marks=pytest.mark.long),
+    ],
+)
 def test_the_nth_failing_call_leaves_old_or_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:

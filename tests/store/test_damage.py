@@ -295,6 +295,43 @@ def test_a_symlink_out_of_the_project_is_refused(
     assert outside.read_text() == '{"tasks": [{"id": "a"}]}'
 
 
+def test_a_hard_link_is_replaced_and_never_written_through(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "plan.json"
+    text = '{"tasks": [{"id": "a"}]}'
+    outside.write_text(text)
+    project.layout.plan.hardlink_to(outside)
+    assert project.transact(count_up).plan.tasks[0].retry_count == 1
+    assert outside.read_text() == text
+    assert Project(project.root).load().plan.tasks[0].retry_count == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ('"priority": "3"', None),
+        ('"retry_count": "2"', None),
+        ('"held": "true"', None),
+        ('"held": "perhaps"', "field 'held'"),
+        ('"dependencies": null', "field 'dependencies'"),
+        ('"blockers": "none"', "field 'blockers'"),
+    ],
+)
+def test_values_of_another_type_are_read_or_named(
+    project: Project, fields: str, named: str | None
+) -> None:
+    project.layout.plan.write_text(f'{{"tasks": [{{"id": "a", {fields}}}]}}')
+    if named is not None:
+        with pytest.raises(StoreError, match=r"task 1 \(a\)") as caught:
+            project.load()
+        assert named in caught.value.message
+        return
+    (task,) = project.load().plan.tasks
+    assert (task.priority, task.retry_count, task.held) != (100, 0, False)
+    assert isinstance(task.priority, int)
+
+
 def test_a_huge_file_is_an_error_with_its_size(project: Project) -> None:
     with project.layout.plan.open("wb") as file:
         file.truncate(200 * 1024 * 1024)

@@ -137,7 +137,9 @@ def test_a_directory_that_cannot_be_synced_is_no_error(
 def test_temporary_files_of_dead_writers_are_removed_and_no_others(tmp_path: Path) -> None:
     dead = files.stage(tmp_path / "a", b"x")
     gone = dead.rename(tmp_path / f".a.{2**22 + 1}-abcd.tmp")
+    editors = (".a.swp", "a~", "#a#", ".#a", "4913", "a.orig")
     kept = [tmp_path / ".a.x-1.tmp", tmp_path / f".a.{os.getppid()}-1.tmp", tmp_path / "b.tmp"]
+    kept += [tmp_path / name for name in editors]
     for path in kept:
         path.touch()
     remove_stale_temps(tmp_path)
