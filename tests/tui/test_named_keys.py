@@ -22,7 +22,18 @@ from tests.tui.test_pictures import staged
 
 Open = Callable[..., Opened]
 
-KEPT = ("detail", "next_pane", "previous_pane", "search", "copy", "copy_all", "export", "palette")
+KEPT = (
+    "detail",
+    "next_pane",
+    "previous_pane",
+    "search",
+    "copy",
+    "copy_all",
+    "export",
+    "palette",
+    "look",
+    "open",
+)
 """Those that lists and dialogs share."""
 
 NEW = {
@@ -66,7 +77,8 @@ async def test_no_screen_names_a_key_that_was_given_away(name: str, tmp_path: Pa
     keys = picture.keys and (first if picture.opens else REPLACED.get(first, first), *others)
     if picture.keys and not picture.opens and set(picture.keys) == {"v"}:
         keys = (REPLACED["v"], *others)  # in the plan it is the dialog's own
-    again = Picture(**{**picture.__dict__, "launch": launch, "keys": tuple(keys)})
+    shows = picture.shows.removeprefix("a ")  # where it is a key
+    again = Picture(**{**picture.__dict__, "launch": launch, "keys": tuple(keys), "shows": shows})
     app, look = staged(again, tmp_path)
     async with app.run_test(size=MEDIUM, notifications=True) as pilot:
         await look(pilot)
