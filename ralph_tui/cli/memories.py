@@ -36,7 +36,10 @@ def memory(
         _clean_up(project, as_json=as_json)
     elif stats:
         facts = _stats(project)
-        out_json(facts) if as_json else out_facts({k: f"{v:,}" for k, v in facts.items()})
+        if as_json:
+            out_json(facts)
+        else:
+            out_facts({_TITLES.get(name, name): f"{count:,}" for name, count in facts.items()})
     else:
         _show(project, as_json=as_json)
 
@@ -57,20 +60,30 @@ def _show(project: "Project", *, as_json: bool) -> None:
         out(line)
 
 
+_TITLES = {
+    "active_memory_characters": "active memory, characters",
+    "active_memory_limit": "active memory, at most",
+    "handoff_characters": "hand-off (MEMORY.md), characters",
+    "archived_too_long": f"archived over {KEPT_DAYS} days ago",
+    "learnings_lines": "learnings (progress.txt), lines",
+}
+"""What a person reads; a program gets the names."""
+
+
 def _stats(project: "Project") -> dict[str, int]:
     from ralph_tui.domain.memory import ACTIVE_MEMORY_LIMIT
 
     layout = project.layout
     return {
-        "active memory, characters": len(_active(project).whole),
-        "active memory, at most": ACTIVE_MEMORY_LIMIT,
-        "hand-off (MEMORY.md), characters": len(project.read_memory()),
+        "active_memory_characters": len(_active(project).whole),
+        "active_memory_limit": ACTIVE_MEMORY_LIMIT,
+        "handoff_characters": len(project.read_memory()),
         "phases": len(_files(layout.memory_phases)),
         "iterations": len(_files(layout.memory_iterations)),
         "sessions": len(_files(layout.memory_sessions)),
         "archived": len(_files(layout.memory_archive)),
-        f"archived over {KEPT_DAYS} days ago": len(project.old_memories()),
-        "learnings (progress.txt), lines": len(project.read_learnings(1_000_000)),
+        "archived_too_long": len(project.old_memories()),
+        "learnings_lines": len(project.read_learnings(1_000_000)),
     }
 
 

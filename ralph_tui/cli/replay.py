@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.here import find_project
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import RalphError
 
@@ -30,7 +30,7 @@ def replay(
     headless: Annotated[
         bool, typer.Option("--headless", help="Print lines at once instead of opening the screen.")
     ] = False,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
     project_root: ProjectRoot = None,
 ) -> None:
     """Play a past iteration, session or run again.

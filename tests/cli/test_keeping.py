@@ -64,10 +64,12 @@ def test_memory_is_counted(project: Project) -> None:
         project.write_iteration_memory(number, "i")
     project.append_learning("testing", "use tmp_path")
     facts = json.loads(inside("memory", "--stats", "--json", cwd=project.root).stdout)
-    assert facts["hand-off (MEMORY.md), characters"] == 1200
+    assert facts["handoff_characters"] == 1200
     assert (facts["phases"], facts["iterations"], facts["archived"]) == (1, 20, 3)
-    assert facts["learnings (progress.txt), lines"] == 1
-    assert "1,200" in inside("memory", "--stats", cwd=project.root).stdout
+    assert facts["learnings_lines"] == 1
+    assert all(name.isidentifier() for name in facts), "names a program can use"
+    shown = inside("memory", "--stats", cwd=project.root).stdout
+    assert "hand-off (MEMORY.md), characters  1,200\n" in shown
 
 
 def test_only_what_is_old_and_archived_is_cleaned_up(project: Project) -> None:
