@@ -209,7 +209,7 @@ class RowsView(Toned, ScrollView, can_focus=True):
         self.cursor = key
         self.refresh()
         y = self.row_of(key) if key is not None else None
-        if y is not None:
+        if y is not None and self.size:  # without a size everything is out of sight
             region = Region(0, y, 1, 1)
             self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
 
