@@ -16,6 +16,7 @@ from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.text import one_line
 from ralph_tui.tui.render.figures import plural
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def examine(start: Path) -> Iterator[Finding]:
     yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
     yield _git(start)
     root = _project_root(start)
+    if shutil.which("uv") is not None:
+        yield _python(root or start)
     yield from layers(root or start, _sandbox_mode(root or start))
     reason = no_screen()
     yield Finding(
@@ -133,6 +136,23 @@ def _git(start: Path) -> Finding:
     if told := " ".join(notice.text for notice in standing(start) if notice.level == "warning"):
         return Finding("git", ok=False, text=told, needed=False)
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
+
+
+def _python(root: Path) -> Finding:
+    """Whether uv has the Python that the project asks for; without it the gate's commands all fail."""
+    done = subprocess.run(
+        ["uv", "python", "find"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode == 0:
+        return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
+    said = one_line(done.stderr.strip().removeprefix("error: "))
+    advice = "`uv python install` gets it; .python-version and requires-python say which one."
+    return Finding("python", ok=False, text=f"uv: {said}", advice=advice, needed=False)
 
 
 def _project_root(start: Path) -> Path | None:

@@ -46,6 +46,15 @@ def test_a_guard_that_does_not_start_is_told(
     assert finding.advice
 
 
+def test_a_python_that_is_not_there_is_told_before_a_run(tmp_path: Path) -> None:
+    assert found("python", tmp_path).ok
+    (tmp_path / ".python-version").write_text("3.99\n")
+    finding = found("python", tmp_path)
+    assert (finding.ok, finding.needed) == (False, False)
+    assert "3.99" in finding.text
+    assert "uv python install" in finding.advice
+
+
 def test_a_shim_that_cannot_be_run_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

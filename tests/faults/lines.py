@@ -305,6 +305,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     68: (
         "cli/commands::a_run_needs_uv",
         "cli/commands::a_broken_uv_is_named",
+        "cli/checkup::a_python_that_is_not_there_is_told_before_a_run",
         "cli/commands::a_run_needs_a_login_before_anything_is_spent",
     ),
     69: ("faults/model_side::a_service_that_stays_away_is_the_network_and_not_the_task",),
