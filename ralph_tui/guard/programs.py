@@ -9,6 +9,7 @@ from ralph_tui.guard.packages import RULES as PACKAGE_RULES
 from ralph_tui.guard.packages import is_manager, refuse_manager
 from ralph_tui.guard.readers import judge_other
 from ralph_tui.guard.suspects import git_words
+from ralph_tui.guard.syntax import UNKNOWN
 from ralph_tui.guard.variables import judge_removal, judge_subscript
 from ralph_tui.guard.walk import Invocation
 from ralph_tui.guard.writers import writer
@@ -53,7 +54,10 @@ def judged_by_rules(given: Invocation) -> bool:
     if program == "unset":
         for word in given.arguments:
             judge_removal(word.text, given.shown)
-    if program in _ARITHMETIC:
+    # Without an option printf's first word is its pattern, and none of the others is a variable.
+    first = given.arguments[0].text[:1] if given.arguments else ""
+    prints = program == "printf" and first not in ("", "-", UNKNOWN)
+    if program in _ARITHMETIC and not prints:
         for word in given.arguments:
             judge_subscript(word, given.shown)
     rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
