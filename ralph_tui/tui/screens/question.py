@@ -167,9 +167,12 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         asked, key = self._now, self.choices.cursor
         if asked is None or not isinstance(key, int):
             return
-        if asked.question.multi_select and key < len(asked.question.options):
-            self._drafts[asked.id] = self._draft(asked).toggling(key)
+        options, draft = len(asked.question.options), self._draft(asked)
+        if asked.question.multi_select and key < options:
+            self._drafts[asked.id] = draft.toggling(key)
             self._show(key)
+        elif key == options:
+            self._write(draft.other)
         else:
             self.action_accept()
 
@@ -182,7 +185,8 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             self._review(key)
             return
         options, draft = len(asked.question.options), self._draft(asked)
-        if key == options:
+        written = asked.question.multi_select and draft.uses_other
+        if key == options and not written:  # what is written is changed with space; enter goes on
             self._write(draft.other)
             return
         if key > options:
