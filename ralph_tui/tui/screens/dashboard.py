@@ -237,10 +237,6 @@ class Dashboard(Screen[None]):
         wanted = "tasks" if idle and self.board.tasks else "activity"
         if self.has_class("-narrow") and not self._chosen and self.pane != wanted:
             self._bring(wanted)
-            if (
-                wanted == "tasks"
-            ):  # its cursor was set before it had a size, and hid the heading above
-                self.call_after_refresh(self.board.scroll_home, animate=False, immediate=True)
 
     def go_to(self, name: str) -> None:
         """Bring a pane into sight and give it the focus, because the person wants it."""
