@@ -132,6 +132,8 @@ def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:
 
 def refuse_endless(function: Compound) -> None:
     """A function that starts itself in a pipe, the background or a shell of its own never ends."""
+    if _becomes_another(function):
+        return  # which is judged in its turn
     if _only_starts_itself(function):
         _endless(function)
     stack = list(function.bodies)
@@ -143,6 +145,14 @@ def refuse_endless(function: Compound) -> None:
                     stack.extend(stage.bodies)
                 elif spreads and stage.words and stage.words[0].text == function.name:
                     _endless(function)
+
+
+def _becomes_another(function: Compound) -> bool:
+    """Whether the first that the function does is to define its own name anew."""
+    first = next(function.bodies[0].commands(), None)
+    if isinstance(first, Compound) and first.kind == "group":
+        first = next(first.bodies[0].commands(), None)
+    return isinstance(first, Compound) and (first.kind, first.name) == ("function", function.name)
 
 
 def _only_starts_itself(function: Compound) -> bool:
