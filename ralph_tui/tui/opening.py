@@ -26,7 +26,9 @@ def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
     """Open the screen, over the curtain if one is drawn, and return the loop's exit status, 0 when nothing ran."""
     if curtain is not None:
         app.driver_class = curtain.behind(app.driver_class)
-    with quiet_stderr(redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)):
+    with quiet_stderr(
+        redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)
+    ):
         code = app.run()
     if app.last_word:
         sys.stderr.write(f"ralph: {app.last_word}\n")

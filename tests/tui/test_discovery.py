@@ -11,8 +11,8 @@ from ralph_tui.demo.project import demo_environment
 from ralph_tui.domain.questions import Answer
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.launching import make_launch
+from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app import RalphApp
