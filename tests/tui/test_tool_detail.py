@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.glyphs import UNICODE
+from ralph_tui.tui.render.calls import Call, SectionKind
 from ralph_tui.tui.render.diff import paired, sided, texts
 from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.timeline.detail import MAX_DIFF, detail_of
+from ralph_tui.tui.timeline.entries import CallEntry
 from ralph_tui.tui.widgets.diff_view import DiffView
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
@@ -39,6 +43,16 @@ def test_no_line_is_lost_or_made_up(lines: list[str]) -> None:
     before, after = (text.split("\n") for text in texts(sides))
     assert all(before[s.number] == s.text for s in sides if s.sign == "-")
     assert all(after[s.number] == s.text for s in sides if s.sign in ("+", " "))
+
+
+def test_of_a_huge_diff_so_many_lines_are_shown_and_the_rest_is_counted() -> None:
+    new = "".join(f"{n}\n" for n in range(9_000))
+    call = Call(tool_id="e", name="Write", input={"file_path": "a.py", "content": new})
+    entry = CallEntry(number=1, depth=0, call=call)
+    (diff,) = (s for s in detail_of(entry, UNICODE).sections if s.kind is SectionKind.DIFF)
+    shown = diff.body.splitlines()
+    assert len(shown) == MAX_DIFF + 1
+    assert shown[-1] == "@@ 7,000 more lines are not shown @@"
 
 
 async def test_v_turns_a_diff_side_by_side_and_back(open_app: Open) -> None:

@@ -12,6 +12,9 @@ from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, Heading
 MAX_BODY = 50_000
 """Characters of one section on the screen; copying takes the same."""
 
+MAX_DIFF = 2_000
+"""Lines of a diff; each is coloured and laid out, which for ten thousand short ones took seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -31,9 +34,18 @@ def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
     """The whole of an entry, bounded."""
     detail = _detail(entry, glyphs)
     sections = tuple(
-        Section(s.title, head(s.body, MAX_BODY), s.kind) for s in detail.sections if s.body.strip()
+        Section(s.title, _bounded(s), s.kind) for s in detail.sections if s.body.strip()
     )
     return Detail(detail.title, detail.facts, sections)
+
+
+def _bounded(section: Section) -> str:
+    body = head(section.body, MAX_BODY)
+    lines = section.body.splitlines()
+    if section.kind is not SectionKind.DIFF or len(lines) <= MAX_DIFF:
+        return body
+    cut = body.splitlines()[:MAX_DIFF]
+    return "\n".join([*cut, f"@@ {len(lines) - len(cut):,} more lines are not shown @@"])
 
 
 def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
