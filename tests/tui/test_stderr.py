@@ -27,6 +27,7 @@ script = script_of(feed.stopped())
 warm = script._warm_up
 def noisy():
     os.write(2, b"noise from a native library")
+    os.write(1, b"warmed up")
     warm()
 script._warm_up = noisy
 code = run_app(script.launch, autostart=True)
@@ -57,6 +58,7 @@ def test_the_app_runs_on_a_terminal_and_returns_the_loops_status() -> None:
     )
     try:
         child.expect("The circuit breaker opened")
+        child.expect("warmed up")  # a while after the first paint
         child.send("q")
         child.expect("noise from a native library")
         child.expect("status 1")
