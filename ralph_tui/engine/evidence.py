@@ -6,6 +6,7 @@ A claim is held against the project as it was when the first attempt at the task
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def look(root: Path) -> Begun:
             return Begun()
         try:
             info = entry.stat(follow_symlinks=False)
-            if _TEST_FILE.fullmatch(entry.name):
+            if stat.S_ISREG(info.st_mode) and _TEST_FILE.fullmatch(entry.name):
                 tests += len(_TEST.findall(Path(entry.path).read_bytes()))
         except OSError:
             continue  # gone meanwhile, or not ours to read

@@ -1,5 +1,6 @@
 """What a claim is held against beside its checks: the files and the tests there were when the task began."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def test_a_claim_for_which_nothing_was_done_is_no_success(project: Path, change:
         *map(make, ("app.py", "new.py", ".github/workflows/ci.yml", "uv.lock", "docs/a/b.md")),
         lambda root: (root / "app.py").unlink(),
         lambda root: (root / "app.py").rename(root / "moved.py"),
+        lambda root: os.mkfifo(root / "test_pipe.py"),  # nobody writes into it: to read is to hang
     ],
 )
 def test_any_change_of_the_project_is_something(project: Path, change: Change) -> None:

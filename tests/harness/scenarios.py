@@ -67,7 +67,7 @@ def claims_when_reminded(task_id: str) -> str:
       task: "{task_id}"
       turns:
         - say: It is done.
-          write: {{path: {task_id}.txt, content: "done\n"}}
+          write: {{path: {task_id}.txt, content: "done\\n"}}
         - say: That was it.
         - when: {{user: Stop hook feedback}}
           {_claim(task_id)}
@@ -128,7 +128,7 @@ def hands_over(task_id: str, progress: str, *, context: int = 125_000) -> str:
       times: 1
       turns:
         - say: Half of it is done.
-          write: {{path: half.txt, content: "half\n"}}
+          write: {{path: half.txt, content: "half\\n"}}
           context: {context}
         - say: This is how far it got.
           context: {context}

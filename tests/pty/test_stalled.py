@@ -69,7 +69,8 @@ def test_what_a_terminal_does_not_take_is_dropped_whole_and_drawn_anew(
     file = drawing.Terminal(writer, redraw=anew.set, hang_up=gone.set)
     for number in range(2_000):
         file.write(f"<{number:0500}>")
-    file.flush()
+        if number == 500:
+            file.flush()  # gives up: more than a terminal holds unread
     taken = b""
 
     def read_all() -> bool:
