@@ -14,7 +14,7 @@ from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.screens.history import History
 from ralph_tui.tui.widgets.search_line import SearchLine
-from tests.tui.conftest import toasts, until
+from tests.tui.conftest import screen_text, toasts, until
 from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_keys import ralph
 from tests.tui.test_pictures import staged
@@ -26,13 +26,13 @@ WHY_NOT = ("There is nothing to search here.", "Plots have no words; v goes to t
 
 TYPED = {
     *("request", "search", "edit", "guide", "palette", "jump", "limits", "model"),
-    "permission_denied",
+    *("permission_denied", "multiple", "call_searched", "memory_searched"),
 }
 """Where letters are typed or chosen, these keys are letters."""
 
 
-NOTHING_YET = {"loading", "loading_iterations", "unreadable"}
-"""Where nothing has been read that could be found."""
+NOTHING_YET = {"loading", "loading_iterations", "unreadable", "no_memory", "themes"}
+"""Where nothing has been read that could be found, or what is copied is not what is in sight."""
 
 
 def _cases() -> list[object]:
@@ -52,6 +52,10 @@ def _found(app: RalphApp) -> str:
     return str(lines[0].query_one("#found").render()) if lines else ""
 
 
+def _words(text: str) -> list[str]:
+    return re.findall(r"[A-Za-z]{4,}", text)
+
+
 async def _searched(pilot: Pilot[int], text: str) -> None:
     """Words of what is there are found; enter keeps them, n steps, Escape ends the search alone."""
     app, screen = ralph(pilot), pilot.app.screen
@@ -61,7 +65,12 @@ async def _searched(pilot: Pilot[int], text: str) -> None:
         return
     if isinstance(screen, Dialog) and (pane := screen.searched_in()):
         text = text_of(pane)
-    word = max(re.findall(r"[A-Za-z]{4,}", text), key=len)
+    shown = set(_words(screen_text(app)))
+    words = [word for word in _words(text) if word in shown]
+    if not words:
+        await pilot.press("escape")
+        return
+    word = max(words, key=len)
     await pilot.press(*word.lower())
     await until(pilot, lambda: re.fullmatch(r"\d+ of \d+", _found(app)) is not None)
     await pilot.press("enter", "n", "N")
@@ -88,8 +97,9 @@ async def _copied(pilot: Pilot[int], key: str) -> str:
 async def _exported(pilot: Pilot[int], root: Path) -> str:
     app = ralph(pilot)
     files = root / ".ralph" / "exports"
+    asks = isinstance(app.screen, History)
     await pilot.press("E")
-    if isinstance(app.screen, History):
+    if asks:
         await until(pilot, lambda: bool(app.screen.query("#csv")))
         await pilot.press("c")
     nothing = ("There is nothing to export yet.",)

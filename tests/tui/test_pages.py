@@ -312,6 +312,8 @@ async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Scrip
         await pilot.press("f", "f")
         await pilot.press("n")
         await until(pilot, lambda: "Nothing is found; / searches." in toasts(app))
+        await pilot.press("tab")  # a search is of what has the keys
+        await until(pilot, lambda: page.transcript.has_focus)
         await pilot.press("slash", *"PYTEST")
         await see(pilot, "1 of 3")
         await pilot.press("enter", "n")
