@@ -22,7 +22,7 @@ from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.situation import goes_on_at
 
-IDLE_FLUSH_SECONDS = 0.25
+IDLE_FLUSH_SECONDS = 0.4
 """While only files are watched; soon enough for an edit to appear within a second."""
 
 FRAME_SECONDS = 0.025
