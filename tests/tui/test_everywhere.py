@@ -13,6 +13,7 @@ from ralph_tui.tui.copying import text_of
 from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.screens.history import History
+from ralph_tui.tui.screens.settings import Settings
 from ralph_tui.tui.widgets.search_line import SearchLine
 from tests.tui.conftest import screen_text, toasts, until
 from tests.tui.pictures import MEDIUM, PICTURES
@@ -65,8 +66,10 @@ async def _searched(pilot: Pilot[int], text: str) -> None:
         return
     if isinstance(screen, Dialog) and (pane := screen.searched_in()):
         text = text_of(pane)
-    shown = set(_words(screen_text(app)))
-    words = [word for word in _words(text) if word in shown]
+    words = _words(text)
+    if isinstance(screen, Settings):  # of which all are copied, and those in sight searched
+        shown = set(_words(screen_text(app)))
+        words = [word for word in words if word in shown]
     if not words:
         await pilot.press("escape")
         return
