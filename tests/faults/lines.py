@@ -337,7 +337,7 @@ NOT_INJECTED: dict[int, str] = {
     30: "case-insensitive and normalising file systems: none here; guard/ compares paths folded.",
     31: "an unmounted disk needs privileges; a directory that goes away is injected.",
     32: "the machine's own clock cannot be set here; clocks that jump are given to the waits.",
-    37: "TLS: the CLI reports it as it does a reset; DNS, a proxy and a portal are injected.",
+    37: "TLS is not injected: a plain port leaves the CLI silent until the idle timeout; DNS, proxy, portal are.",
     38: "UTF-8 split across chunks: the SDK's own reader.",
     45: "no session is ever resumed: each iteration is a fresh one.",
     47: "fork bombs: root, as which these tests often run, has no limit of processes to meet.",

@@ -135,5 +135,6 @@ async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
 def test_what_can_be_clicked_in_the_foot_of_a_frame(text: str, keys: list[str]) -> None:
     words = key_words(text)
     assert words.plain == text
+    # Every span with meta has a style of our own making.
     actions = [span.style.meta.get("@click") for span in words.spans if span.style.meta]  # type: ignore[union-attr]
     assert actions == [f"app.press({key!r})" for key in keys]
