@@ -44,8 +44,12 @@ class Desk(Overseer, Protocol):
         ...
 
     @property
-    def taken_away(self) -> bool:
-        """Whether the person took the work away."""
+    def taken_away(self) -> str:
+        """Why the person's edit ends the work; empty while it goes on."""
+        ...
+
+    def mind_edits(self) -> None:
+        """Tell what the person's edits lead to."""
         ...
 
     async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
@@ -192,6 +196,7 @@ class Conversation:
                 self.interrupt(Cut.PAUSE)
             elif self._desk.taken_away:
                 self.interrupt(Cut.TASK_TAKEN)
+            self._desk.mind_edits()
             await self._steer()
             await self._shop.ledger.wait_changed()
 

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.permissions import NETWORK, Ruling
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.agents_file import AgentsFile
@@ -37,10 +37,10 @@ class BuildDesk:
     """Answers the agent while it works on one task (the engine's side of `Overseer`)."""
 
     def __init__(
-        self, task_id: str, shop: Workshop, *, meter: Meter, on_work: Callable[[], None]
+        self, task: Task, shop: Workshop, *, meter: Meter, on_work: Callable[[], None]
     ) -> None:
-        """Oversee work on `task_id`; `on_work` is called whenever the model uses a tool."""
-        self.work = TaskWork(task_id, shop, meter)
+        """Oversee work on `task`; `on_work` is called whenever the model uses a tool."""
+        self.work = TaskWork(task, shop, meter)
         self.files: list[str] = []
         self.wrap_up = ""
         self.ending = ""
@@ -52,7 +52,7 @@ class BuildDesk:
         self._reminded = False
         self._one_at_a_time = OneAtATime()
         self._pace = Pace(shop)
-        self._permitting = Permitting(shop, task_id)
+        self._permitting = Permitting(shop, task.id)
         self._agents_file = AgentsFile(shop.ledger.project.layout.agents_md)
 
     async def review_tool(self, call: ToolCall) -> Verdict:
@@ -101,7 +101,8 @@ class BuildDesk:
             return AfterTool(end_turn=True, note=self.ending)
         await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
-        return AfterTool(note="\n".join(filter(None, (note, self._agents_file.note(call)))))
+        news = "" if call.agent_id is not None or self.handing_off else self.work.news()
+        return AfterTool(note="\n".join(filter(None, (note, news, self._agents_file.note(call)))))
 
     @property
     def tests_only(self) -> bool:
@@ -114,9 +115,13 @@ class BuildDesk:
         return self.work.working
 
     @property
-    def taken_away(self) -> bool:
-        """Whether the person took the task away."""
+    def taken_away(self) -> str:
+        """Why the person's edit ends the work; empty while it goes on."""
         return self.work.taken_away
+
+    def mind_edits(self) -> None:
+        """Tell what an edit of the task leads to."""
+        self.work.mind_edits()
 
     @property
     def waiting_for_person(self) -> bool:
@@ -142,7 +147,11 @@ class BuildDesk:
     async def on_stop(self, last_message: str) -> str | None:
         """Tell a model that stops without a claim what is missing, once."""
         del last_message
-        if self._reminded or self.handing_off or self.ending or not self.working:
+        if self.handing_off or self.ending or not self.working:
+            return None
+        if news := self.work.news():
+            return news
+        if self._reminded:
             return None
         self._reminded = True
         gate = self.work.gate_result

@@ -43,8 +43,13 @@ class Iteration:
         self._usual = spec
         self._spec = fitted(spec, task)
         self._meter = meter
-        self._desk = BuildDesk(task.id, shop, meter=meter, on_work=self._prepare_next)
+        self._desk = BuildDesk(task, shop, meter=meter, on_work=self._prepare_next)
         self._handed_off = ""
+
+    @property
+    def task_id(self) -> str:
+        """What the task is called now; the person may have renamed it."""
+        return self._desk.work.task_id
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
         """Work on the task; the caller closes the session.
@@ -113,13 +118,16 @@ class Iteration:
     def _result(self, ended: TurnEnded, cut: Cut) -> IterationResult:
         """The outcome, from the facts on disk first and the turn's end second."""
         work = self._desk.work
-        if work.status is TaskStatus.COMPLETE:
+        if work.settled is TaskStatus.COMPLETE:
             return _result(IterationOutcome.COMPLETE, "every check passed")
-        if work.status is TaskStatus.BLOCKED and cut is not Cut.TASK_TAKEN:
+        if work.settled is TaskStatus.BLOCKED:
             blockers = work.task.blockers if work.task else ()
             return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")
         if self._handed_off:
             return _result(IterationOutcome.HANDED_OFF, self._handed_off)
+        undisturbed = cut is Cut.NONE and ended.failure is None
+        if cut is Cut.TASK_TAKEN or (undisturbed and work.taken_away):
+            return _result(IterationOutcome.SKIPPED, work.taken_away or cut.value)
         if cut is not Cut.NONE:
             return _cut_result(cut)
         if ended.failure is not None:
@@ -150,8 +158,6 @@ def _result(outcome: IterationOutcome, reason: str, *, retry: bool = False) -> I
 
 def _cut_result(cut: Cut) -> IterationResult:
     match cut:
-        case Cut.TASK_TAKEN:
-            return _result(IterationOutcome.SKIPPED, cut.value)
         case Cut.STOP | Cut.PAUSE:
             return _result(IterationOutcome.INTERRUPTED, cut.value)
         case _:

@@ -46,7 +46,7 @@ class BuildLoop:
         try:
             return await self._work()
         finally:
-            await self._put_back()
+            await self._put_back("the loop ended")
             if self._closing:
                 await asyncio.wait(self._closing)
 
@@ -59,6 +59,7 @@ class BuildLoop:
             end = await self._checkpoint.reason_to_stop()
             if end is not None:
                 return end
+            await self._put_back("nobody works on it")
             require_workable(self._docs.plan)
             task = self._docs.plan.get_next_task()
             if task is None:
@@ -86,7 +87,7 @@ class BuildLoop:
         result, session = await iteration.run(prompt)
         self._close_later(session)
         self._checkpoint.done += 1
-        await self._record(task, number, result)
+        await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
         if result.failure is not None:
             await give_back(self._shop, injections)
         return await self._checkpoint.after(result.failure)
@@ -114,11 +115,12 @@ class BuildLoop:
             return docs.model_copy(update={"state": state, "plan": plan, "pending": ()})
 
         docs = await self._shop.ledger.transact(change, "chosen")
-        if task is None or task.id != task_id:
+        begun = docs.plan.task(task_id)
+        if task is None or task.id != task_id or begun is None:
             return None
         number = docs.state.iteration_count
         tell_consumed(self._shop, waiting, number)
-        return task, number, waiting
+        return begun, number, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
         self._shop.emit(
@@ -180,15 +182,15 @@ class BuildLoop:
         for event in told(number, task.id, result):
             self._shop.emit(event)
 
-    async def _put_back(self) -> None:
-        """However the loop ended, no task is left in progress."""
+    async def _put_back(self, why: str) -> None:
+        """No task is left in progress that nobody works: at the end, or by an editor with an older plan."""
         if self._docs.plan.get_current_task() is not None:
 
             def change(docs: Documents) -> Documents:
                 plan, _ = docs.plan.reset_stale()
                 return docs.model_copy(update={"plan": plan})
 
-            await self._shop.ledger.transact(change, "the loop ended")
+            await self._shop.ledger.transact(change, why)
 
 
 def require_workable(plan: ImplementationPlan) -> None:

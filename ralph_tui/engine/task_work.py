@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain import underway
 from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
 from ralph_tui.domain.tools import ToolAnswer
@@ -19,21 +20,29 @@ from ralph_tui.store.project import Documents
 class TaskWork:
     """Where the task stands; every claim about it passes the gate."""
 
-    def __init__(self, task_id: str, shop: Workshop, meter: Meter) -> None:
-        """Work on `task_id`."""
-        self.task_id = task_id
+    def __init__(self, task: Task, shop: Workshop, meter: Meter) -> None:
+        """Work on `task`, in progress and in the words that the agent was given."""
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
         self._settled_by_model = False
+        self._began = task
+        self._names = {task.id}
+        self._said = task
+        self._untold = ""
         self._shop = shop
         self._ledger = shop.ledger
         self._meter = meter
 
     @property
+    def task_id(self) -> str:
+        """What the task is called now."""
+        return self.task.id if self.task else self._began.id
+
+    @property
     def task(self) -> Task | None:
         """The task as last seen; None when it was taken out of the plan."""
-        return self._ledger.docs.plan.task(self.task_id)
+        return underway.found(self._ledger.docs.plan, self._began)
 
     @property
     def status(self) -> TaskStatus | None:
@@ -46,9 +55,50 @@ class TaskWork:
         return self.status is TaskStatus.IN_PROGRESS
 
     @property
-    def taken_away(self) -> bool:
-        """Whether the person blocked, reset or removed the task; a settled one is not taken away."""
-        return not self._settled_by_model and not self.working
+    def taken_away(self) -> str:
+        """Why the person's edit ends the work on it; empty while it goes on, and once it is settled."""
+        taken = "" if self._settled_by_model else self._why_taken(self._ledger.docs)
+        return f"the person took the task away: {taken}" if taken else ""
+
+    def _why_taken(self, docs: Documents) -> str:
+        return underway.why_taken(docs.plan, self._began)
+
+    def mind_edits(self) -> None:
+        """Tell the person what their edit of the task leads to; the agent is told by `news`."""
+        task = self.task
+        if task is None or self._settled_by_model or self.taken_away:
+            return
+        if task.id != self._began.id:
+            self._tell(f"{self._began.id} is called {task.id} now; its iteration goes on.")
+            self._called(task.id)
+        if what := underway.reworded(self._said, task):
+            self._tell(
+                f"{task.id} was changed while it is worked ({what}): the agent is told, and its claim "
+                "is held against what the plan says now."
+            )
+            self._said = task
+            self._untold = underway.in_its_words(task)
+
+    def news(self) -> str:
+        """What the agent must know of an edit, once; empty when it knows the task as it is."""
+        self.mind_edits()
+        words, self._untold = self._untold, ""
+        return (
+            f"The person changed your task meanwhile. What counts is now:\n{words}" if words else ""
+        )
+
+    def _called(self, name: str) -> None:
+        """Know the task by its new name; the agent may go on using the old one."""
+        self._names.add(name)
+        self._began = self._began.model_copy(update={"id": name})
+
+    def _tell(self, text: str) -> None:
+        self._shop.emit(ev.Notice(text=text))
+
+    @property
+    def settled(self) -> TaskStatus | None:
+        """What the agent made of the task: complete or blocked; None when it did not, or somebody undid it."""
+        return self.status if self._settled_by_model else None
 
     @property
     def claim_refused(self) -> bool:
@@ -98,7 +148,8 @@ class TaskWork:
         )
 
     def _not_mine(self, task_id: str) -> ToolAnswer | None:
-        if task_id == self.task_id:
+        self.mind_edits()
+        if task_id in self._names:
             return None
         return rt.error(
             f"Python chose task {self.task_id} for this session, not {task_id}. "
@@ -131,23 +182,25 @@ class TaskWork:
         if refused := self._not_mine(claim.task_id):
             return refused
         task = self.task
-        if task is None or task.status is not TaskStatus.IN_PROGRESS:
+        if task is None or self.taken_away:
             return self._taken_away()
+        if news := self.news():
+            return _not_yet(news)
         self.gate_result = await self._shop.gate.run(task, claim.verification_notes)
         if not self.gate_result.passed:
             return rt.error(receipt_text(self.gate_result))
-        self._settled_by_model = True
-        await self._change_task(
+        self._settled_by_model = await self._change_task(
             "every check passed",
+            judged=task,
             status=TaskStatus.COMPLETE,
             completion_notes=claim.verification_notes or None,
             completed_at=self._shop.clock(),
             blockers=(),
             begun=None,
         )
-        if self.status is not TaskStatus.COMPLETE:
-            self._settled_by_model = False
-            return self._taken_away()
+        if not self._settled_by_model:
+            news = self.news()  # edited while the checks ran
+            return _not_yet(news) if news and not self.taken_away else self._taken_away()
         remaining = sum(
             1 for t in self._ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
         )
@@ -158,28 +211,42 @@ class TaskWork:
         return ToolAnswer(text=receipt_text(self.gate_result) + summary)
 
     def _taken_away(self) -> ToolAnswer:
-        return rt.error(f"The person took task {self.task_id} away meanwhile. Stop now.")
+        why = self.taken_away.partition(": ")[2]
+        return rt.error(
+            f"The person took task {self.task_id} away meanwhile{f' ({why})' if why else ''}. Stop now."
+        )
 
     async def _block(self, block: rt.Block) -> ToolAnswer:
         if refused := self._not_mine(block.task_id):
             return refused
         blockers = (*(self.task.blockers if self.task else ()), block.reason)
-        self._settled_by_model = True
-        await self._change_task(
+        self._settled_by_model = await self._change_task(
             f"blocked: {block.reason}", status=TaskStatus.BLOCKED, blockers=blockers
         )
+        if not self._settled_by_model:
+            return self._taken_away()
         return rt.answer({"task_id": block.task_id, "status": "blocked", "next": "Stop now."})
 
-    async def _change_task(self, reason: str, **changes: object) -> None:
-        """Change our task if it is still in progress; the person's edit wins otherwise."""
+    async def _change_task(
+        self, reason: str, *, judged: Task | None = None, **changes: object
+    ) -> bool:
+        """Change our task while it is ours, and in the words that were `judged`; the person's edit wins."""
+        changed = ""
 
         def change(docs: Documents) -> Documents:
-            task = docs.plan.task(self.task_id)
-            if task is None or task.status is not TaskStatus.IN_PROGRESS:
+            nonlocal changed
+            task, changed = underway.found(docs.plan, self._began), ""
+            if task is None or self._why_taken(docs):
                 return docs
-            return docs.model_copy(update={"plan": docs.plan.with_task(self.task_id, **changes)})
+            if judged is not None and underway.reworded(judged, task):
+                return docs
+            changed = task.id
+            return docs.model_copy(update={"plan": docs.plan.with_task(task.id, **changes)})
 
         await self._ledger.transact(change, reason)
+        if changed:
+            self._called(changed)
+        return bool(changed)
 
     async def _learn(self, learning: rt.Learning) -> ToolAnswer:
         category = learning.category.upper()
@@ -204,3 +271,8 @@ class TaskWork:
     def _remember(self, memory: rt.Memory) -> ToolAnswer:
         self.note = MemoryNote.model_validate(memory.model_dump())
         return rt.answer({"remembered": True})
+
+
+def _not_yet(news: str) -> ToolAnswer:
+    """A claim made in ignorance of the person's edit."""
+    return rt.error(f"NOT YET: {news}\nDo what is missing, then claim again.")

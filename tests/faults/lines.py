@@ -284,6 +284,12 @@ PROOFS: dict[int, tuple[str, ...]] = {
     64: (
         "scenario/steering::tasks_written_into_the_plan_meanwhile_are_worked",
         "engine/choosing::a_task_taken_just_before_it_is_begun_is_not_begun",
+        "engine/underway::a_renamed_task_goes_on_under_its_new_name",
+        "engine/underway::a_task_that_is_not_to_be_worked_any_more_is_left_and_never_completed",
+        "engine/underway::a_claim_is_held_against_the_words_of_now_and_the_agent_hears_them",
+        "engine/underway::what_an_editor_with_an_older_plan_calls_in_progress_is_put_back",
+        "scenario/steering::the_running_task_is_renamed_and_reworded_by_an_editor",
+        "scenario/steering::what_the_running_task_is_to_wait_for_is_worked_first",
         "scenario/steering::skip_from_another_process",
     ),
     65: (

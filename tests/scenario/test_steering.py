@@ -13,7 +13,7 @@ from ralph_tui.engine.adjusting import adjust
 from ralph_tui.engine.controls import Controls
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.projects import ALWAYS_GREEN, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_trouble import once
@@ -178,6 +178,58 @@ async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) 
     assert run.end.reason == "all 2 tasks are complete"
     kept = next(t for t in json.loads(plan.read_text())["tasks"] if t["id"] == "late")
     assert kept["note"] == "kept"
+
+
+@pytest.mark.long
+async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])], [ALWAYS_GREEN])
+    plan = project / ".ralph" / "implementation_plan.json"
+
+    async def editor(run: Run) -> None:
+        await run.until_told(ev.ToolStarted, lambda e: e.name == "Bash")
+        data = json.loads(plan.read_text())
+        data["tasks"][0] |= {"id": "better", "description": "Do it in Rust"}
+        data["tasks"][1]["dependencies"] = ["better"]
+        plan.write_text(json.dumps(data))
+        await run.until_told(ev.Notice, lambda e: "was changed while it is worked" in e.text)
+        let_go(project)
+
+    script = f"""
+    - name: hears of it
+      when: "^Task ID: a$"
+      turns:
+        - bash: {json.dumps(WAITS_FOR_GO)}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: x}}}}
+        - when: {{last_result: "ACCEPTED:"}}
+          say: Done.
+    """
+    async with serving(scenario(script, finishes("b"))) as server:
+        run = await play(project, server, meanwhile=editor)
+        heard = json.dumps(server.requests[1].body["messages"])
+    assert "Do it in Rust" in heard, "with the result of the command that ran meanwhile"
+    assert run.end.reason == "all 2 tasks are complete"
+    assert [e.task_id for e in run.of(ev.IterationFinished)] == ["better", "b"]
+    assert (task_of(project, "better").actual_cost_usd or 0) > 0
+
+
+@pytest.mark.long
+async def test_what_the_running_task_is_to_wait_for_is_worked_first(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    plan = project / ".ralph" / "implementation_plan.json"
+
+    async def editor(run: Run) -> None:
+        await run.until_told(ev.ToolFinished)
+        data = json.loads(plan.read_text())
+        data["tasks"][0]["dependencies"] = ["b"]
+        plan.write_text(json.dumps(data))
+
+    scripts = (once(works_forever("a")), finishes("a"), finishes("b"))
+    async with serving(scenario(*scripts)) as server:
+        run = await play(project, server, meanwhile=editor)
+    ended = [(e.task_id, e.outcome.value) for e in run.of(ev.IterationFinished)]
+    assert ended == [("a", "skipped"), ("b", "complete"), ("a", "complete")]
+    assert run.of(ev.IterationFinished)[0].reason.endswith("away: it waits for b now")
+    assert task_of(project, "a").retry_count == 0
 
 
 async def test_nothing_to_pause_is_said_plainly(tmp_path: Path) -> None:

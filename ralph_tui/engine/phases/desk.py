@@ -64,9 +64,12 @@ class PhaseDesk:
         return True
 
     @property
-    def taken_away(self) -> bool:
+    def taken_away(self) -> str:
         """There is no task that could be taken away."""
-        return False
+        return ""
+
+    def mind_edits(self) -> None:
+        """There is no task that could be edited."""
 
     @property
     def waiting_for_person(self) -> bool:

@@ -1,0 +1,209 @@
+"""Line 64: an editor changes the task that is being worked; on disk, with the real ledger and gate."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.tools import ALLOW, ToolAnswer
+from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.ending import End
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.loop import BuildLoop
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.task_work import TaskWork
+from ralph_tui.engine.verify import Gate
+from ralph_tui.engine.workshop import SpecFor, Workshop
+from ralph_tui.store.project import Project
+from tests.harness.projects import make_project, plan_of, task, task_of
+
+Plan = list[dict[str, Any]]  # as it stands in the file
+Edit = Callable[[Plan], object]
+RUNNING: dict[str, Any] = {"status": "in_progress", "begun": {"files": "f00d", "tests": 0}}
+
+
+@dataclass
+class Work:
+    """A task that is being worked, and what was told about it."""
+
+    root: Path
+    told: list[ev.Event] = field(default_factory=list)
+
+    async def begin(self, gate: str = "true") -> "Work":
+        """Read the project as the loop does; the gate runs `gate`."""
+        self.ledger = Ledger(Project(self.root), self.told.append)
+        docs = await self.ledger.open()
+        shop = SimpleNamespace(
+            ledger=self.ledger,
+            emit=self.told.append,
+            clock=lambda: datetime.now(UTC),
+            gate=Gate(
+                self.root,
+                backpressure=(gate,),
+                timeout=60,
+                environment={"PATH": "/usr/bin:/bin"},
+                review=lambda _: allow(),
+                emit=self.told.append,
+            ),
+        )
+        self.work = TaskWork(docs.plan.tasks[0], cast("Workshop", shop), cast("Meter", None))
+        return self
+
+    def edit(self, change: Edit) -> None:
+        """What an editor saves."""
+        path = self.root / ".ralph/implementation_plan.json"
+        data = json.loads(path.read_text())
+        change(data["tasks"])
+        path.write_text(json.dumps(data))
+
+    async def edited(self, change: Edit) -> None:
+        """The same, and the loop has seen it."""
+        self.edit(change)
+        await self.ledger.refresh()
+        self.work.mind_edits()
+
+    async def claim(self) -> ToolAnswer:
+        """The agent says that it is done, by the name it was given."""
+        claim = {"task_id": "a", "verification_notes": "Done."}
+        return await self.work.answer("ralph_mark_task_complete", claim)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the person read."""
+        return [event.text for event in self.told if isinstance(event, ev.Notice)]
+
+
+async def allow() -> Any:  # a verdict
+    return ALLOW
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    return Work(make_project(tmp_path, [task("a", **RUNNING), task("b")], backpressure=()))
+
+
+async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
+    await work.begin()
+    await work.edited(lambda tasks: tasks[0].update(id="better"))
+    assert (work.work.taken_away, work.work.working) == ("", True)
+    assert work.notices == ["a is called better now; its iteration goes on."]
+    assert "ACCEPTED" in (await work.claim()).text
+    assert task_of(work.root, "better").status is TaskStatus.COMPLETE
+    assert work.work.settled is TaskStatus.COMPLETE
+    assert work.work.task_id == "better"
+
+
+LEFT: dict[str, tuple[Edit, str]] = {
+    "deleted": (lambda tasks: tasks.pop(0), "it is not in the plan any more"),
+    "waits": (lambda tasks: tasks[0].update(dependencies=["b"]), "it waits for b now"),
+    "put back": (lambda tasks: tasks[0].update(status="pending"), "it is pending now"),
+    "held": (lambda tasks: tasks[0].update(status="pending", held=True), "it is held"),
+    "done by hand": (lambda tasks: tasks[0].update(status="complete"), "it is complete now"),
+    "copied": (lambda tasks: tasks.append(tasks[0]), "2 tasks have its id"),
+    "renamed, of two": (
+        lambda tasks: tasks.extend([tasks[0] | {"id": "x"}, tasks.pop(0) | {"id": "y"}]),
+        "it is not in the plan any more",
+    ),
+}
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["seen", "unseen"])
+@pytest.mark.parametrize(("change", "why"), LEFT.values(), ids=list(LEFT))
+async def test_a_task_that_is_not_to_be_worked_any_more_is_left_and_never_completed(
+    work: Work, change: Edit, why: str, *, seen: bool
+) -> None:
+    await work.begin()
+    if seen:
+        await work.edited(change)
+    else:
+        work.edit(change)
+    before = plan_of(work.root)
+    answer = await work.claim()
+    assert answer.is_error
+    assert f"({why}). Stop now." in answer.text
+    assert work.work.taken_away == f"the person took the task away: {why}"
+    assert work.work.settled is None
+    assert plan_of(work.root).tasks == before.tasks
+
+
+async def test_what_a_task_waited_for_may_be_opened_again_while_it_is_worked(
+    tmp_path: Path,
+) -> None:
+    tasks = [task("a", **RUNNING, dependencies=["b"]), task("b", status="complete")]
+    work = await Work(make_project(tmp_path, tasks)).begin()
+    await work.edited(lambda tasks: tasks[1].update(status="pending"))
+    assert work.work.taken_away == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "now"),
+    [
+        ({"description": "Do it in Rust"}, "its description", "Task a: Do it in Rust"),
+        ({"verification_criteria": ["It is fast"]}, "its criteria", "- It is fast"),
+    ],
+)
+async def test_a_claim_is_held_against_the_words_of_now_and_the_agent_hears_them(
+    work: Work, change: dict[str, Any], what: str, now: str
+) -> None:
+    await work.begin()
+    await work.edited(lambda tasks: tasks[0].update(change))
+    (notice,) = work.notices
+    assert notice.startswith(f"a was changed while it is worked ({what}): the agent is told")
+    refused = await work.claim()
+    assert refused.text.startswith("NOT YET: The person changed your task meanwhile.")
+    assert now in refused.text
+    assert task_of(work.root, "a").status is TaskStatus.IN_PROGRESS
+    assert not work.work.claim_refused, "the agent did nothing wrong"
+    assert "ACCEPTED" in (await work.claim()).text
+    assert task_of(work.root, "a").status is TaskStatus.COMPLETE
+    assert len(work.notices) == 1
+
+
+async def test_an_edit_while_the_checks_run_is_not_overruled_by_them(work: Work) -> None:
+    edits = (
+        "import json; p = '.ralph/implementation_plan.json'; plan = json.load(open(p)); "
+        "plan['tasks'][0]['description'] = 'Something else'; json.dump(plan, open(p, 'w'))"
+    )
+    once = f'[ -e edited ] || {{ touch edited; python3 -c "{edits}"; }}'
+    await work.begin(gate=once)
+    answer = await work.claim()
+    assert answer.text.startswith("NOT YET: ")
+    assert "Task a: Something else" in answer.text
+    assert task_of(work.root, "a").status is TaskStatus.IN_PROGRESS
+    assert "ACCEPTED" in (await work.claim()).text
+
+
+async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
+    tmp_path: Path,
+) -> None:
+    """A rename that nobody saw, or a buffer from before the task was done: it is worked, not stuck."""
+    root = make_project(tmp_path, [task("a", held=True), task("gone on", **RUNNING)])
+    told: list[object] = []
+    ledger = Ledger(Project(root), told.append)
+    await ledger.open()
+    chosen: list[str] = []
+
+    async def none() -> End | None:
+        return None
+
+    def costs() -> object:
+        """Asked for once a task is begun."""
+        chosen.extend(t.id for t in ledger.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS)
+        raise ChosenError
+
+    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append))
+    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=costs))
+    with pytest.raises(ChosenError):
+        await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()
+    assert chosen == ["gone on"]
+
+
+class ChosenError(Exception):
+    """Ends the loop where it would make a session."""
