@@ -81,23 +81,29 @@ class EventBase(Record):
     time: Timestamp | None = None
 
 
-class LoopStarted(EventBase):
-    """The loop took the project's lock and is about to work."""
+class Standing(EventBase):
+    """Where a project stands, and within which limits it is worked."""
 
-    type: Literal["loop_started"] = "loop_started"
-    run_id: str
     project: str
     phase: Phase
-    pid: int = 0
     max_iterations: Count = 0
     iteration: Count = 0
     """Iterations done in earlier runs."""
     context_capacity: Count = 0
     smart_zone: tuple[int, int] = (40, 60)
+    wrap_up_percent: int = 75
     limits: CostLimits = Field(default_factory=CostLimits)
     costs: CostMeter = Field(default_factory=CostMeter)
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     model: str = ""
+
+
+class LoopStarted(Standing):
+    """The loop took the project's lock and is about to work."""
+
+    type: Literal["loop_started"] = "loop_started"
+    run_id: str
+    pid: int = 0
 
 
 class LoopFinished(EventBase):
@@ -497,6 +503,33 @@ class LoopFound(EventBase):
     since: Timestamp | None = None
 
 
+class ProjectRead(Standing):
+    """The project was read while nobody runs its loop; for open screens only, as the next two."""
+
+    transient: ClassVar[bool] = True
+
+    type: Literal["project_read"] = "project_read"
+
+
+class ProjectUnreadable(EventBase):
+    """The project cannot be read now; what was told of it before may be old."""
+
+    transient: ClassVar[bool] = True
+
+    type: Literal["project_unreadable"] = "project_unreadable"
+    reason: str
+
+
+class CatchingUp(EventBase):
+    """The long past of a loop of another process is being told, up to `LoopFound`."""
+
+    transient: ClassVar[bool] = True
+
+    type: Literal["catching_up"] = "catching_up"
+    pid: Count
+    percent: Count = 0
+
+
 class LoopLost(EventBase):
     """The other process does not run the loop any more, whether it said so or not."""
 
@@ -550,6 +583,9 @@ Event = Annotated[
     | StopRequested
     | LimitsChanged
     | Notice
+    | ProjectRead
+    | ProjectUnreadable
+    | CatchingUp
     | LoopFound
     | LoopLost,
     Field(discriminator="type"),

@@ -48,6 +48,15 @@ ENDED = frozenset({RunState.COMPLETE, RunState.STOPPED, RunState.FAILED, RunStat
 """States after the last event of a run; LOST is a run of another process that had no last event."""
 
 
+class Sight(StrEnum):
+    """How much of the project has been told."""
+
+    NOTHING = "nothing"
+    PAST = "past"
+    """What a loop of another process did so far is on its way."""
+    ALL = "all"
+
+
 class PendingInjection(Model):
     """Guidance that no iteration has got yet."""
 
@@ -58,6 +67,11 @@ class PendingInjection(Model):
 class LoopView(Model):
     """The loop at a glance."""
 
+    sight: Sight = Sight.NOTHING
+    caught_up: int = 0
+    """Percent of the past that was told, while it is on its way."""
+    trouble: str = ""
+    """Why the project cannot be read now; the rest was told before that."""
     run_state: RunState = RunState.IDLE
     project: str = ""
     phase: Phase = Phase.BUILDING
@@ -99,6 +113,11 @@ class LoopView(Model):
     """The other process that runs the loop, while we follow it."""
 
     @property
+    def is_known(self) -> bool:
+        """Whether the figures are those of the project, and not only where they begin."""
+        return self.sight is Sight.ALL
+
+    @property
     def gate_is_past(self) -> bool:
         """The last claim was about another task than the one being worked."""
         return self.gate_task_id is not None and self.gate_task_id != self.task_id
@@ -128,23 +147,46 @@ def reduce(view: LoopView, event: ev.Event) -> LoopView:
 _Changes = dict[str, Any]
 
 
-def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
-    fresh = LoopView(tasks=view.tasks, injections=view.injections)
-    return {name: getattr(fresh, name) for name in LoopView.model_fields} | {
-        "run_state": RunState.RUNNING,
+def _standing(e: ev.Standing) -> _Changes:
+    lowest, most = e.smart_zone
+    budget = ContextBudget(
+        total_capacity=e.context_capacity or 200_000,
+        smart_zone_min_percent=lowest,
+        budget_percent=most,
+        handoff_threshold_percent=e.wrap_up_percent,
+    )
+    return {
         "project": e.project,
         "phase": e.phase,
         "model": e.model,
-        "iteration": e.iteration,
         "max_iterations": e.max_iterations,
-        "budget": ContextBudget(total_capacity=e.context_capacity or 200_000),
+        "budget": budget,
         "smart_zone": e.smart_zone,
         "limits": e.limits,
         "costs": e.costs,
         "breaker": e.breaker,
+        "trouble": "",
+    }
+
+
+def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
+    fresh = LoopView(tasks=view.tasks, injections=view.injections)
+    return {name: getattr(fresh, name) for name in LoopView.model_fields} | {
+        **_standing(e),
+        "sight": view.sight if view.sight is Sight.PAST else Sight.ALL,
+        "caught_up": view.caught_up,
+        "run_state": RunState.RUNNING,
+        "iteration": e.iteration,
         "iterations": view.iterations,
         "elsewhere": view.elsewhere,
     }
+
+
+def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
+    """A run that has ended stays in sight with its figures."""
+    seen: _Changes = {"sight": Sight.ALL, "trouble": ""}
+    keeps = view.run_state in ENDED and view.is_known
+    return seen if keeps else _standing(e) | seen
 
 
 _END_STATES = {
@@ -314,7 +356,7 @@ def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
 
 
 def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
-    changes: _Changes = {"elsewhere": None}
+    changes: _Changes = {"elsewhere": None, "sight": Sight.ALL}
     if view.run_state in ENDED or view.run_state is RunState.IDLE:
         return changes
     return changes | {
@@ -377,6 +419,9 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.StopRequested: _stop_requested,
     ev.LimitsChanged: _limits_changed,
     ev.Notice: _notice,
-    ev.LoopFound: lambda _, e: {"elsewhere": e},
+    ev.ProjectRead: _project_read,
+    ev.ProjectUnreadable: lambda _, e: {"trouble": e.reason},
+    ev.CatchingUp: lambda _, e: {"sight": Sight.PAST, "caught_up": e.percent},
+    ev.LoopFound: lambda _, e: {"elsewhere": e, "sight": Sight.ALL, "trouble": ""},
     ev.LoopLost: _loop_lost,
 }

@@ -65,7 +65,13 @@ def fresh_breaker(
     limits = settings.circuit_breaker
     cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
     begun = breaker if cools else breaker.reset("a new run was started")
-    return begun.model_copy(
+    return within(begun, settings)
+
+
+def within(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
+    """The breaker with the thresholds of today."""
+    limits = settings.circuit_breaker
+    return breaker.model_copy(
         update={
             "max_consecutive_failures": limits.max_consecutive_failures,
             "max_stagnation_iterations": limits.max_stagnation_iterations,
@@ -81,19 +87,27 @@ def fresh_breaker(
 
 def started(project: Project, settings: Settings, docs: Documents, run_id: str) -> ev.LoopStarted:
     """What a face must know of a run from its first moment."""
-    budget = ContextBudget(budget_percent=settings.context.budget_percent)
-    capacity = settings.context.capacity_tokens
-    return ev.LoopStarted(
-        run_id=run_id,
+    shared = {
+        name: value
+        for name, value in project_read(project, settings, docs)
+        if name in ev.Standing.model_fields
+    }
+    return ev.LoopStarted(run_id=run_id, pid=os.getpid(), **shared)
+
+
+def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
+    """Where a project stands that nobody works on."""
+    context, capacity = settings.context, settings.context.capacity_tokens
+    return ev.ProjectRead(
         project=settings.project.name or project.root.resolve().name,
         phase=docs.state.current_phase,
-        pid=os.getpid(),
         max_iterations=settings.phases.building.max_iterations,
         iteration=docs.state.iteration_count,
         context_capacity=200_000 if capacity == "auto" else capacity,
-        smart_zone=(budget.smart_zone_min_percent, budget.budget_percent),
+        smart_zone=(ContextBudget().smart_zone_min_percent, context.budget_percent),
+        wrap_up_percent=context.handoff_threshold_percent,
         limits=settings.safety.cost_limits,
         costs=CostMeter(total=docs.state.total_cost_usd),
-        breaker=docs.breaker,
+        breaker=within(docs.breaker, settings),
         model=settings.models.primary,
     )

@@ -1,17 +1,28 @@
 """A project seen from outside: its files while nothing runs, the journal while another process runs the loop.
 
 As soon as somebody owns the lock, the journal of that run is told and then every new line of it; when
-the owner is gone, the files are looked at again.
+the owner is gone, the files are looked at again. What cannot be read is said, and tried again.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from ralph_tui.domain.events import Event, LoopFound, LoopLost, Notice
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.events import (
+    CatchingUp,
+    Event,
+    LoopFound,
+    LoopLost,
+    Notice,
+    ProjectUnreadable,
+)
+from ralph_tui.engine.beginning import project_read
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.journal import last_run, read_events, tail_events
@@ -43,46 +54,92 @@ LASTING = frozenset(
 SHORTENED = "This run is long: only its last part is here. Iterations and replay has all of it."
 
 
-async def follow_project(root: Path, sink: EventSink) -> None:
+LONG = 1024 * 1024
+"""Bytes of a past that takes long enough to say how far it is told."""
+
+AGAIN_SECONDS = 0.5
+"""How often to look whether what could not be read can be read now."""
+
+
+async def follow_project(root: Path, sink: EventSink, settings: Settings | None = None) -> None:
     """Tell what happens in a project, whoever makes it happen, until cancelled.
 
     A loop of another process is told from its start; `LoopFound` says that its past has been told, and
-    `LoopLost` that it ended or died.
-
-    Raises:
-        StoreError: The project cannot be read.
+    `LoopLost` that it ended or died. `ProjectUnreadable` says once what is wrong; what was told before
+    is not told again when it is right.
     """
-    project = Project(root)
-    lock = LoopLock(project.layout)
+    seen = _Seen(Project(root), sink, settings or Settings())
     while True:
-        owner = await asyncio.to_thread(lock.owner)
-        if owner is None:
-            await _until(_owner_is_not(lock, None), _watch_documents(project, sink))
-        else:
-            await _follow(project, lock, owner, sink)
-
-
-async def _watch_documents(project: Project, sink: EventSink) -> None:
-    ledger = Ledger(project, sink, requests=False)
-    await ledger.open()
-    await ledger.follow()
-
-
-async def _follow(project: Project, lock: LoopLock, owner: Owner, sink: EventSink) -> None:
-    path = project.layout.events
-    place = _Place(await asyncio.to_thread(_beginning, path, owner))
-    await _tell_past(path, place, sink)
-    sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
-    await _until(_owner_is_not(lock, owner), _tail(path, place, sink))
-    await _tell_past(path, place, sink)  # its last words may not have been noticed yet
-    sink(LoopLost(pid=owner.pid))
+        try:
+            await seen.follow()
+        except StoreError as error:
+            seen.complain(str(error))
+            await asyncio.sleep(AGAIN_SECONDS)
 
 
 @dataclass
 class _Place:
-    """How far the journal was told."""
+    """How far the journal of a run was told."""
 
+    run_id: str
     offset: int
+
+
+class _Seen:
+    """What was told of a project, so that it goes on there after trouble."""
+
+    def __init__(self, project: Project, sink: EventSink, settings: Settings) -> None:
+        self._project = project
+        self._sink = sink
+        self._standing = partial(project_read, project, settings)
+        self._lock = LoopLock(project.layout)
+        self._ledger = self._new_ledger()
+        self._place: _Place | None = None
+        self._trouble = ""
+
+    def _new_ledger(self) -> Ledger:
+        return Ledger(self._project, self._sink, standing=self._standing)
+
+    def complain(self, trouble: str) -> None:
+        """Say what is wrong, once."""
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._sink(ProjectUnreadable(reason=trouble))
+
+    async def follow(self) -> None:
+        """Watch the files until somebody runs the loop, or that loop until it is over.
+
+        Raises:
+            StoreError: Something cannot be read.
+        """
+        owner = await asyncio.to_thread(self._lock.owner)
+        if owner is None:
+            await _until(_owner_is_not(self._lock, None), self._watch_documents())
+        else:
+            await self._follow(owner)
+
+    async def _watch_documents(self) -> None:
+        if self._ledger.is_open:
+            await self._ledger.refresh()
+        else:
+            await self._ledger.open()
+        if self._trouble:
+            self._trouble = ""
+            self._sink(self._standing(self._ledger.docs))
+        await self._ledger.follow()
+
+    async def _follow(self, owner: Owner) -> None:
+        path = self._project.layout.events
+        if self._place is None or self._place.run_id != owner.run_id:
+            beginning = await asyncio.to_thread(_beginning, path, owner)
+            self._place = _Place(owner.run_id, beginning)
+        await _tell_past(path, self._place, owner, self._sink)
+        self._trouble = ""
+        self._sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
+        await _until(_owner_is_not(self._lock, owner), _tail(path, self._place, self._sink))
+        await _tell_past(path, self._place, owner, self._sink)  # its last words, if unnoticed yet
+        self._sink(LoopLost(pid=owner.pid))
+        self._ledger = self._new_ledger()
 
 
 def _beginning(path: Path, owner: Owner) -> int:
@@ -93,18 +150,33 @@ def _beginning(path: Path, owner: Owner) -> int:
     return _size(path)
 
 
-async def _tell_past(path: Path, place: _Place, sink: EventSink) -> None:
+async def _tell_past(path: Path, place: _Place, owner: Owner, sink: EventSink) -> None:
     """Tell what stands in the journal now; a million events would take minutes to be shown."""
     size = await asyncio.to_thread(_size, path)
+    is_long = size - place.offset > LONG
+    if is_long:
+        sink(CatchingUp(pid=owner.pid))
     if size - place.offset > RECENT:
         scan = Scan(path, LASTING, start=place.offset, stop=size - RECENT)
         await _tell(((found.end, found.event) for found in scan), place, sink)
         place.offset = scan.end
         sink(Notice(text=SHORTENED))
-    await _tell(read_events(path, place.offset), place, sink)
+    begun = place.offset
+
+    def passed() -> None:
+        if is_long:
+            percent = 100 * (place.offset - begun) // max(1, size - begun)
+            sink(CatchingUp(pid=owner.pid, percent=percent))
+
+    await _tell(read_events(path, place.offset), place, sink, passed)
 
 
-async def _tell(found: Iterator[tuple[int, Event]], place: _Place, sink: EventSink) -> None:
+async def _tell(
+    found: Iterator[tuple[int, Event]],
+    place: _Place,
+    sink: EventSink,
+    passed: Callable[[], None] = lambda: None,
+) -> None:
     def some() -> Sequence[tuple[int, Event]]:
         return list(islice(found, CATCH_UP))
 
@@ -112,6 +184,7 @@ async def _tell(found: Iterator[tuple[int, Event]], place: _Place, sink: EventSi
         for _, event in batch:
             sink(event)
         place.offset = batch[-1][0]
+        passed()
 
 
 def _size(path: Path) -> int:

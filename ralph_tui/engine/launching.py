@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
@@ -28,7 +29,7 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
 
     async def watch(sink: EventSink) -> None:
         follow_project = await asyncio.to_thread(_follower)
-        await follow_project(root, sink)
+        await follow_project(root, sink, wiring.settings)
 
     def warm_up() -> None:
         _runner()
@@ -52,7 +53,7 @@ def _runner() -> Callable[[Path, Wiring, Mission, EventSink], Awaitable[LoopFini
     return run_mission
 
 
-def _follower() -> Callable[[Path, EventSink], Awaitable[None]]:
+def _follower() -> Callable[[Path, EventSink, Settings], Awaitable[None]]:
     from ralph_tui.engine.following import follow_project
 
     return follow_project

@@ -18,19 +18,32 @@ from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.watch import watch_project
 
+Standing = Callable[[Documents], ev.ProjectRead]
+
 
 class Ledger:
     """Reads, changes and follows the documents of one project."""
 
-    def __init__(self, project: Project, emit: EventSink, *, requests: bool = True) -> None:
-        """Tell changes to `emit`; pause and stop requests only when a loop is there to obey."""
+    def __init__(
+        self, project: Project, emit: EventSink, *, standing: Standing | None = None
+    ) -> None:
+        """Tell changes to `emit`.
+
+        Where no loop runs, `standing` says where the project stands; then pause and stop requests are
+        not told, because nobody is there to obey, and trouble is raised instead of told.
+        """
         self.project = project
         self._emit = emit
-        self._requests = requests
+        self._standing = standing
         self._lock = asyncio.Lock()
         self._docs: Documents | None = None
         self._changed = asyncio.Event()
         self._complaint = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was read at all."""
+        return self._docs is not None
 
     @property
     def docs(self) -> Documents:
@@ -49,10 +62,13 @@ class Ledger:
         async with self._lock:
             self._docs = await asyncio.to_thread(self.project.load)
             self._report_damage()
+            if self._standing is not None:
+                self._emit(self._standing(self._docs))
             self._emit(ev.PlanLoaded(tasks=self._docs.plan.tasks, source="start"))
             for injection in self._docs.pending:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
-            if not self._requests:  # a loop asks itself, and withdraws what a dead one asked
+            # A loop asks itself, and withdraws what a dead one asked.
+            if self._standing is not None:
                 for question in self._docs.questions.open():
                     self._emit(ev.QuestionAsked(question=question))
                 self._tell_approval(None, self._docs.state.approval)
@@ -89,11 +105,17 @@ class Ledger:
         await asyncio.to_thread(self.project.append_learning, category, text)
 
     async def refresh(self) -> None:
-        """Look at the disk and tell what changed; a broken file is told once, not raised."""
+        """Look at the disk and tell what changed; a loop is told of a broken file once.
+
+        Raises:
+            StoreError: The documents cannot be read, and no loop runs.
+        """
         async with self._lock:
             try:
                 docs = await asyncio.to_thread(self.project.load)
             except StoreError as error:
+                if self._standing is not None:
+                    raise
                 if str(error) != self._complaint:
                     self._complaint = str(error)
                     self._emit(ev.Notice(level="error", text=str(error)))
@@ -117,13 +139,15 @@ class Ledger:
         self._report_damage()
         if before is None or before == docs:
             return
+        if self._standing is not None and self._standing(before) != self._standing(docs):
+            self._emit(self._standing(docs))
         self._tell_tasks(before.plan, docs.plan, reason)
         known = {injection.id for injection in before.pending}
         for injection in docs.pending:
             if injection.id not in known:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
         self._tell_questions(before, docs)
-        if self._requests:
+        if self._standing is None:
             self._tell_requests(before, docs)
         else:
             self._tell_approval(before.state.approval, docs.state.approval)

@@ -30,7 +30,11 @@ def not_running(now: Situation) -> str:
     """None may run yet."""
     if now.view.elsewhere is not None:
         return f"The loop is already running, in process {now.view.elsewhere.pid}."
-    return "The loop is already running." if now.running else ""
+    if now.running:
+        return "The loop is already running."
+    if now.view.trouble:
+        return f"Nothing can be built: {now.view.trouble}"
+    return "" if now.view.is_known or now.ended else "The project is still being read."
 
 
 def cannot_pause(now: Situation) -> str:

@@ -81,7 +81,7 @@ class Showing(Owner):
         batch = self.bridge.flush()
         if batch:
             self._show_batch(batch, news=news)
-        drawn = draw and self.dashboard.stream.draw()
+        drawn = draw and self.dashboard.draw()
         self.shown()
         return drawn
 

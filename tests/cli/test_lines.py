@@ -158,6 +158,7 @@ def test_every_event_is_told_or_left_out_on_purpose() -> None:
     assert kinds - set(_TELLERS) == {
         *(ev.TextDelta, ev.UsageReported),
         *(ev.LoopFound, ev.LoopLost),
+        *(ev.ProjectRead, ev.ProjectUnreadable, ev.CatchingUp),
     }
 
 

@@ -1,6 +1,9 @@
 """A loop of another process, met when it has run for long."""
 
 import asyncio
+import contextlib
+import shutil
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -82,3 +85,99 @@ async def test_of_a_long_run_the_past_is_told_in_short(
     assert brief.tasks["a"].status is TaskStatus.COMPLETE
     assert (brief.denials, brief.phase) == (1, full.phase)
     assert len(list(read_events(project.layout.events))) == 1_005
+
+
+@contextlib.asynccontextmanager
+async def followed(project: Project, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[Event]]:
+    """What a screen is told from now on, by one who looks often."""
+    monkeypatch.setattr(following, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(following, "OWNER_SECONDS", 0.01)
+    told: list[Event] = []
+    following_it = asyncio.create_task(following.follow_project(project.root, told.append))
+    try:
+        yield told
+    finally:
+        following_it.cancel()
+        await asyncio.wait([following_it])
+
+
+def of(told: list[Event], kind: type[Event]) -> list[Event]:
+    return [event for event in told if isinstance(event, kind)]
+
+
+async def test_a_project_that_goes_away_is_told_once_and_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a")]))
+    dot, away = project.layout.dot, tmp_path / "away"
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: bool(of(told, ev.PlanLoaded)), what="the plan")
+        for _ in range(2):
+            dot.rename(away)
+            await until(lambda: isinstance(told[-1], ev.ProjectUnreadable), what="trouble")
+            away.rename(dot)
+            await until(lambda: isinstance(told[-1], ev.ProjectRead), what="that it is back")
+    assert len(of(told, ev.ProjectUnreadable)) == 2, "each time once"
+    assert len(of(told, ev.PlanLoaded)) == 1, "what is known is not told again"
+    view = view_of(told)
+    assert (view.trouble, list(view.tasks)) == ("", ["a"])
+
+
+async def test_a_project_that_cannot_be_read_at_first_is_read_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a")]))
+    plan = project.layout.plan
+    good = plan.read_bytes()
+    plan.unlink()
+    plan.with_name(f"{plan.name}.corrupt-1").write_bytes(b"{")
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: bool(told), what="trouble")
+        view = view_of(told)
+        assert "implementation_plan.json" in view.trouble
+        assert not view.is_known
+        plan.write_bytes(good)
+        await until(lambda: bool(view_of(told).tasks), what="the plan")
+    assert view_of(told).trouble == ""
+
+
+async def test_a_journal_that_cannot_be_read_loses_no_loop_and_repeats_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a")]))
+    long_run(project, calls=3)
+    journal, away = project.layout.events, tmp_path / "away"
+    lock = LoopLock(project.layout)
+    lock.acquire(RUN)
+    try:
+        async with followed(project, monkeypatch) as told:
+            await until(lambda: bool(of(told, ev.LoopFound)), what="the loop")
+            journal.rename(away)
+            journal.mkdir()
+            (journal / "something").write_text("larger than before\n" * 999, encoding="utf-8")
+            await until(lambda: bool(view_of(told).trouble), what="trouble")
+            assert view_of(told).elsewhere is not None, "the loop goes on"
+            shutil.rmtree(journal)
+            away.rename(journal)
+            await until(lambda: not view_of(told).trouble, what="the journal")
+    finally:
+        lock.release()
+    assert len(of(told, ev.LoopStarted)) == 1
+    assert len(of(told, ev.ToolFinished)) == 3
+    assert not of(told, ev.LoopLost)
+
+
+async def test_a_long_past_says_how_far_it_was_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a")]))
+    long_run(project, calls=500)
+    monkeypatch.setattr(following, "LONG", 10_000)
+    monkeypatch.setattr(following, "CATCH_UP", 100)
+    told = await told_of(project)
+    percents = [e.percent for e in told if isinstance(e, ev.CatchingUp)]
+    assert percents == sorted(set(percents)), "on and on"
+    assert percents[0] == 0
+    assert len(percents) > 5
+    assert not view_of(told[: told.index(of(told, ev.LoopFound)[0])]).is_known
+    assert view_of(told).is_known

@@ -17,6 +17,10 @@ from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until
 
 
+def nowhere(docs: Documents) -> ev.ProjectRead:
+    return ev.ProjectRead(project="p", phase=docs.state.current_phase)
+
+
 async def test_an_idle_screen_sees_and_decides_what_waits(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.create()
@@ -35,7 +39,7 @@ async def test_an_idle_screen_sees_and_decides_what_waits(tmp_path: Path) -> Non
 
     project.transact(waits)
     told: list[Event] = []
-    ledger = Ledger(project, told.append, requests=False)
+    ledger = Ledger(project, told.append, standing=nowhere)
     await ledger.open()
     view = LoopView()
     for event in told:
@@ -78,7 +82,7 @@ async def test_what_only_a_dead_run_asked_is_not_asked_again(tmp_path: Path) -> 
         lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": limit})})
     )
     told: list[Event] = []
-    await Ledger(project, told.append, requests=False).open()
+    await Ledger(project, told.append, standing=nowhere).open()
     assert not [e for e in told if isinstance(e, ev.ApprovalRequested)]
     assert lasting(limit) is None
     plan = Approval(kind=ApprovalKind.PLAN)

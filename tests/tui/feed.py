@@ -121,6 +121,11 @@ def started() -> ev.LoopStarted:
     )
 
 
+def read() -> ev.ProjectRead:
+    """What is known of the project while nothing runs."""
+    return ev.ProjectRead(project="slug-demo", phase=Phase.BUILDING)
+
+
 def tool(
     tool_id: str,
     name: str,
@@ -570,7 +575,7 @@ class Script:
         self.warmed = False
         self.requests: list[str] = []
         self.takes_requests = False
-        self.idle: ev.Event = plan()
+        self.idle: list[ev.Event] = [read(), plan()]
         """What the watcher tells first."""
         self.cancelled = False
 
@@ -612,7 +617,8 @@ class Script:
     async def _watch(self, sink: EventSink) -> None:
         self.watches += 1
         if not self.runs:
-            sink(self.idle)
+            for event in self.idle:
+                sink(event)
         while True:
             item = await self.disk.get()
             if isinstance(item, BaseException):

@@ -67,7 +67,7 @@ def on_disk(events: Sequence[Event]) -> Callable[[Path], Script]:
 
     def script(_: Path) -> Script:
         made = script_of()
-        made.idle = events[0]
+        made.idle = [events[0]]
         for event in events[1:]:
             made.disk.put_nowait(event)
         return made
@@ -88,7 +88,7 @@ def well(launch: Launch) -> Launch:
 def no_plan(_: Path) -> Script:
     """A new project."""
     made = script_of()
-    made.idle, made.takes_requests = ev.PlanLoaded(tasks=()), True
+    made.idle, made.takes_requests = [feed.read(), ev.PlanLoaded(tasks=())], True
     return made
 
 
@@ -130,6 +130,24 @@ def specified(directory: Path) -> Script:
     return made
 
 
+def unread(_: Path) -> Script:
+    """A project on a slow disk."""
+    made = script_of()
+    made.idle = []
+    return made
+
+
+def catching_up() -> list[Event]:
+    """A third of what a loop of another process did so far was told."""
+    return [ev.CatchingUp(pid=4711), *feed.running(), ev.CatchingUp(pid=4711, percent=37)]
+
+
+def gone() -> list[Event]:
+    """Somebody removed `.ralph` while the screen was open."""
+    reason = f"{ROOT} has no .ralph directory. Run `ralph init` there."
+    return [feed.read(), feed.plan(), ev.ProjectUnreadable(reason=reason)]
+
+
 def broken_plan() -> list[Event]:
     """Somebody's editor left half a plan."""
     text = (
@@ -138,7 +156,7 @@ def broken_plan() -> list[Event]:
         "to restore. Repair that file and rename it to implementation_plan.json, or delete it to "
         "start with an empty plan."
     )
-    return [ev.Notice(level="error", text=text)]
+    return [ev.ProjectUnreadable(reason=text)]
 
 
 def damaged_journal(directory: Path) -> Script:
@@ -265,7 +283,7 @@ def stuck() -> list[Event]:
         feed.TASKS[5],
         feed.TASKS[2].model_copy(update={"dependencies": ("demo-06",)}),
     ]
-    return [ev.PlanLoaded(tasks=tuple(tasks))]
+    return [feed.read(), ev.PlanLoaded(tasks=tuple(tasks))]
 
 
 def elsewhere(*more: Event) -> list[Event]:
@@ -330,6 +348,10 @@ DASHBOARD: dict[str, Picture] = {
     "disconnected": Picture(
         on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False, daily=(MEDIUM,)
     ),
+    "cooling": Picture(told(waiting.cooling), ("escape",), "One iteration tries", opens=True),
+    "opening": Picture(unread, shows="reading the project", runs=False),
+    "catching_up": Picture(on_disk(catching_up()), shows="37 %", runs=False),
+    "gone": Picture(on_disk(gone()), shows="has no .ralph directory", runs=False),
     "broken_plan": Picture(
         on_disk(broken_plan()), shows="cannot be read", runs=False, daily=(SMALL,)
     ),

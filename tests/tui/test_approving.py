@@ -304,7 +304,7 @@ async def test_a_limit_that_has_passed_is_not_negative(open_app: Open) -> None:
 def empty(*, takes: bool = True) -> Script:
     script = script_of()
     script.takes_requests = takes
-    script.idle = ev.PlanLoaded(tasks=())
+    script.idle = [feed.read(), ev.PlanLoaded(tasks=())]
     return script
 
 
@@ -332,7 +332,7 @@ async def test_a_known_request_is_shown_and_b_goes_on(open_app: Open, tmp_path: 
     (root / ".ralph" / "state.json").write_text(json.dumps({"request": "A [/] greeter"}))
     script = Script(root)
     script.takes_requests = True
-    script.idle = ev.PlanLoaded(tasks=())
+    script.idle = [feed.read(), ev.PlanLoaded(tasks=())]
     async with open_app(script, autostart=False) as pilot:
         app = cast("RalphApp", pilot.app)
         await until(pilot, lambda: "Asked for: A [/] greeter" in screen_text(app))

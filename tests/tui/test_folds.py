@@ -297,7 +297,7 @@ def test_the_ascii_set_is_ascii_and_every_sign_is_one_cell() -> None:
 
 
 def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:
-    silent = {"usage_reported", "text_delta"}
+    silent = {"usage_reported", "text_delta", "catching_up"}
     schema = TypeAdapter(ev.Event).json_schema()
     names = set(schema["discriminator"]["mapping"])
     shown = set()

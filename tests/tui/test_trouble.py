@@ -73,7 +73,7 @@ def test_a_plot_counts_in_even_steps_that_hold_its_highest_point(
 
 async def test_a_plan_that_cannot_be_read_is_said_whole_instead_of_no_plan(open_app: Open) -> None:
     script = script_of()
-    script.idle = broken_plan()[0]
+    script.idle = broken_plan()
     async with open_app(script, autostart=False, size=(80, 24)) as pilot:
         text = said(ralph(pilot))
         assert "There is no plan" not in text

@@ -14,7 +14,7 @@ from ralph_tui.tui.render.board import Group, complete_ids, group_of
 from ralph_tui.tui.render.figures import clock, money, plural
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.spans import Line, Span, Tone, flow, wrap
-from ralph_tui.tui.render.states import RUN, Look
+from ralph_tui.tui.render.states import RUN, UNREADABLE, Look
 from ralph_tui.tui.timeline.news import standing
 
 
@@ -55,15 +55,20 @@ def banner_of(
         return None
     if view.tasks:
         return _ready(view, glyphs, keys)
-    if view.notices and view.notices[-1].level == "error" and _PLAN in view.notices[-1].text:
-        look = Look("failed", "broken plan", Tone.BAD)
-        advice = [Span(one_line(view.notices[-1].text, 1_000))]
-        return Banner(look, "The plan cannot be read, so nothing can be built.", advice, _MENDED)
     return _asked_for(request, keys) if request else _no_plan(keys)
 
 
+def trouble_banner(view: LoopView) -> Banner:
+    """What cannot be read, and that somebody keeps looking."""
+    plan = _PLAN in view.trouble
+    look = Look("failed", "broken plan", Tone.BAD) if plan else UNREADABLE
+    what = "plan cannot be read, so nothing can be built" if plan else "project cannot be read now"
+    older = "What is shown was read before. " if view.is_known else ""
+    return Banner(look, f"The {what}.", [Span(one_line(view.trouble, 1_000))], f"{older}{_AGAIN}")
+
+
 _PLAN = "implementation_plan.json"
-_MENDED = "It is looked at again as soon as a file there is saved."
+_AGAIN = "It goes on by itself as soon as that is mended."
 
 
 MOST_FINDINGS = 3

@@ -112,7 +112,9 @@ _BEFORE_A_PLAN = {
 
 
 def why_empty(view: LoopView) -> str:
-    """What a board without tasks waits for."""
+    """What a board without tasks waits for; nothing is said of what was not read."""
+    if not view.is_known:
+        return ""
     resting = view.run_state is RunState.IDLE or view.run_state in ENDED
     return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
 

@@ -22,7 +22,7 @@ from ralph_tui.tui.render.spans import (
     row,
     width_of,
 )
-from ralph_tui.tui.render.states import BUSY, RUN
+from ralph_tui.tui.render.states import BUSY, OPENING, RUN, UNREADABLE, look_of, reading
 
 _GAP = Span("   ")
 
@@ -38,6 +38,8 @@ class Facts:
     keys: Keys
     frame: int | None
     """The spinner's frame, or None when it does not turn."""
+    slow: bool = False
+    """Reading the project takes long enough to say so."""
 
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
@@ -52,7 +54,7 @@ def project_name(view: LoopView, root_name: str) -> str:
 
 def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
     """The terminal's title: state and project."""
-    look = RUN[view.run_state]
+    look = look_of(view)
     name = project_name(view, root_name)
     return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
 
@@ -74,9 +76,11 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     iteration += f"/{view.max_iterations}" if view.max_iterations else ""
     elapsed = clock(facts.elapsed)
     rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
-    if not view.iteration and not facts.elapsed:
+    if not view.is_known or not (view.iteration or facts.elapsed):
         rights = [[]]
     stepper, short = _stepper(view.phase, glyphs), _short_phase(view.phase)
+    if not view.is_known:
+        stepper = short = []
     lefts: list[list[Span]] = [
         [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *stepper],
         [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *short],
@@ -93,9 +97,10 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
-    look = RUN[facts.view.run_state]
+    look = look_of(facts.view)
     glyph = getattr(glyphs, look.glyph)
-    if facts.frame is not None and facts.view.run_state in BUSY:
+    turns = facts.view.run_state in BUSY and look not in (OPENING, UNREADABLE)
+    if facts.frame is not None and turns:
         glyph = glyphs.spinner[facts.frame % len(glyphs.spinner)]
     return [Span(f"{glyph} {look.word.ljust(8)}", look.tone)]
 
@@ -125,7 +130,7 @@ def _short_phase(phase: Phase) -> list[Span]:
 
 def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     now = _now(facts, width, glyphs)
-    counts = _counts(facts.view, glyphs)
+    counts = _counts(facts.view, glyphs) if facts.view.is_known else [[]]
     whole = [*now, *_why(facts.view, now)]
     for left, right in [(whole, counts[0]), *((now, right) for right in counts)]:
         if width_of(left) + width_of(right) + 2 <= width:
@@ -169,8 +174,8 @@ def _waiting(view: LoopView, keys: Keys) -> list[Span]:
 def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
     """What happens right now; the banner says why nothing does."""
     view, task = facts.view, facts.view.current_task
-    if view.run_state is RunState.IDLE or view.run_state in ENDED:
-        return [Span(crop_path(facts.root, width, glyphs.ellipsis), Tone.MUTED)]
+    if _rests(view):
+        return [Span(_place(facts, width, glyphs), Tone.MUTED)]
     if waiting := _waiting(view, facts.keys):
         return waiting
     if view.run_state is RunState.PAUSED:
@@ -192,6 +197,18 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
             Span(attempt, Tone.WARN),
         ]
     return [Span(_MEANWHILE[view.phase], Tone.MUTED)]
+
+
+def _rests(view: LoopView) -> bool:
+    """Nothing happens, or nothing is known of it."""
+    idle = view.run_state is RunState.IDLE or view.run_state in ENDED
+    return idle or bool(view.trouble) or not view.is_known
+
+
+def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:
+    """Where the project is, or that it is still being read."""
+    says = facts.slow and look_of(facts.view) is OPENING
+    return reading(facts.view) if says else crop_path(facts.root, width, glyphs.ellipsis)
 
 
 _PAUSED = "Paused between iterations. {pause} goes on, {inject} adds guidance."

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.budget import Zone
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.view import LoopView, RunState, Sight
 from ralph_tui.tui.render.spans import Tone
 
 
@@ -32,6 +32,25 @@ RUN: dict[RunState, Look] = {
     RunState.FAILED: Look("failed", "failed", Tone.BAD),
     RunState.LOST: Look("interrupted", "disconnected", Tone.BAD),
 }
+
+OPENING = Look("idle", "opening", Tone.MUTED)
+UNREADABLE = Look("failed", "unreadable", Tone.BAD)
+
+
+def look_of(view: LoopView) -> Look:
+    """What is known of the loop now, which is nothing before the project was read."""
+    if view.trouble:
+        return UNREADABLE
+    unread = view.sight is Sight.NOTHING and view.run_state is RunState.IDLE
+    return OPENING if unread or view.sight is Sight.PAST else RUN[view.run_state]
+
+
+def reading(view: LoopView) -> str:
+    """What is being read, in words."""
+    if view.sight is Sight.PAST:
+        return f"reading what the loop did so far: {view.caught_up} %"
+    return "reading the project"
+
 
 BUSY = frozenset(
     {

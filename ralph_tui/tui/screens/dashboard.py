@@ -20,9 +20,9 @@ from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.forecast import Forecast, forecast
 from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.view import LoopView, RunState, Sight
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.banner import banner_of, waiting_banner, with_findings
+from ralph_tui.tui.render.banner import banner_of, trouble_banner, waiting_banner, with_findings
 from ralph_tui.tui.render.board import why_empty
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
@@ -46,6 +46,9 @@ from ralph_tui.tui.widgets.strip import StatusStrip
 
 if TYPE_CHECKING:
     from ralph_tui.tui.widgets.search_line import SearchLine
+
+SLOW_SECONDS = 0.3
+"""A project that is read sooner is not said to be read: that would only flicker."""
 
 Selected = Task | Entry | CircuitBreaker | None
 
@@ -123,6 +126,11 @@ class Dashboard(Screen[None]):
         self._touched = Touched(self._roots())
         self.add_class("-pane-activity")
         self.watch(self.app, "view", self.show, init=True)
+        self.set_timer(SLOW_SECONDS, self.be_slow)
+
+    def be_slow(self) -> None:
+        """Say that the project is being read, if it still is."""
+        self.header.slow = True
 
     def show(self, view: LoopView) -> None:
         """Give each widget its slice; a widget repaints only when its slice changed."""
@@ -130,18 +138,25 @@ class Dashboard(Screen[None]):
             self.header.view = view
             self.strip.view = view
             self.board.why_empty = why_empty(view)
-            if self.board.tasks is not view.tasks or self.gauge.past is not view.iterations:
-                self.cost.left = rest_of(view)
-            if self.board.tasks is not view.tasks:
-                self.board.tasks = view.tasks
-            self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
-            self.gauge.past = view.iterations
-            self.cost.limits, self.cost.costs = view.limits, view.costs
-            self.cost.share = task_cost(view)
-            self.breaker.breaker = view.breaker
-            self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
-            self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
+            for panel in (self.gauge, self.cost, self.breaker, self.gate, self.files):
+                panel.known = view.is_known
+            if view.is_known:
+                self._show_figures(view)
         self.refresh_keys()
+
+    def _show_figures(self, view: LoopView) -> None:
+        """Hand on what is known."""
+        if self.board.tasks is not view.tasks or self.gauge.past is not view.iterations:
+            self.cost.left = rest_of(view)
+        if self.board.tasks is not view.tasks:
+            self.board.tasks = view.tasks
+        self.gauge.smart_zone, self.gauge.budget = view.smart_zone, view.budget
+        self.gauge.past = view.iterations
+        self.cost.limits, self.cost.costs = view.limits, view.costs
+        self.cost.share = task_cost(view)
+        self.breaker.breaker = view.breaker
+        self.gate.task_id, self.gate.passed = view.gate_task_id, view.gate_passed
+        self.gate.receipts, self.gate.past = view.receipts, view.gate_is_past
 
     def absorb(self, batch: Sequence[Event]) -> None:
         """Hand the stream what happened."""
@@ -153,13 +168,21 @@ class Dashboard(Screen[None]):
     def show_banner(self, finished: LoopFinished | None, *, running: bool) -> None:
         """How to start, or how the last run went."""
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
-        if running:
+        if view.trouble:
+            self.banner.banner = trouble_banner(view)
+        elif not view.is_known and finished is None:
+            self.banner.banner = None
+        elif running:
             self.banner.banner = waiting_banner(view, self.app.clock(), keys)
         else:
             made = banner_of(view, finished, self.app.request, glyphs=glyphs, keys=keys)
             found = self.app.findings if view.run_state is RunState.IDLE else ()
             self.banner.banner = with_findings(made, found, glyphs, keys)
         self._suit(idle=not running and view.run_state is RunState.IDLE)
+
+    def draw(self) -> bool:
+        """Draw the activity, unless its past is still being told; whether there was anything."""
+        return self.app.view.sight is not Sight.PAST and self.stream.draw()
 
     def show_elapsed(self, seconds: float) -> None:
         """The header's clock."""

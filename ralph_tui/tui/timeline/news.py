@@ -4,7 +4,12 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import Task, TaskStatus
 
-_KNOWN = frozenset({ev.LoopStarted, ev.PlanLoaded, ev.TaskChanged, ev.BreakerChanged})
+_KNOWN = frozenset(
+    {
+        *(ev.LoopStarted, ev.PlanLoaded, ev.TaskChanged, ev.BreakerChanged),
+        *(ev.ProjectRead, ev.ProjectUnreadable, ev.LoopFound),
+    }
+)
 """Kinds of events that may repeat what is known."""
 
 
@@ -15,13 +20,18 @@ class News:
         """Nothing was told yet."""
         self._breaker = CircuitBreaker()
         self._stands: dict[str, tuple[TaskStatus, bool]] = {}
+        self._unreadable = False
 
     def tells(self, event: ev.Event) -> bool:
         """Whether an event says something that was not known; every other kind of event does."""
         if type(event) not in _KNOWN:
             return True
-        if isinstance(event, ev.LoopStarted):
+        if isinstance(event, ev.Standing):
             self._breaker = event.breaker
+            again, self._unreadable = self._unreadable, False
+            return again or isinstance(event, ev.LoopStarted)
+        if isinstance(event, ev.ProjectUnreadable | ev.LoopFound):
+            self._unreadable = isinstance(event, ev.ProjectUnreadable)
         elif isinstance(event, ev.PlanLoaded):
             self._stands = {task.id: (task.status, task.is_held) for task in event.tasks}
         elif isinstance(event, ev.TaskChanged):

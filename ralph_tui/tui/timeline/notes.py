@@ -258,6 +258,8 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.StopRequested: _stop_requested,
     ev.LimitsChanged: _limits_changed,
     ev.Notice: _notice,
+    ev.ProjectRead: lambda _: Note("ok", "notice", "the project can be read again", Tone.INFO),
+    ev.ProjectUnreadable: lambda e: Note("failed", "error", e.reason, Tone.BAD),
     ev.LoopFound: _loop_found,
     ev.LoopLost: _loop_lost,
     ev.ToolAllowed: _uncalled_allowed,

@@ -18,7 +18,7 @@ class Header(Toned):
     view: reactive[LoopView] = reactive(LoopView())
     elapsed: reactive[float] = reactive(0.0)
     frame: reactive[int] = reactive(0)
-    queued: reactive[int] = reactive(0)
+    slow: reactive[bool] = reactive(default=False)
 
     _spinner: Timer | None = None
 
@@ -51,5 +51,6 @@ class Header(Toned):
             elapsed=self.elapsed,
             keys=self.app.keys,
             frame=self.frame if self._spinner else None,
+            slow=self.slow,
         )
         return self.content(header_lines(facts, max(20, self.content_size.width), self.app.glyphs))

@@ -9,7 +9,7 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.page_commands import PAGES
 from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
-from ralph_tui.tui.render.states import RUN
+from ralph_tui.tui.render.states import look_of
 from ralph_tui.tui.widgets.links import LinkLine
 
 
@@ -51,7 +51,7 @@ class PageHead(LinkLine):
 
     def _state(self, room: int) -> Line:
         """State, task and cost; dropped whole, the last first."""
-        look = RUN[self.view.run_state]
+        look = look_of(self.view)
         state = Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
         task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
         spent = self.view.costs.session  # nothing is said of a run that is over

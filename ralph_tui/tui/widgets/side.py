@@ -28,7 +28,7 @@ class Side(Prose):
         """Every panel with its title and what is said in its border."""
         blocks = []
         for panel in self.query(Panel):
-            lines = [plain(line).rstrip() for line in panel.lines(TEXT_WIDTH)]
+            lines = [plain(line).rstrip() for line in panel.shown(TEXT_WIDTH)]
             said = f" ({panel.border_subtitle})" if panel.border_subtitle else ""
             blocks.append("\n".join((f"{panel.TITLE}{said}", *(f"  {text}" for text in lines))))
         return "\n\n".join(blocks) + "\n"

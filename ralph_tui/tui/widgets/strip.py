@@ -23,6 +23,8 @@ class StatusStrip(Toned):
 
     def render(self) -> Content:
         """As many fields as fit whole."""
+        if not self.view.is_known:
+            return Content("")
         width = max(20, self.content_size.width)
         shown: list[Span] = []
         for field in self._fields():

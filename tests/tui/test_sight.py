@@ -1,0 +1,95 @@
+"""What is not read yet is not claimed; what cannot be read is said, and comes back."""
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
+from ralph_tui.domain.state import Phase
+from ralph_tui.tui.screens.dashboard import Dashboard
+from tests.tui import feed
+from tests.tui.conftest import SIZE, drained, screen_text, script_of, toasts, until
+from tests.tui.test_keys import ralph
+from tests.tui.test_leaving import Open
+
+CLAIMS = ("building", "discovery", "No plan", "$", "%", "closed", "no claim", "none changed")
+
+
+@pytest.mark.parametrize("size", [(80, 24), SIZE, (160, 50)])
+async def test_before_the_project_is_read_nothing_is_claimed(
+    open_app: Open, size: tuple[int, int]
+) -> None:
+    script = script_of()
+    script.idle = []
+    async with open_app(script, autostart=False, size=size) as pilot:
+        app = ralph(pilot)
+        frame = screen_text(app)
+        assert "opening" in frame
+        assert not [claim for claim in CLAIMS if claim in frame]
+        await until(pilot, lambda: "reading the project" in screen_text(app))
+        await pilot.press("b")
+        assert toasts(app) == ["The project is still being read."]
+        tall = [panel.size for panel in app.dashboard.side.children]
+        read = feed.read().model_copy(
+            update={"phase": Phase.PLANNING, "costs": CostMeter(total=7.5)}
+        )
+        script.disk.put_nowait(read)
+        script.disk.put_nowait(feed.plan())
+        await until(pilot, lambda: "demo-02" in screen_text(app))
+        shown = screen_text(app)
+        assert "reading" not in shown
+        assert ("planning" in shown) or ("2/4" in shown)
+        assert [panel.size for panel in app.dashboard.side.children] == tall, "nothing jumps"
+        if size != (80, 24):
+            assert "$7.50" in shown
+
+
+async def test_a_project_that_is_read_at_once_is_never_said_to_be_read(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[bool] = []
+    monkeypatch.setattr(Dashboard, "be_slow", lambda self: said.append(self.app.view.is_known))
+    async with open_app(script_of(), autostart=False) as pilot:
+        await until(pilot, lambda: bool(said))
+        assert said == [True]
+
+
+async def test_the_long_past_of_a_loop_is_shown_when_all_of_it_was_told(open_app: Open) -> None:
+    script = script_of()
+    script.idle = [ev.CatchingUp(pid=4711), *feed.running(), ev.CatchingUp(pid=4711, percent=37)]
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: "so far: 37 %" in screen_text(app))
+        frame = screen_text(app)
+        assert "opening" in frame
+        assert "demo-02" not in frame
+        assert "pytest" not in frame
+        await pilot.press("b")
+        await drained(pilot)
+        assert script.runs == 0
+        script.disk.put_nowait(ev.LoopFound(pid=4711))
+        await until(pilot, lambda: "attached to process 4711" in screen_text(app))
+        assert "uv run pytest" in screen_text(app)
+        assert "so far" not in screen_text(app)
+
+
+GONE = "/home/dev/slug-demo has no .ralph directory. Run `ralph init` there."
+
+
+async def test_what_cannot_be_read_is_one_sentence_until_it_can(open_app: Open) -> None:
+    script = script_of()
+    async with open_app(script, autostart=False, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        script.disk.put_nowait(ev.ProjectUnreadable(reason=GONE))
+        await until(pilot, lambda: GONE in " ".join(screen_text(app).split()))
+        frame = screen_text(app)
+        assert "unreadable" in frame.splitlines()[0]
+        assert "What is shown was read before." in frame
+        assert "Ready to build" not in frame
+        await pilot.press("b")
+        assert script.runs == 0
+        assert toasts(app) == [f"Nothing can be built: {GONE}"]
+        script.disk.put_nowait(feed.read())
+        await until(pilot, lambda: "Ready to build" in screen_text(app))
+        assert "unreadable" not in screen_text(app)
+        await pilot.press("2")
+        await until(pilot, lambda: "can be read again" in screen_text(app))
