@@ -5,20 +5,19 @@ Typer is a tenth of a second that neither the screen nor a status line in a prom
 
 import contextlib
 import errno
-import gc
 import io
 import os
 import sys
 from collections.abc import Callable, Mapping
 
+from ralph_tui.cli.lean import end_lean, start_lean
 from ralph_tui.cli.say import discard_stdout, fail, note
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run ralph and leave with its exit status."""
-    # Imports make objects by the hundred thousand that all stay: looking for garbage so often is a tenth of a start.
-    gc.set_threshold(20_000)
+    start_lean()
     words = sys.argv[1:] if arguments is None else arguments
     _fill_closed_streams()
     _show_any_text()
@@ -29,6 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
         discard_stdout()
     except OSError as error:
         status = _unwritten(error)
+    end_lean()
     sys.exit(status)
 
 

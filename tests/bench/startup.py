@@ -19,6 +19,9 @@ DASHBOARD = b"breaker"
 PROJECT = TASK.encode()
 """What was read from the project stands in the panes."""
 
+ONE_MODEL = "from pydantic import BaseModel\nclass A(BaseModel):\n    x: int\nA(x=1)"
+"""The least that a program with pydantic does: `import pydantic` alone loads next to nothing of it."""
+
 EMPTY_APP = f"""
 from textual.app import App
 from textual.widgets import Static

@@ -1,0 +1,50 @@
+"""What a start leaves out, and that nothing of pydantic is lost by it."""
+
+from pathlib import Path
+
+from tests.cli.processes import python
+from tests.harness.projects import make_project, task
+
+SEARCH = "importlib.metadata"
+"""What pydantic looks through every installed distribution with, for its plugins."""
+
+A_MODEL = (
+    "import sys\n"
+    "{start}"
+    "from pydantic import BaseModel\n"
+    "class One(BaseModel):\n"
+    "    number: int\n"
+    "assert One(number='1').number == 1\n"
+    f"print({SEARCH!r} in sys.modules)\n"
+)
+START = "from ralph_tui.cli.lean import start_lean\nstart_lean()\n"
+
+
+def test_a_status_looks_for_no_plugins_of_pydantic(tmp_path: Path) -> None:
+    root = make_project(tmp_path, [task("task-01")])
+    done = python("-X", "importtime", "-m", "ralph_tui", "status", cwd=root)
+    assert "task-01" in done.stdout
+    assert SEARCH not in done.stderr
+
+
+def test_without_the_lean_start_pydantic_does_look(tmp_path: Path) -> None:
+    assert python("-c", A_MODEL.format(start=""), cwd=tmp_path).stdout == "True\n"
+    assert python("-c", A_MODEL.format(start=START), cwd=tmp_path).stdout == "False\n"
+
+
+def test_whatever_else_is_asked_of_the_loader_is_pydantic_s_own(tmp_path: Path) -> None:
+    program = (
+        f"{START}"
+        "from pydantic.plugin import _loader\n"
+        "print(list(_loader.get_plugins()), _loader.PYDANTIC_ENTRY_POINT_GROUP)\n"
+        "from pydantic.plugin import _loader\n"
+        "try:\n"
+        "    _loader.nothing\n"
+        "except AttributeError as error:\n"
+        "    print(error)\n"
+    )
+    done = python("-c", program, cwd=tmp_path)
+    assert done.stdout.splitlines() == [
+        "[] pydantic",
+        "module 'pydantic.plugin._loader' has no attribute 'nothing'",
+    ]
