@@ -186,7 +186,7 @@ class RalphApp(Showing):
             self._start_watching()
 
     def _start_watching(self) -> None:
-        self.flush_every(IDLE_FLUSH_SECONDS)
+        self.flush_every(IDLE_FLUSH_SECONDS if self.view.is_known else FLUSH_SECONDS)
         self._watcher = do(self, self.bridge.watch(), "watch")
 
     def exit_when_finished(self) -> None:

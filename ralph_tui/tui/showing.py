@@ -13,6 +13,8 @@ from ralph_tui.domain.events import (
     LoopLost,
     LoopStarted,
     PlanLoaded,
+    ProjectRead,
+    ProjectUnreadable,
 )
 from ralph_tui.domain.view import ENDED, RunState
 from ralph_tui.engine.launch import Launch
@@ -30,6 +32,10 @@ FRAME_SECONDS = 0.025
 
 REST = 2.0
 """Times that drawing took, to leave to keys before drawing again."""
+
+
+_TURNS = (LoopFound, LoopLost, ProjectRead, ProjectUnreadable)
+"""After these it is known whether there is much to show."""
 
 
 class Showing(Owner):
@@ -92,7 +98,7 @@ class Showing(Owner):
             self._call_at_end(batch)
         self.dashboard.absorb(batch)
         self.show_banner()
-        if any(isinstance(event, LoopFound | LoopLost) for event in batch):
+        if any(isinstance(event, _TURNS) for event in batch):
             self.flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
         if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
             self.call_after_refresh(self.nothing_runs)

@@ -47,7 +47,7 @@ from ralph_tui.tui.widgets.strip import StatusStrip
 if TYPE_CHECKING:
     from ralph_tui.tui.widgets.search_line import SearchLine
 
-SLOW_SECONDS = 0.3
+SLOW_SECONDS = 0.5
 """A project that is read sooner is not said to be read: that would only flicker."""
 
 Selected = Task | Entry | CircuitBreaker | None
