@@ -509,6 +509,8 @@ class ProjectRead(Standing):
     transient: ClassVar[bool] = True
 
     type: Literal["project_read"] = "project_read"
+    unworkable: str = ""
+    """Why the plan cannot be built as it is."""
 
 
 class ProjectUnreadable(EventBase):

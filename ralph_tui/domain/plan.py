@@ -188,6 +188,10 @@ class ImplementationPlan(Record):
             *_cycle_problems({t.id: t.dependencies for t in self.tasks}),
         )
 
+    def why_unworkable(self) -> str:
+        """The first of these problems in words."""
+        return " ".join(problem.message for problem in self.problems()[:5])
+
 
 def in_order(tasks: Iterable[Task]) -> list[Task]:
     """Tasks that are not complete, in the order of their priorities."""

@@ -72,6 +72,8 @@ class LoopView(Model):
     """Percent of the past that was told, while it is on its way."""
     trouble: str = ""
     """Why the project cannot be read now; the rest was told before that."""
+    unworkable: str = ""
+    """Why the plan cannot be built as it is, while nobody builds it."""
     run_state: RunState = RunState.IDLE
     project: str = ""
     phase: Phase = Phase.BUILDING
@@ -184,7 +186,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
 
 def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
     """A run that has ended stays in sight with its figures."""
-    seen: _Changes = {"sight": Sight.ALL, "trouble": ""}
+    seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
     keeps = view.run_state in ENDED and view.is_known
     return seen if keeps else _standing(e) | seen
 

@@ -35,6 +35,7 @@ class Ledger:
         self.project = project
         self._emit = emit
         self._standing = standing
+        self._told: ev.ProjectRead | None = None
         self._lock = asyncio.Lock()
         self._docs: Documents | None = None
         self._changed = asyncio.Event()
@@ -62,8 +63,7 @@ class Ledger:
         async with self._lock:
             self._docs = await asyncio.to_thread(self.project.load)
             self._report_damage()
-            if self._standing is not None:
-                self._emit(self._standing(self._docs))
+            self._tell_standing(self._docs)
             self._emit(ev.PlanLoaded(tasks=self._docs.plan.tasks, source="start"))
             for injection in self._docs.pending:
                 self._emit(ev.InjectionQueued(id=injection.id, text=injection.guidance))
@@ -139,8 +139,7 @@ class Ledger:
         self._report_damage()
         if before is None or before == docs:
             return
-        if self._standing is not None and self._standing(before) != self._standing(docs):
-            self._emit(self._standing(docs))
+        self._tell_standing(docs)
         self._tell_tasks(before.plan, docs.plan, reason)
         known = {injection.id for injection in before.pending}
         for injection in docs.pending:
@@ -155,6 +154,11 @@ class Ledger:
             self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=reason))
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
+
+    def _tell_standing(self, docs: Documents) -> None:
+        if self._standing is not None and (now := self._standing(docs)) != self._told:
+            self._told = now
+            self._emit(now)
 
     def _tell_tasks(
         self, before: ImplementationPlan, after: ImplementationPlan, reason: str

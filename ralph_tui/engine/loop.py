@@ -199,9 +199,7 @@ def require_workable(plan: ImplementationPlan) -> None:
     Raises:
         PlanError: Naming every problem.
     """
-    problems = plan.problems()
-    if problems:
-        message = " ".join(problem.message for problem in problems[:5])
+    if message := plan.why_unworkable():
         raise PlanError(
             message, "Correct .ralph/implementation_plan.json; nothing was spent on it."
         )

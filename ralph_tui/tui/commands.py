@@ -19,7 +19,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
-        "Loop", "build", 0, reasons.not_running, reasons.build_label,
+        "Loop", "build", 0, reasons.cannot_build, reasons.build_label,
     ),
     Command(
         "request", ("n",), "New request", "Say what to build; Ralph goes the whole way.",

@@ -37,6 +37,12 @@ def not_running(now: Situation) -> str:
     return "" if now.view.is_known or now.ended else "The project is still being read."
 
 
+def cannot_build(now: Situation) -> str:
+    """None runs yet, and the plan can be built."""
+    wrong = f"Nothing can be built: {now.view.unworkable}" if now.view.unworkable else ""
+    return not_running(now) or wrong
+
+
 def cannot_pause(now: Situation) -> str:
     """It runs and does not stop already."""
     if now.state is RunState.STOPPING:

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.engine import following
@@ -181,3 +181,14 @@ async def test_a_long_past_says_how_far_it_was_told(
     assert len(percents) > 5
     assert not view_of(told[: told.index(of(told, ev.LoopFound)[0])]).is_known
     assert view_of(told).is_known
+
+
+async def test_a_plan_that_a_run_would_refuse_is_told_before_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a", dependencies=["b"])]))
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: "'b', which is not in the plan" in view_of(told).unworkable)
+        project.transact(lambda docs: docs.model_copy(update={"plan": ImplementationPlan()}))
+        await until(lambda: not view_of(told).tasks)
+    assert view_of(told).unworkable == ""

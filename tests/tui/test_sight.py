@@ -5,7 +5,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.state import Phase
-from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens import dashboard
 from tests.tui import feed
 from tests.tui.conftest import SIZE, drained, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
@@ -43,14 +43,16 @@ async def test_before_the_project_is_read_nothing_is_claimed(
             assert "$7.50" in shown
 
 
-async def test_a_project_that_is_read_at_once_is_never_said_to_be_read(
+async def test_that_a_project_is_read_is_not_said_at_once(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[bool] = []
-    monkeypatch.setattr(Dashboard, "be_slow", lambda self: said.append(self.app.view.is_known))
-    async with open_app(script_of(), autostart=False) as pilot:
-        await until(pilot, lambda: bool(said))
-        assert said == [True]
+    monkeypatch.setattr(dashboard, "SLOW_SECONDS", 3600.0)
+    script = script_of()
+    script.idle = []
+    async with open_app(script, autostart=False) as pilot:
+        frame = screen_text(ralph(pilot))
+        assert "opening" in frame
+        assert "reading" not in frame, "it would flicker"
 
 
 async def test_the_long_past_of_a_loop_is_shown_when_all_of_it_was_told(open_app: Open) -> None:
@@ -93,3 +95,20 @@ async def test_what_cannot_be_read_is_one_sentence_until_it_can(open_app: Open) 
         assert "unreadable" not in screen_text(app)
         await pilot.press("2")
         await until(pilot, lambda: "can be read again" in screen_text(app))
+
+
+async def test_a_plan_that_cannot_be_built_is_not_offered_for_building(open_app: Open) -> None:
+    wrong = "Tasks wait for each other: c -> d -> c."
+    script = script_of()
+    script.idle = [feed.read().model_copy(update={"unworkable": wrong}), feed.plan()]
+    async with open_app(script, autostart=False, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        assert "broken plan" in screen_text(app)
+        assert wrong in screen_text(app)
+        assert "Ready to build" not in screen_text(app)
+        await pilot.press("b")
+        assert (toasts(app), script.runs) == ([f"Nothing can be built: {wrong}"], 0)
+        script.disk.put_nowait(feed.read())
+        await until(pilot, lambda: "Ready to build" in screen_text(app))
+        await pilot.press("b")
+        await until(pilot, lambda: script.runs == 1)

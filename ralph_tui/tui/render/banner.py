@@ -53,6 +53,9 @@ def banner_of(
         return Banner(RUN[RunState.LOST], headline, hint(keys, _LOST), "")
     if view.run_state is not RunState.IDLE:
         return None
+    if view.unworkable:
+        advice = [Span(one_line(view.unworkable, 1_000))]
+        return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT)
     if view.tasks:
         return _ready(view, glyphs, keys)
     return _asked_for(request, keys) if request else _no_plan(keys)
@@ -61,13 +64,15 @@ def banner_of(
 def trouble_banner(view: LoopView) -> Banner:
     """What cannot be read, and that somebody keeps looking."""
     plan = _PLAN in view.trouble
-    look = Look("failed", "broken plan", Tone.BAD) if plan else UNREADABLE
+    look = _BROKEN if plan else UNREADABLE
     what = "plan cannot be read, so nothing can be built" if plan else "project cannot be read now"
     older = "What is shown was read before. " if view.is_known else ""
     return Banner(look, f"The {what}.", [Span(one_line(view.trouble, 1_000))], f"{older}{_AGAIN}")
 
 
 _PLAN = "implementation_plan.json"
+_BROKEN = Look("failed", "broken plan", Tone.BAD)
+_CORRECT = "Correct .ralph/implementation_plan.json; what is saved there shows here at once."
 _AGAIN = "It goes on by itself as soon as that is mended."
 
 
