@@ -4,6 +4,7 @@ The best is the copy of what was last known good; then what the journal tells; a
 made up, because an empty plan could be taken for a finished one.
 """
 
+import stat
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -26,6 +27,12 @@ R = TypeVar("R", bound=Record)
 
 SETTLE_SECONDS = 0.05
 SETTLE_TRIES = 10
+
+EDITOR_SECONDS = 30.0
+"""A file that cannot be read and was written within this time may not be whole yet; nothing is done to it."""
+
+DEPENDED_SECONDS = 3.0
+"""The same for what a change needs now, or what there is no good copy of."""
 
 
 def backup_path(path: Path) -> Path:
@@ -62,6 +69,30 @@ def settled(path: Path) -> bytes | None:
             break
         data = again
     return data
+
+
+def reappeared(path: Path) -> bytes | None:
+    """The bytes of a file that was there before, if it comes back: many editors rename before they write."""
+    for _ in range(SETTLE_TRIES):
+        time.sleep(SETTLE_SECONDS)
+        if (data := read_regular(path)) is not None:
+            return data
+    return None
+
+
+def is_being_written(path: Path, seconds: float) -> bool:
+    """Whether a file was written within these last seconds, so that its writer may not be done."""
+    try:
+        info = path.lstat()
+    except OSError:
+        return False
+    # A time far in the future is of another clock and says nothing.
+    return stat.S_ISREG(info.st_mode) and abs(time.time() - info.st_mtime) < seconds
+
+
+def good_copy(kind: Document[R], path: Path) -> R | None:
+    """What is kept as last known good; None when nothing is."""
+    return _from_backup(kind, path)
 
 
 def repair(

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
-from ralph_tui.store import commit, newer, recovery
+from ralph_tui.store import commit, recovery
 from ralph_tui.store.documents import (
     BREAKER,
     BUDGET,
@@ -19,7 +19,6 @@ from ralph_tui.store.documents import (
     Document,
     Documents,
     breaker_from,
-    decode_document,
     encode_document,
     synced,
     version_backup,
@@ -28,9 +27,7 @@ from ralph_tui.store.files import DamagedError, read_regular, set_aside, write_a
 from ralph_tui.store.injections import Line, parse_lines, readable, render
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
-from ralph_tui.store.migrate import NewerError
-
-R = TypeVar("R", bound=Record)
+from ralph_tui.store.reading import NeedsRepairError, Read, Reader
 
 KINDS: tuple[Document[Any], ...] = (
     STATE,
@@ -42,18 +39,10 @@ KINDS: tuple[Document[Any], ...] = (
 PATIENCE_SECONDS = 5.0
 """How long a transaction tries to get between the writes of another program."""
 
+LONGEST_EDIT = 20.0
+"""Seconds a transaction waits for a file that another program is writing, and that it is to change."""
+
 LONGEST_PAUSE = 0.1
-
-
-@dataclass(frozen=True)
-class Read:
-    """A document as it was read: its bytes (None when missing), its model, its older version."""
-
-    data: bytes | None
-    value: Record
-    migrated_from: int | None = None
-    newer: NewerError | None = None
-    """Why it is only looked at: a newer ralph wrote it."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +55,6 @@ class Snapshot:
     injections: bytes | None
 
 
-class NeedsRepairError(Exception):
-    """Something is damaged or half-committed; the write lock is needed to put it right."""
-
-
 class Snapshots:
     """Loads and writes the documents of one project."""
 
@@ -80,7 +65,7 @@ class Snapshots:
         self._layout = layout
         self._clock = clock
         self._tell = tell
-        self._decoded: dict[str, tuple[bytes, Read]] = {}
+        self._reader = Reader(layout, clock, tell)
         self._backed_up: dict[str, bytes] = {}
         self._swept = False
 
@@ -88,7 +73,7 @@ class Snapshots:
         """All documents; takes the lock only when something must be put right."""
         if not self._layout.commit.exists():
             try:
-                return self._read_all(may_repair=False)
+                return self._read_all()
             except NeedsRepairError:
                 pass
         with write_lock(self._layout):
@@ -103,74 +88,59 @@ class Snapshots:
         if not self._swept:
             commit.sweep(self._layout, self._tell)
             self._swept = True
-        until, pause = time.monotonic() + PATIENCE_SECONDS, 0.001
+        started, pause, patience = time.monotonic(), 0.001, recovery.EDITOR_SECONDS
         while True:
-            before = self._load_locked()
+            before = self._load_locked(patience)
             for read in before.reads.values():
                 if read.newer is not None:
                     raise read.newer
             after = self._stamped(before.documents, synced(change(before.documents)))
+            if (unfinished := self._unfinished(before, after)) is not None:
+                if time.monotonic() - started > LONGEST_EDIT:
+                    raise _never_still(unfinished)
+                patience = recovery.DEPENDED_SECONDS
+                continue  # reading it waits
             writes, documents = self._encoded(before, after)
             self._back_up_good(before)
             if not writes:
                 return before.documents
             changed = commit.write(self._layout, writes, self._tell)
             if changed is None:
-                self._keep_backups(writes)
+                self._written(writes, documents)
                 return documents
-            if time.monotonic() > until:
+            if time.monotonic() - started > PATIENCE_SECONDS:
                 raise _never_still(changed)
             time.sleep(pause)  # who writes in bursts pauses some time
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _load_locked(self) -> Snapshot:
+    def _load_locked(self, patience: float | None = None) -> Snapshot:
         commit.finish(self._layout, self._tell)
-        return self._read_all(may_repair=True)
+        return self._read_all(patience=recovery.EDITOR_SECONDS if patience is None else patience)
 
-    def _read_all(self, *, may_repair: bool) -> Snapshot:
-        reads = {kind.name: self._read(kind, may_repair=may_repair) for kind in KINDS}
+    def _unfinished(self, before: Snapshot, after: Documents) -> Path | None:
+        """The file that is to change while somebody writes it, if there is one."""
+        for name, read in before.reads.items():
+            if read.unfinished and getattr(after, name) != getattr(before.documents, name):
+                return self._path(name)
+        return None
+
+    def _read_all(self, *, patience: float | None = None) -> Snapshot:
+        """Everything as it is; with `patience`, which needs the lock, what is damaged is put right."""
+        may_repair = patience is not None
+        reads = {
+            kind.name: (
+                self._reader.read(kind)
+                if patience is None
+                else self._reader.read_surely(kind, patience)
+            )
+            for kind in KINDS
+        }
         data, lines = self._read_injections(may_repair=may_repair)
         values: dict[str, Any] = {name: read.value for name, read in reads.items()}  # by KINDS
         if reads[BREAKER.name].data is None:
             values[BREAKER.name] = breaker_from(values[STATE.name])
         pending = tuple(line.injection for line in lines if line.injection is not None)
         return Snapshot(Documents(**values, pending=pending), reads, lines, data)
-
-    def _read(self, kind: Document[R], *, may_repair: bool) -> Read:
-        path = self._path(kind.name)
-        try:
-            data = read_regular(path)
-            return self._decode(kind, data, path)
-        except DamagedError as error:
-            if not may_repair:
-                raise NeedsRepairError from error
-        try:
-            return self._decode(kind, recovery.settled(path), path)
-        except DamagedError as error:
-            value, data, message = recovery.repair(
-                kind, path, layout=self._layout, reason=str(error), now=self._clock()
-            )
-            self._tell(message)
-            return Read(data, value)
-
-    def _decode(self, kind: Document[R], data: bytes | None, path: Path) -> Read:
-        if data is None:
-            aside = recovery.unrestored_plan(path) if kind.name == PLAN.name else None
-            if aside is not None:
-                raise recovery.lost_plan(path, aside)
-            return Read(None, kind.model())
-        cached = self._decoded.get(kind.name)
-        if cached is not None and cached[0] == data:
-            return cached[1]
-        try:
-            decoded = decode_document(kind, data, path)
-            read = Read(data, decoded.value, decoded.migrated_from)
-        except NewerError as error:
-            value, told = newer.view(kind, data, error)
-            self._tell(told)
-            read = Read(data, value, newer=error)
-        self._decoded[kind.name] = (data, read)
-        return read
 
     def _read_injections(self, *, may_repair: bool) -> tuple[bytes | None, tuple[Line, ...]]:
         path = self._layout.injections
@@ -214,7 +184,6 @@ class Snapshots:
             path = self._path(kind.name)
             values[kind.name], data = encode_document(kind, value, path)
             self._keep_old_version(path, read)
-            self._decoded[kind.name] = (data, Read(data, values[kind.name]))
             writes.append(commit.Write(path, data, read.data))
         if after.pending != before.documents.pending:
             data = render(before.lines, after.pending)
@@ -235,15 +204,18 @@ class Snapshots:
     def _back_up_good(self, snapshot: Snapshot) -> None:
         """What was read and is good, such as a hand-written plan, is what a restore gives back."""
         for kind in KINDS:
-            data = snapshot.reads[kind.name].data
+            read = snapshot.reads[kind.name]
+            data = None if read.unfinished else read.data
             if data is not None and self._backed_up.get(kind.name) != data:
                 self._keep_backup(kind.name, data)
 
-    def _keep_backups(self, writes: tuple[commit.Write, ...]) -> None:
-        names = {self._path(kind.name): kind.name for kind in KINDS}
+    def _written(self, writes: tuple[commit.Write, ...], documents: Documents) -> None:
+        """What was written need not be decoded again, and is known to be good."""
+        kinds = {self._path(kind.name): kind for kind in KINDS}
         for write in writes:
-            if write.path in names:
-                self._keep_backup(names[write.path], write.data)
+            if (kind := kinds.get(write.path)) is not None:
+                self._reader.remember(kind, write.data, getattr(documents, kind.name))
+                self._keep_backup(kind.name, write.data)
 
     def _keep_backup(self, name: str, data: bytes) -> None:
         problem = recovery.keep_backup(self._path(name), data)

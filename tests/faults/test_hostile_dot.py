@@ -14,6 +14,7 @@ from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import events_of, make_project, task
 from tests.harness.scenarios import scenario
+from tests.store.helpers import finished
 
 PLAN = "implementation_plan.json"
 Break = Callable[[Path], object]
@@ -21,11 +22,17 @@ Break = Callable[[Path], object]
 
 def text(content: str | bytes) -> Break:
     data = content if isinstance(content, bytes) else content.encode()
-    return lambda dot: (dot / PLAN).write_bytes(data)
+    return lambda dot: written(dot / PLAN, data)
 
 
 def state(content: str) -> Break:
-    return lambda dot: (dot / "state.json").write_text(content)
+    return lambda dot: written(dot / "state.json", content.encode())
+
+
+def written(path: Path, data: bytes) -> None:
+    """Written long ago: what was written just now may not be whole yet, and is waited for."""
+    path.write_bytes(data)
+    finished(path)
 
 
 def config(content: str) -> Break:

@@ -1,5 +1,6 @@
 """What several store tests need: other processes, small changes, a clock."""
 
+import os
 import subprocess
 import sys
 import time
@@ -68,3 +69,9 @@ def with_tasks(project: Project, *ids: str) -> Documents:
     """Give the project a plan."""
     plan = ImplementationPlan(tasks=tuple(Task(id=name, description=f"Do {name}") for name in ids))
     return project.transact(lambda d: d.model_copy(update={"plan": plan}))
+
+
+def finished(path: Path) -> None:
+    """Make a file look as if nobody had written it for an hour."""
+    before = time.time() - 3600
+    os.utime(path, (before, before), follow_symlinks=False)

@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import recovery, swap
 from ralph_tui.store.files import write_atomic
 from ralph_tui.store.project import Documents, Project
-from tests.store.helpers import count_up, process, read_line, wait_until, with_tasks
+from tests.store.helpers import count_up, finished, process, read_line, wait_until, with_tasks
 
 CALLS = ("open", "write", "fsync", "replace", "rename", "link", "unlink")
 
@@ -128,6 +128,7 @@ def test_a_repair_that_fails_is_done_again(tmp_path: Path, monkeypatch: pytest.M
         project.create()
         good = with_tasks(project, "a")
         project.layout.plan.write_text("{")
+        finished(project.layout.plan)
         with monkeypatch.context() as patch:
             faults = Faults(patch, nth, errno.EIO)
             with suppress(StoreError):

@@ -47,6 +47,8 @@ DAMAGE = {
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files do not change under our hands here, so one short look is enough."""
     monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.001)
+    monkeypatch.setattr(recovery, "EDITOR_SECONDS", 0)
+    monkeypatch.setattr(recovery, "DEPENDED_SECONDS", 0)
 
 
 @pytest.mark.parametrize(("data", "reason"), DAMAGE.values(), ids=list(DAMAGE))

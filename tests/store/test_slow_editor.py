@@ -1,0 +1,144 @@
+"""Somebody writes a document in place and takes their time; or renames it before they write it anew."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store import recovery
+from ralph_tui.store.project import Documents, Project
+from tests.store.helpers import count_up, finished, with_tasks
+
+EDITED = '{"tasks": [{"id": "edited"}]}'
+HALVES = {"empty": "", "half": EDITED[:17], "a typing error": '{"tasks": [,]}'}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look takes no time; how long an editor is waited for is as ever."""
+    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.001)
+
+
+def ids(documents: Documents) -> list[str]:
+    return [task.id for task in documents.plan.tasks]
+
+
+def only_state(documents: Documents) -> Documents:
+    state = documents.state.model_copy(update={"iteration_count": 7})
+    return documents.model_copy(update={"state": state})
+
+
+@pytest.mark.parametrize("half", HALVES.values(), ids=list(HALVES))
+@pytest.mark.parametrize("fresh", [False, True], ids=["running", "started now"])
+def test_a_plan_that_is_being_written_is_left_alone_and_what_it_said_holds(
+    project: Project, half: str, *, fresh: bool
+) -> None:
+    with_tasks(project, "a", "b")
+    plan = project.layout.plan
+    with plan.open("w") as editor:  # the same file, however long it takes
+        editor.write(half)
+        editor.flush()
+        seen = Project(project.root) if fresh else project
+        assert ids(seen.load()) == ["a", "b"]
+        assert ids(seen.transact(only_state)) == ["a", "b"]  # nothing of it depends on the plan
+        assert plan.read_text() == half
+        assert seen.load().state.iteration_count == 7
+        editor.seek(0)
+        editor.truncate()
+        editor.write(EDITED)
+    assert ids(seen.load()) == ["edited"]
+    assert ids(Project(project.root).load()) == ["edited"]
+    assert not list(plan.parent.glob("*.corrupt-*"))
+    assert seen.damage() == ()
+
+
+def test_a_change_of_a_plan_that_is_being_written_waits_for_the_edit_and_keeps_it(
+    project: Project,
+) -> None:
+    with_tasks(project, "a")
+    waited = threading.Event()
+
+    def change(documents: Documents) -> Documents:
+        waited.set()
+        return count_up(documents)
+
+    with project.layout.plan.open("w") as editor, in_thread(lambda: project.transact(change)):
+        assert waited.wait(20)  # it was tried while the file was empty
+        editor.write(EDITED)
+        editor.flush()
+    assert ids(project.load()) == ["edited"]
+    assert project.load().plan.tasks[0].retry_count == 1
+    assert not list(project.layout.dot.glob("*.corrupt-*"))
+
+
+def test_an_edit_that_was_never_ended_is_set_aside_in_the_end(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_tasks(project, "a")
+    project.layout.plan.write_text("{")
+    assert ids(project.load()) == ["a"]
+    monkeypatch.setattr(recovery, "DEPENDED_SECONDS", 0.2)
+    assert project.transact(count_up).plan.tasks[0].retry_count == 1
+    assert "set aside" in project.damage()[0]
+    project.layout.plan.write_text("{")
+    finished(project.layout.plan)
+    assert ids(project.load()) == ["a"]
+    assert len(list(project.layout.dot.glob("implementation_plan.json.corrupt-*"))) == 2
+
+
+def test_what_is_half_written_for_long_is_told_before_it_is_set_aside(project: Project) -> None:
+    with_tasks(project, "a")
+    project.layout.plan.write_text("{")
+    then = time.time() - recovery.DEPENDED_SECONDS - 1
+    os.utime(project.layout.plan, (then, then))
+    assert ids(project.load()) == ["a"]
+    (told,) = project.damage()
+    assert "implementation_plan.json is not whole; what it said before holds" in told
+
+
+def test_a_file_that_is_written_without_end_is_named_and_left(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_tasks(project, "a")
+    monkeypatch.setattr("ralph_tui.store.snapshot.LONGEST_EDIT", 0.1)
+    project.layout.plan.write_text("{")
+    then = time.time() + recovery.DEPENDED_SECONDS / 2  # it is never old enough
+    os.utime(project.layout.plan, (then, then))
+    with pytest.raises(StoreError, match="keeps changing"):
+        project.transact(count_up)
+    assert project.layout.plan.read_text() == "{"
+
+
+def test_an_editor_that_renames_before_it_writes_does_not_empty_the_plan(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_tasks(project, "a")
+    plan = project.layout.plan
+    plan.rename(plan.with_suffix(".json~"))
+
+    def write(_: float) -> None:
+        plan.write_text(EDITED)
+
+    monkeypatch.setattr("ralph_tui.store.recovery.time.sleep", write)
+    assert ids(project.load()) == ["edited"]
+
+
+def test_a_plan_that_was_removed_is_an_empty_plan(project: Project) -> None:
+    with_tasks(project, "a")
+    project.layout.plan.unlink()
+    assert ids(project.load()) == []
+    assert ids(project.transact(only_state)) == []
+
+
+@contextmanager
+def in_thread(act: Callable[[], object]) -> Iterator[None]:
+    """Do something in another thread meanwhile; its error is ours."""
+    with ThreadPoolExecutor(1) as pool:
+        doing = pool.submit(act)
+        yield
+        doing.result()
