@@ -38,7 +38,7 @@ def serve(
 
     check_address(host, let_others_in=let_others_in)
     command = [sys.executable, "-m", "ralph_tui", "--project-root", str(root)]
-    server = RalphServer(command, host, port, say=note)
+    server = RalphServer(command, host, port, f"ralph - {root.name}", say=note)
     server.browser = browser and _has_desktop()
     server.run()
 

@@ -4,20 +4,23 @@ Whoever drives the screen can have an agent run commands. So a page needs the ke
 the terminal, and another web site's page in the same browser gets nothing.
 """
 
+import asyncio
 import ipaddress
 import secrets
-import shlex
 import webbrowser
 from collections.abc import Awaitable, Callable, Sequence
 from hmac import compare_digest
 from threading import Thread
 
+import aiohttp_jinja2
 from aiohttp import web
 from textual_serve.server import Server
 
 from ralph_tui.domain.errors import RalphError, SetupError
+from ralph_tui.tui.styles import STYLES
+from ralph_tui.tui.web_page import show_page
 
-COOKIE = "ralph-key"
+HTTP_PORT = 80
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -49,16 +52,28 @@ class RalphServer(Server):
     """One process of `command` per open page; each page shows the same loop."""
 
     def __init__(
-        self, command: Sequence[str], host: str, port: int, *, say: Callable[[str], None]
+        self,
+        command: Sequence[str],
+        host: str,
+        port: int,
+        title: str,
+        *,
+        say: Callable[[str], None],
     ) -> None:
         """Serve on one address; `say` gets the line with the address to open."""
         self.key = secrets.token_urlsafe(24)
-        self._place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        # Browsers send a cookie to every port of a host, such as the server of the project itself;
+        # they send it only below its path, which nobody else knows.
+        name = secrets.token_hex(12)
+        self._path, self._cookie = f"/{name}", f"ralph-{name}"
+        self._command = command
+        self._place = _place(host, port)
         self._say = say
+        self._pages: set[asyncio.Task[object]] = set()
         self.browser = False
         """Open a browser once it can connect."""
         super().__init__(
-            shlex.join(command), host, port, "ralph", public_url=f"http://{self._place}"
+            "", host, port, title, public_url=f"http://{self._place}", templates_path=STYLES
         )
 
     @property
@@ -89,19 +104,25 @@ class RalphServer(Server):
     async def on_startup(self, app: web.Application) -> None:
         """Nothing yet: nobody can connect before the port is open."""
 
+    async def on_shutdown(self, _: web.Application) -> None:
+        """Close the pages; the server would wait a minute for them to go."""
+        for page in self._pages:
+            page.cancel()
+        await asyncio.gather(*self._pages, return_exceptions=True)
+
     def _listening(self, *_: object) -> None:
         self._say(f"the screen is at {self.address} - Ctrl+C ends it; a loop that runs goes on.")
         if self.browser:
             Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
 
     async def _make_app(self) -> web.Application:
-        app = await super()._make_app()
-
         @web.middleware
         async def door(request: web.Request, handler: Handler) -> web.StreamResponse:
             return await self._door(request, handler)
 
-        app.middlewares.append(door)
+        app = web.Application(middlewares=[door])
+        app.router.add_get("/", self._enter)
+        app.add_subapp(self._path, await super()._make_app())
         return app
 
     async def _door(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -110,11 +131,49 @@ class RalphServer(Server):
             raise web.HTTPForbidden(text=f"Open {self.public_url} instead.\n")
         if request.headers.get("Origin", self.public_url) != self.public_url:
             raise web.HTTPForbidden(text="Another site's page may not use this one.\n")
-        given = request.query.get("key") or request.cookies.get(COOKIE, "")
+        given = request.query.get("key") or request.cookies.get(self._cookie, "")
         if not compare_digest(given.encode(), self.key.encode()):
             raise web.HTTPForbidden(text="Open the address that `ralph serve` printed.\n")
-        if "key" in request.query:  # out of the address bar, the history and the referrer
-            answer = web.HTTPFound(request.path)
-            answer.set_cookie(COOKIE, self.key, httponly=True, samesite="Strict")
-            raise answer
         return await handler(request)
+
+    async def _enter(self, _: web.Request) -> web.StreamResponse:
+        """The key goes into a cookie: out of the address bar, the history and the referrer."""
+        answer = web.HTTPFound(f"{self._path}/")
+        answer.set_cookie(self._cookie, self.key, path=self._path, httponly=True, samesite="Strict")
+        raise answer
+
+    async def handle_index(self, request: web.Request) -> web.Response:
+        """The page, which may load and run nothing but its own."""
+        nonce = secrets.token_urlsafe(12)
+        words = {
+            "title": self.title,
+            "base": f"{self._path}/",
+            "socket": f"ws://{self._place}{self._path}/ws",
+            "nonce": nonce,
+        }
+        answer = aiohttp_jinja2.render_template("page.html", request, words)
+        answer.headers["Content-Security-Policy"] = (
+            f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; connect-src 'self' "
+            f"ws://{self._place}; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+            "img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        )
+        answer.headers["Referrer-Policy"] = "no-referrer"
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """A page's process, for as long as the page is open."""
+        page = asyncio.current_task()
+        assert page is not None
+        self._pages.add(page)
+        try:
+            return await show_page(request, self._command, self.download_manager)
+        finally:
+            self._pages.discard(page)
+
+
+def _place(host: str, port: int) -> str:
+    """As a browser writes it."""
+    name = host if host == "localhost" else str(ipaddress.ip_address(host))
+    name = f"[{name}]" if ":" in name else name
+    return name if port == HTTP_PORT else f"{name}:{port}"

@@ -124,7 +124,7 @@ class Showing(Owner):
         if title != self._terminal_title:
             self._terminal_title = title
             self.title = title
-            if self._driver is not None and not self.is_web:
+            if self._driver is not None:
                 self._driver.write(f"\x1b]0;{title}\x07")
 
     def _call_at_end(self, batch: list[Event]) -> None:

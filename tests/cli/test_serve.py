@@ -8,8 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import psutil
 import pytest
-from aiohttp import ClientSession, CookieJar, WSServerHandshakeError
+from aiohttp import (
+    ClientSession,
+    ClientWebSocketResponse,
+    CookieJar,
+    WSServerHandshakeError,
+)
 
 from ralph_tui.engine.controls import Controls
 from ralph_tui.store.lock import LoopLock
@@ -69,10 +75,68 @@ async def test_only_the_printed_address_opens_it(tmp_path: Path) -> None:
         assert await status(f"{place}/?key=guess") == 403
         assert await refused(**ours) == 403, "a screen is opened by its socket"
         assert await status(address, Host="rebound.example") == 403
-        assert await status(address) == 200
-        assert await refused(Origin="http://evil.example") == 403, "the key is in the cookie now"
+        async with browser.get(address) as answer:
+            opened, csp = str(answer.url), answer.headers["Content-Security-Policy"]
+            page = await answer.text()
+        assert "key=" not in opened, "the key is in the cookie now"
+        assert await refused(**ours) == 403, "which only the page's own path gets"
+        place = opened.rstrip("/")
+        assert await refused(Origin="http://evil.example") == 403
+        assert "'unsafe" not in csp.partition("script-src")[2].partition(";")[0]
+        assert "frame-ancestors 'none'" in csp
+        assert "://" not in page.replace(opened.partition("://")[2].rstrip("/"), "").replace(
+            "ws:///ws", ""
+        ), "nothing comes from elsewhere"
         async with browser.ws_connect(f"{place}/ws", headers=ours) as screen:
+            await screen.send_str('["resize", {"width": 1e9}] [')
+            await screen.send_str('["resize", {"width": -1, "height": 0}]')
             assert (await screen.receive()).data
+
+
+@pytest.mark.long
+async def test_two_servers_in_one_browser_do_not_shut_out_each_other(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with served(project) as one, served(project) as other, browser_like() as browser:
+        async with browser.get(one) as answer:
+            opened = answer.url
+        async with browser.get(other) as answer:
+            assert answer.status == 200
+        async with browser.get(opened) as answer:
+            assert answer.status == 200, "a reload"
+
+
+def page_processes() -> list[psutil.Process]:
+    """The screens behind the open pages."""
+    ours = psutil.Process().children(recursive=True)
+    return [process for process in ours if "--project-root" in process.cmdline()]
+
+
+@pytest.mark.long
+async def test_a_page_and_its_process_end_together_whatever_becomes_of_either(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with browser_like() as browser:
+        async with served(project) as address:
+            async with browser.get(address) as answer:
+                opened = str(answer.url)
+            ours = {"Origin": address.partition("/?")[0]}
+
+            async def page() -> ClientWebSocketResponse:
+                screen = await browser.ws_connect(f"{opened}ws", headers=ours)
+                assert (await screen.receive()).data
+                return screen
+
+            screen = await page()
+            page_processes()[0].kill()
+            async for _ in screen:
+                pass
+            assert screen.closed, "it does not stand still as if it were live"
+            await page()
+            page_processes()[0].suspend()
+        assert not page_processes(), (
+            "not even one that is deaf, and the server does not wait for it"
+        )
 
 
 @pytest.mark.parametrize(
@@ -108,11 +172,12 @@ async def test_a_loop_is_started_and_steered_from_a_page_and_outlives_it(tmp_pat
         async with served(project, environment) as address:
             async with page_at(address, tmp_path / "chromium") as page:
                 await page.until_shown("Ready to build: next is a")
+                title = await page.call("Runtime.evaluate", expression="document.title")
+                assert "project idle" in str(title)
                 assert address.rpartition("=")[2] not in str(
                     await page.call("Runtime.evaluate", expression="location.href")
                 )
-                await page.click()
-                await page.press("b")
+                await page.press("b")  # without a click into the page before
                 owner = await _owner(lock)
                 await page.until_shown(f"attached to process {owner}")
                 await page.until_shown("print(1)")
