@@ -58,7 +58,7 @@ def _loop_started(_: Narrator, e: ev.LoopStarted, __: LoopView) -> Iterator[Line
 
 
 def _plan_loaded(n: Narrator, e: ev.PlanLoaded, _: LoopView) -> Iterator[Line]:
-    done = n.view.count(TaskStatus.COMPLETE)
+    done = n.view.tasks.complete
     news = "plan changed on disk" if e.source == "disk" else "plan"
     yield line(f"{n.glyphs.note} {news}: {plural(len(e.tasks), 'task')}, {done} complete", "dim")
 

@@ -4,21 +4,22 @@ The view is small and bounded: the stream of tool calls is not in it; each face 
 as it shows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Model
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.questions import AskedQuestion
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tasks import Tasks
 from ralph_tui.domain.verification import Receipt
 
 KEPT_ITERATIONS = 200
@@ -85,7 +86,7 @@ class LoopView(Model):
     task_id: str | None = None
     why: str = ""
     attempt: int = 0
-    tasks: Mapping[str, Task] = Field(default_factory=dict)
+    tasks: InstanceOf[Tasks] = Field(default_factory=Tasks)
     budget: ContextBudget = Field(default_factory=ContextBudget)
     smart_zone: tuple[int, int] = (40, 60)
     costs: CostMeter = Field(default_factory=CostMeter)
@@ -134,10 +135,6 @@ class LoopView(Model):
     def current_task(self) -> Task | None:
         """The task being worked, or None."""
         return self.tasks.get(self.task_id) if self.task_id else None
-
-    def count(self, status: TaskStatus) -> int:
-        """How many tasks have this status."""
-        return sum(1 for task in self.tasks.values() if task.status is status)
 
 
 def reduce(view: LoopView, event: ev.Event) -> LoopView:
@@ -209,12 +206,12 @@ def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
     }
 
 
-def _plan_loaded(_: LoopView, e: ev.PlanLoaded) -> _Changes:
-    return {"tasks": {task.id: task for task in e.tasks}}
+def _plan_loaded(view: LoopView, e: ev.PlanLoaded) -> _Changes:
+    return {"tasks": view.tasks.told_anew(e.tasks)}
 
 
 def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:
-    return {"tasks": {**view.tasks, e.task.id: e.task}}
+    return {"tasks": view.tasks.having(e.task)}
 
 
 def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:

@@ -10,7 +10,7 @@ from ralph_tui.domain.plan import Task
 from ralph_tui.tui.jumping import targets
 from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pages import Pages
-from ralph_tui.tui.render.board import board_text
+from ralph_tui.tui.render.grouping import board_text
 from ralph_tui.tui.saving import save
 from ralph_tui.tui.screens.breaker_detail import BreakerDetail
 from ralph_tui.tui.screens.jump import Jump
@@ -112,7 +112,7 @@ class Looking:
         """The file's name, and what makes its text off the event loop; widgets are asked here."""
         dashboard, app = self._app.dashboard, self._app
         if dashboard.board.has_focus:
-            tasks, only = dict(app.view.tasks), dashboard.board.only
+            tasks, only = app.view.tasks, dashboard.board.only
             return "tasks", partial(board_text, tasks, app.glyphs, only)
         if dashboard.side.has_focus:
             return "status", partial(str, dashboard.side.text())

@@ -6,6 +6,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EVENT, Event
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tasks import tasks_of
 from ralph_tui.domain.view import ENDED, KEPT_ITERATIONS, KEPT_NOTICES, LoopView, RunState, reduce
 from tests.domain.strategies import events
 
@@ -37,7 +38,7 @@ def test_every_event_survives_the_journal(event: Event) -> None:
 
 @given(events)
 def test_the_view_is_not_changed_in_place(event: Event) -> None:
-    view = LoopView(tasks={"a": Task(id="a")})
+    view = LoopView(tasks=tasks_of([Task(id="a")]))
     before = view.model_copy(deep=True)
     reduce(view, event)
     assert view == before

@@ -23,7 +23,8 @@ from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
 from ralph_tui.tui.render import states
 from ralph_tui.tui.render.approval import report_parts
 from ralph_tui.tui.render.banner import banner_of
-from ralph_tui.tui.render.board import board_line, board_rows
+from ralph_tui.tui.render.board import board_line
+from ralph_tui.tui.render.grouping import Grouping
 from ralph_tui.tui.render.header import Facts, header_lines
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
@@ -157,7 +158,7 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
             if width >= 40 and not isinstance(entry, TextEntry):
                 assert width_of(line) <= width
         assert detail_of(entry, glyphs).title is not None
-    for item in board_rows(view.tasks):
+    for item in Grouping(view.tasks):
         board_line(item, width, glyphs)
     for task in view.tasks.values():
         task_parts(task, view, None, glyphs)

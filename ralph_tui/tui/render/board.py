@@ -1,6 +1,6 @@
-"""The task board as rows: grouped by status, dependencies in words. Pure functions."""
+"""A row of the task board: its group, its task, its words. Pure functions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money
-from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, plain, row
+from ralph_tui.tui.render.spans import Line, Span, Tone, row
 
 
 class Group(StrEnum):
@@ -47,7 +47,7 @@ class BoardRow(NamedTuple):
     size: int = 0
 
 
-def group_of(task: Task, done: frozenset[str]) -> Group:
+def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
     """The group of one task, given the ids that are complete."""
     if task.status is TaskStatus.IN_PROGRESS:
         return Group.WORKING
@@ -57,49 +57,12 @@ def group_of(task: Task, done: frozenset[str]) -> Group:
         return Group.BLOCKED
     if task.held:
         return Group.HELD
-    return Group.READY if all(dep in done for dep in task.dependencies) else Group.WAITING
+    return Group.READY if done.issuperset(task.dependencies) else Group.WAITING
 
 
 def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
     """Ids of the complete tasks."""
     return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
-
-
-ALL, OPEN = "all", "open"
-"""Filters of the board beside those for one group, which are called like it."""
-
-
-def filters(tasks: Iterable[Task]) -> list[str]:
-    """The filters that show something, in the order in which they are offered."""
-    tasks = tuple(tasks)
-    done = complete_ids(tasks)
-    there = {group_of(task, done) for task in tasks}
-    return [ALL, OPEN, *(group.value for group in Group if group in there)]
-
-
-def passes(group: Group, only: str) -> bool:
-    """Whether a filter lets a group through."""
-    return only == ALL or (group is not Group.DONE if only == OPEN else group.value == only)
-
-
-def board_rows(tasks: Mapping[str, Task], only: str = ALL) -> list[BoardRow]:
-    """Every row that a filter shows; within a group in the order in which the loop takes tasks."""
-    done = complete_ids(tasks.values())
-    groups: dict[Group, list[Task]] = {group: [] for group in Group}
-    for task in tasks.values():
-        groups[group_of(task, done)].append(task)
-    rows: list[BoardRow] = []
-    for group, members in groups.items():
-        if not (members and passes(group, only)):
-            continue
-        if group in (Group.READY, Group.WAITING, Group.HELD):
-            members.sort(key=lambda t: t.priority)
-        rows.append(BoardRow(group, size=len(members)))
-        for task in members:
-            rows.append(BoardRow(group, task))
-            if extra := _extra(group, task, done):
-                rows.append(BoardRow(group, task, extra))
-    return rows
 
 
 COST_FROM = 36
@@ -117,23 +80,6 @@ def why_empty(view: LoopView) -> str:
         return ""
     resting = view.run_state is RunState.IDLE or view.run_state in ENDED
     return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
-
-
-def _extra(group: Group, task: Task, done: frozenset[str]) -> str:
-    if group is Group.WAITING:
-        return "waits for " + ", ".join(dep for dep in task.dependencies if dep not in done)
-    if group is Group.BLOCKED:
-        return "; ".join(task.blockers)
-    if group is Group.DONE:
-        return ""
-    return f"failed {task.retry_count} of 3 tries" if task.retry_count else ""
-
-
-def board_text(tasks: Mapping[str, Task], glyphs: Glyphs, only: str = ALL) -> str:
-    """The board as text, as it is filtered."""
-    items = board_rows(tasks, only)
-    rows = (plain(board_line(item, EXPORT_WIDTH, glyphs)).rstrip() for item in items)
-    return "\n".join(rows) + "\n"
 
 
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import ENDED, LoopView, RunState
@@ -145,8 +144,9 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
     """What is counted at the right: all of it, then less and less."""
     guidance = f"{len(view.injections)} guidance waiting" if view.injections else ""
     denials = plural(view.denials, "denial") if view.denials else ""
-    done = view.count(TaskStatus.COMPLETE)
-    tasks = f"{done:,} of {plural(len(view.tasks), 'task')} done" if view.tasks else ""
+    tasks = (
+        f"{view.tasks.complete:,} of {plural(len(view.tasks), 'task')} done" if view.tasks else ""
+    )
     between = f" {glyphs.between} "
     choices = ((guidance, denials, tasks), (guidance, tasks), (tasks,))
     return [[Span(between.join(part for part in parts if part), Tone.MUTED)] for parts in choices]

@@ -19,7 +19,7 @@ from textual.screen import Screen
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.forecast import Forecast, forecast
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView, RunState, Sight
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.banner import banner_of, trouble_banner, waiting_banner, with_findings
@@ -297,4 +297,4 @@ def rest_of(view: LoopView) -> Forecast | None:
     if not view.tasks:
         return None
     tries = [it for it in view.iterations if it.task_id in view.tasks]
-    return forecast(tries, len(view.tasks) - view.count(TaskStatus.COMPLETE))
+    return forecast(tries, len(view.tasks) - view.tasks.complete)

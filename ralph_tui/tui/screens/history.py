@@ -17,7 +17,6 @@ from textual.widget import Widget
 from ralph_tui.domain.chronicle import Chronicle, Iteration
 from ralph_tui.domain.forecast import Forecast, forecast
 from ralph_tui.domain.metrics import Metric
-from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
@@ -149,7 +148,7 @@ class History(Searching):
     def _left(self) -> Forecast:
         its = self._chronicle.iterations if self._chronicle else ()
         tasks = self.app.view.tasks
-        left = len(tasks) - self.app.view.count(TaskStatus.COMPLETE)
+        left = len(tasks) - tasks.complete
         tries = [it for it in its if it.phase is Phase.BUILDING]
         return forecast(tries, left if tasks else (its[-1].open_tasks if its else 0))
 

@@ -1,13 +1,13 @@
 """The task board."""
 
-from collections.abc import Mapping
-
 from textual.content import Content
 from textual.reactive import var
 
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.tasks import Tasks
 from ralph_tui.domain.verification import criterion_text
-from ralph_tui.tui.render.board import ALL, BoardRow, board_line, board_rows, filters
+from ralph_tui.tui.render.board import board_line
+from ralph_tui.tui.render.grouping import ALL, Grouping
 from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.widgets.rows import Key, Row
 from ralph_tui.tui.widgets.searched import Searched
@@ -16,7 +16,7 @@ from ralph_tui.tui.widgets.searched import Searched
 class Board(Searched):
     """Tasks by group; the selected task stays selected and in its place when others move."""
 
-    tasks: var[Mapping[str, Task]] = var({}, init=False, always_update=True)
+    tasks: var[Tasks] = var(Tasks, init=False, always_update=True)
     why_empty: var[str] = var("", init=False)
     """What is said where there is no task."""
     only: var[str] = var(ALL, init=False)
@@ -24,8 +24,9 @@ class Board(Searched):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._items: list[BoardRow] = []
-        self._where: dict[str, int] = {}
+        self._items = Grouping()
+        self._texts: dict[str, str] = {}
+        """What is searched in."""
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -44,7 +45,7 @@ class Board(Searched):
 
     def row_of(self, key: Key) -> int | None:
         """Where a task is now."""
-        return self._where.get(key) if isinstance(key, str) else None
+        return self._items.where(key) if isinstance(key, str) else None
 
     def row_line(self, y: int, width: int) -> Line:
         """A heading, a task, or what it waits for; what all wait for when there is no task."""
@@ -64,7 +65,7 @@ class Board(Searched):
 
     def sift(self) -> str:
         """The next filter, round and round; its name."""
-        names = filters(self.tasks.values())
+        names = self._items.filters()
         at = names.index(self.only) if self.only in names else 0
         self.only = names[(at + 1) % len(names)]
         return self.only
@@ -76,32 +77,37 @@ class Board(Searched):
         if self.cursor is None:
             self.action_cursor(1)
 
-    def watch_tasks(self, tasks: Mapping[str, Task]) -> None:
-        """Regroup; keep the cursor's row at the same height on the screen."""
+    def watch_tasks(self, tasks: Tasks) -> None:
+        """Follow; keep the cursor's row at the same height on the screen."""
         before = self.row_of(self.cursor) if self.cursor is not None else None
         top = self.scroll_offset.y
         visible = before is not None and top <= before < top + self.size.height
-        self._items = board_rows(tasks, self.only)
-        self._where = {}
-        for y, item in enumerate(self._items):
-            if item.task is not None:
-                self._where.setdefault(item.task.id, y)
-        if self.cursor is not None and self.cursor not in self._where:
+        self._items.only = self.only
+        self._items.follow(tasks)
+        self._texts = {}
+        after = self.row_of(self.cursor) if self.cursor is not None else None
+        if after is None:
             self.cursor = None
         self.resize_rows()
-        after = self.row_of(self.cursor) if self.cursor is not None else None
         if visible and before is not None and after is not None and after != before:
             self.scroll_to(
                 y=max(0, top + after - before), animate=False, force=True, immediate=True
             )
-        done = sum(1 for task in tasks.values() if task.status is TaskStatus.COMPLETE)
-        self.border_subtitle = Content(f"{done:,} of {len(tasks):,} done" if tasks else "")
+        done = f"{tasks.complete:,} of {len(tasks):,} done" if tasks else ""
+        self.border_subtitle = Content(done)
         self.forget_rows()
 
     def keys_holding(self, words: str) -> list[str]:
         """Tasks whose id, text, criteria or blockers have the words."""
         wanted = words.casefold()
-        return [key for key in self._where if wanted in _text(self.tasks[key]).casefold()]
+        shown = (row.task for row in self._items if row.task is not None and not row.extra)
+        return [task.id for task in shown if wanted in self._words_of(task)]
+
+    def _words_of(self, task: Task) -> str:
+        """Made once: a person types one letter after the other."""
+        if task.id not in self._texts:
+            self._texts[task.id] = _text(task).casefold()
+        return self._texts[task.id]
 
     def on_resize(self) -> None:
         """The width decides where titles are cut."""

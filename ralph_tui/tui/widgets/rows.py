@@ -109,8 +109,20 @@ class RowsView(Toned, ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.width - bar - GAP)
 
     def resize_rows(self) -> None:
-        """Tell the scrollbars how many rows there are."""
-        self.virtual_size = Size(self.row_width, self.row_count())
+        """Tell the scrollbars how many rows there are; the screen is laid out anew only where that moves something.
+
+        Laying it out draws it, too, so that every new row of the stream was drawn twice.
+        """
+        size = Size(self.row_width, self.row_count())
+        bar = size.height > self.container_size.height
+        moves = bar != self.show_vertical_scrollbar or size.width != self.virtual_size.width
+        if moves or self.styles.auto_dimensions:
+            self.virtual_size = size
+            return
+        self.set_reactive(RowsView.virtual_size, size)
+        if bar:
+            self.vertical_scrollbar.window_virtual_size = size.height
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
 
     def forget_rows(self) -> None:
         """Draw every row anew."""

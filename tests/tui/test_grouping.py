@@ -1,0 +1,96 @@
+"""The board follows a plan that changes task by task; what has not changed costs nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.tasks import MOST_NEWS, Tasks, tasks_of
+from ralph_tui.tui.render.board import Group, group_of
+from ralph_tui.tui.render.grouping import ALL, Grouping
+
+IDS = [f"t{n}" for n in range(8)]
+
+CHANGES = st.builds(
+    Task,
+    id=st.sampled_from(IDS),
+    priority=st.integers(1, 3),
+    status=st.sampled_from(list(TaskStatus)),
+    dependencies=st.lists(st.sampled_from(IDS), max_size=2).map(tuple),
+    blockers=st.sampled_from([(), ("needs a person",)]),
+    retry_count=st.integers(0, 1),
+    held=st.booleans(),
+)
+
+
+@given(st.lists(CHANGES, max_size=8), st.lists(st.lists(CHANGES, max_size=4), max_size=6))
+def test_a_board_that_followed_is_like_one_that_began_anew(
+    first: list[Task], rounds: list[list[Task]]
+) -> None:
+    tasks = tasks_of(first)
+    followed = Grouping(tasks)
+    for changes in rounds:
+        for task in changes:
+            tasks = tasks.having(task)
+        followed.follow(tasks)
+        for only in followed.filters():
+            followed.only = only
+            fresh = Grouping(tasks_of(tasks.values()), only)
+            rows = list(fresh)
+            assert list(followed) == rows == [followed[y] for y in range(len(followed))]
+            assert fresh.filters() == followed.filters()
+            places = {row.task.id: y for y, row in enumerate(rows) if row.task and not row.extra}
+            assert {name: followed.where(name) for name in places} == places
+        followed.only = ALL
+
+
+@given(st.lists(CHANGES, max_size=8), st.lists(CHANGES, max_size=8))
+def test_tasks_that_change_are_the_mapping_they_stand_for(
+    first: list[Task], changes: list[Task]
+) -> None:
+    tasks, plain = tasks_of(first), {task.id: task for task in first}
+    for task in changes:
+        before, tasks = tasks, tasks.having(task)
+        plain = {**plain, task.id: task}
+        assert tasks == plain
+        assert list(tasks.items()) == list(plain.items())
+        assert tasks.complete == sum(t.status is TaskStatus.COMPLETE for t in plain.values())
+        expected = None if task.id not in before else [task] if before[task.id] != task else []
+        assert tasks.changed_since(before) == expected
+    assert tasks.told_anew(task.model_copy() for task in plain.values()) == plain
+
+
+def _many(count: int) -> Tasks:
+    return tasks_of(Task(id=f"t{n}", dependencies=(f"t{n - 1}",) * (n > 0)) for n in range(count))
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    made: list[str] = []
+
+    def counted(task: Task, done: set[str]) -> Group:
+        made.append(task.id)
+        return group_of(task, done)
+
+    monkeypatch.setattr("ralph_tui.tui.render.grouping.group_of", counted)
+    return made
+
+
+@pytest.mark.parametrize("count", [100, 2_000])
+def test_of_many_tasks_only_those_that_move_are_grouped(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = _many(count)
+    board = Grouping(tasks)
+    made = _counted(monkeypatch)
+    for number in range(2 * MOST_NEWS):  # past the point where all of them are copied
+        done = number % 50
+        tasks = tasks.having(Task(id=f"t{done}", status=_status(number)))
+        board.follow(tasks)
+    assert len(made) <= 2 * 2 * MOST_NEWS, "each task, and the one that waits for it"
+    made.clear()
+    board.follow(tasks.told_anew(task.model_copy() for task in tasks.values()))
+    assert not made, "the same plan was read again"
+
+
+def _status(number: int) -> TaskStatus:
+    return TaskStatus.COMPLETE if number % 3 else TaskStatus.IN_PROGRESS
