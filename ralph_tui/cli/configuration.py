@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ralph_tui.cli.completing import setting_names, setting_values
 from ralph_tui.cli.here import find_project, project_directory
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import note, out, out_json, out_table
@@ -43,8 +44,18 @@ def path(project_root: ProjectRoot = None) -> None:
 
 @config.command("set", epilog=examples("ralph config set phases.building.max_iterations 50"))
 def set_value(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="As in `ralph config show`.")],
-    value: Annotated[str, typer.Argument(metavar="VALUE", help="A list is [one, two].")],
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY", help="As in `ralph config show`.", autocompletion=setting_names
+        ),
+    ],
+    value: Annotated[
+        str,
+        typer.Argument(
+            metavar="VALUE", help="A list is [one, two].", autocompletion=setting_values
+        ),
+    ],
     project_root: ProjectRoot = None,
 ) -> None:
     """Write a setting into the project's file; its comments stay."""

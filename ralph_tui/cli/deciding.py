@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from ralph_tui.cli.completing import open_questions
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import out, out_json
@@ -22,7 +23,11 @@ MAX_ANSWER = 20_000
 def answer(
     question_id: Annotated[
         str,
-        typer.Argument(metavar="ID", help="The question's id; without it, list the open ones."),
+        typer.Argument(
+            metavar="ID",
+            help="The question's id; without it, list the open ones.",
+            autocompletion=open_questions,
+        ),
     ] = "",
     text: Annotated[
         list[str] | None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph_tui.cli.completing import sessions
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import note
@@ -24,6 +25,7 @@ def replay(
             metavar="SESSION",
             help="The number of an iteration, or the beginning of a session's or run's id; the last "
             "one without it.",
+            autocompletion=sessions,
         ),
     ] = "last",
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ralph_tui.cli.completing import blocked_tasks, held_tasks, open_tasks
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import out
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from ralph_tui.engine.controls import Controls
 
 TaskId = Annotated[
-    str, typer.Argument(metavar="TASK", help="The id of a task, as in `ralph tasks`.")
+    str,
+    typer.Argument(
+        metavar="TASK", help="The id of a task, as in `ralph tasks`.", autocompletion=open_tasks
+    ),
 ]
 
 
@@ -49,7 +53,12 @@ def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
 
 def retry(
     task_id: Annotated[
-        str, typer.Argument(metavar="TASK", help="A blocked task; without one, end a wait.")
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="A blocked task; without one, end a wait.",
+            autocompletion=blocked_tasks,
+        ),
     ] = "",
     project_root: ProjectRoot = None,
 ) -> None:
@@ -72,7 +81,12 @@ def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     out(f"Held {task.id}: {task.title}. `ralph release {task.id}` lets it go on.")
 
 
-def release(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+def release(
+    task_id: Annotated[
+        str, typer.Argument(metavar="TASK", help="A held task.", autocompletion=held_tasks)
+    ],
+    project_root: ProjectRoot = None,
+) -> None:
     """Let a held task be chosen again."""
     task = _controls(project_root).release(task_id)
     out(f"{task.id} can be chosen again: {task.title}.")
@@ -94,7 +108,10 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     after: Annotated[
         list[str] | None,
         typer.Option(
-            "--after", metavar="TASK", help="It waits for this task; again for each one, or none."
+            "--after",
+            metavar="TASK",
+            help="It waits for this task; again for each one, or none.",
+            autocompletion=open_tasks,
         ),
     ] = None,
     model: Annotated[

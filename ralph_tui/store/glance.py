@@ -1,0 +1,45 @@
+"""What stands in the files now, for whoever only wants to look: nothing is locked, repaired or set aside.
+
+What cannot be read is not there; a command that needs it says why.
+"""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.questions import AskedQuestion, QuestionLog
+from ralph_tui.domain.state import SessionRecord
+from ralph_tui.store.files import DamagedError, read_regular
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.notes import read_sessions
+from ralph_tui.store.strictjson import parse_object
+
+_UNREADABLE = (StoreError, DamagedError, ValidationError)
+
+
+def glance_at_tasks(root: Path) -> tuple[Task, ...]:
+    """The plan's tasks."""
+    try:
+        plan = read_regular(Layout(root).plan)
+        return ImplementationPlan.model_validate(parse_object(plan or b"{}")).tasks
+    except _UNREADABLE:
+        return ()
+
+
+def glance_at_questions(root: Path) -> tuple[AskedQuestion, ...]:
+    """The open questions."""
+    try:
+        log = read_regular(Layout(root).questions)
+        return QuestionLog.model_validate(parse_object(log or b"{}")).open()
+    except _UNREADABLE:
+        return ()
+
+
+def glance_at_sessions(root: Path) -> tuple[SessionRecord, ...]:
+    """The sessions that ended, oldest first."""
+    try:
+        return read_sessions(Layout(root))[0]
+    except _UNREADABLE:
+        return ()
