@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+from ralph_tui.agent.endpoint import ADVICE
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.text import one_line
@@ -34,6 +35,14 @@ _HINTS = {
     FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log.",
     FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
 }
+
+_NOT_TRUSTED = re.compile(
+    r"\bcertificate\b|\bCERT_|_CERT\b|UNABLE_TO_(?:VERIFY|GET)", re.IGNORECASE
+)
+_TRUST = (
+    "Set NODE_EXTRA_CA_CERTS to a file with your authority's certificate, or sign in to the network first; "
+    "then run again. No task was marked failed."
+)
 
 _EXIT_CODE = re.compile(r" \(exit code: -?\d+\)$")
 _USAGE_WORDS = re.compile(r"hit your .*limit|usage limit|limit .*resets", re.IGNORECASE)
@@ -84,7 +93,18 @@ def classify(facts: ResultFacts) -> Failure | None:
     kind = _kind_of_error(facts)
     until = facts.rejected_until
     resets = _moment(until) if until else None
-    return failure(kind, facts.text or kind.value, resets_at=resets)
+    told = failure(kind, facts.text or kind.value, resets_at=resets)
+    if kind is FailureClass.NETWORK and _NOT_TRUSTED.search(facts.text):
+        return told.model_copy(update={"hint": _TRUST})
+    return told
+
+
+def silence(seconds: float, wrong: str) -> Failure:
+    """A CLI that says nothing; `wrong` is what can be seen of its connection, if anything."""
+    quiet = failure(FailureClass.CLI_SILENT, f"The CLI said nothing for {seconds:.0f} seconds.")
+    if not wrong:
+        return quiet
+    return quiet.model_copy(update={"message": f"{quiet.message} {wrong}", "hint": ADVICE})
 
 
 def _moment(seconds: int) -> datetime | None:

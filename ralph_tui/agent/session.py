@@ -7,6 +7,7 @@ hooks and interrupts, SDK-FACTS section 12.1); whoever runs a turn reads from th
 import asyncio
 import contextlib
 import logging
+import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from claude_agent_sdk import (
 )
 from pydantic import JsonValue
 
-from ralph_tui.agent.failures import failure, why_lost
+from ralph_tui.agent import endpoint
+from ralph_tui.agent.failures import failure, silence, why_lost
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.launcher import Launcher
 from ralph_tui.agent.options import session_options
@@ -86,6 +88,7 @@ class ClaudeSession:
         self.spec = spec
         self._log = log
         self._mark = uuid.uuid4().hex
+        self._told_environment = {**os.environ, **spec.environment, **environment}
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
         self._translator = Translator()
         self._hooks = Hooks(self._emit, self._tool_started, self._translator.deny_tool)
@@ -186,9 +189,9 @@ class ClaudeSession:
         try:
             message = await self._patiently(limit)
         except TimeoutError:
-            text = f"The CLI said nothing for {limit:.0f} seconds."
-            self._lost = text
-            quiet = TurnEnded(failure=failure(FailureClass.CLI_SILENT, text))
+            self._lost = "it fell silent"
+            wrong = await asyncio.to_thread(endpoint.trouble, self._told_environment)
+            quiet = TurnEnded(failure=silence(limit, wrong))
             return [*self._translator.abandon(), quiet]
         if isinstance(message, _Lost):
             return [*self._translator.abandon(), self._lost_turn(message.reason)]
@@ -241,6 +244,7 @@ class ClaudeSession:
         """See `AgentSession.interrupt`; a CLI that does not react counts as lost."""
         if not self.alive:
             return
+        self._translator.interrupt()
         try:
             await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
         except (ClaudeSDKError, OSError, TimeoutError) as error:

@@ -76,10 +76,13 @@ def check_login(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def check_machine() -> None:
-    """What a real run needs beside its plan: uv and a way to log in.
+    """What a real run needs beside its plan: uv, a way to log in, and an address that is what it is called.
 
     Raises:
         SetupError: One of them is missing.
     """
+    from ralph_tui.agent.endpoint import require_tls
+
     uv_version()
     check_login()
+    require_tls()

@@ -169,6 +169,10 @@ PROOFS: dict[int, tuple[str, ...]] = {
     37: (
         "faults/model_side::a_fault_that_passes_costs_nothing_but_time",
         "faults/model_side::a_service_that_stays_away_is_the_network_and_not_the_task",
+        "agent/endpoint::what_speaks_no_tls_is_refused_before_anything_is_spent",
+        "agent/endpoint::who_may_only_be_busy_is_named_and_not_refused",
+        "faults/model_side::a_port_that_speaks_no_tls_is_said_to_be_why_the_cli_is_silent",
+        "faults/model_side::a_certificate_nobody_vouches_for_is_the_network_and_says_what_to_do",
     ),
     38: (
         "faults/model_side::a_fault_that_passes_costs_nothing_but_time",
@@ -346,7 +350,6 @@ NOT_INJECTED: dict[int, str] = {
     30: "case-insensitive and normalising file systems: none here; guard/ compares paths folded.",
     31: "an unmounted disk needs privileges; a directory that goes away is injected.",
     32: "the machine's own clock cannot be set here; clocks that jump are given to the waits.",
-    37: "TLS is not injected: a plain port leaves the CLI silent until the idle timeout; DNS, proxy, portal are.",
     38: "UTF-8 split across chunks: the SDK's own reader.",
     45: "no session is ever resumed: each iteration is a fresh one.",
     47: "fork bombs: root, as which these tests often run, has no limit of processes to meet.",

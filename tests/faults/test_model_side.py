@@ -13,6 +13,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
+from tests.agent.test_endpoint import self_signed
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
@@ -222,3 +223,43 @@ async def test_the_same_plan_and_model_lead_to_the_same_state(tmp_path: Path) ->
         ]
         seen.append((sorted(kinds), tasks, run.end.reason, run.end.cost_usd))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.long
+async def test_a_port_that_speaks_no_tls_is_said_to_be_why_the_cli_is_silent(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    async with serving(scenario(finishes("a"))) as server:
+        environ = {"ANTHROPIC_BASE_URL": server.url.replace("http://", "https://")}
+        overrides = {**SILENT, "phases.building.max_iterations": 1}
+        run = await play(project, server, overrides=overrides, environ=environ)
+    (failure,) = run.of(ev.AgentFailed)
+    assert failure.failure is FailureClass.CLI_SILENT
+    assert "said nothing for 2 seconds. 127.0.0.1:" in failure.message
+    assert "TLS" in failure.message
+    assert "ANTHROPIC_BASE_URL" in failure.hint
+    assert task_of(project, "a").retry_count == 0
+
+
+@pytest.mark.long
+async def test_a_certificate_nobody_vouches_for_is_the_network_and_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+    context = self_signed(tmp_path)
+
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    untrusted = await asyncio.start_server(hang_up, "127.0.0.1", 0, ssl=context)
+    port = untrusted.sockets[0].getsockname()[1]
+    overrides = {"agent.max_api_retries": 0, "phases.building.max_iterations": 1}
+    async with untrusted, serving(scenario(finishes("a"))) as server:
+        environ = {"ANTHROPIC_BASE_URL": f"https://127.0.0.1:{port}"}
+        run = await play(project, server, overrides=overrides, environ=environ)
+    (failure,) = run.of(ev.AgentFailed)
+    assert failure.failure is FailureClass.NETWORK
+    assert "certificate" in failure.message
+    assert "NODE_EXTRA_CA_CERTS" in failure.hint
+    assert task_of(project, "a").retry_count == 0

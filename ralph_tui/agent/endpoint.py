@@ -1,0 +1,80 @@
+"""Whether the address the CLI is told to use speaks TLS where it is called https.
+
+Where it does not, the CLI says nothing at all until its patience is over (SDK-FACTS section 7), so we look
+ourselves; only at an address that a person has set, and only a handshake is made.
+"""
+
+import os
+import socket
+import ssl
+import urllib.request
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from ralph_tui.domain.errors import SetupError
+
+VARIABLE = "ANTHROPIC_BASE_URL"
+
+SECONDS = 5.0
+"""How long a handshake may take."""
+
+ADVICE = f"Correct {VARIABLE}: https:// needs a port that speaks TLS; a gateway on this machine is often http://."
+
+
+def require_tls(environ: Mapping[str, str] = os.environ) -> None:
+    """Refuse an address that is called https and surely speaks something else. Blocks.
+
+    Raises:
+        SetupError: What answers there is no TLS.
+    """
+    wrong, certain = _look(environ)
+    if wrong and certain:
+        raise SetupError(wrong, ADVICE)
+
+
+def trouble(environ: Mapping[str, str]) -> str:
+    """What is wrong with TLS at the address, as a sentence; empty when nothing can be seen. Blocks."""
+    return _look(environ)[0]
+
+
+def _look(environ: Mapping[str, str]) -> tuple[str, bool]:
+    """What is wrong, and whether it is certain: who only keeps silent may be busy."""
+    url = environ.get(VARIABLE, "").strip()
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or 443
+    except ValueError:
+        return "", False  # the CLI names an address that is none
+    if parts.scheme != "https" or not host or _by_proxy(host):
+        return "", False
+    try:
+        with socket.create_connection((host, port), SECONDS) as plain:
+            return _handshake(plain, host, f"{host}:{port}")
+    except (OSError, UnicodeError):
+        return "", False  # nobody is there, which the CLI says itself
+
+
+def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
+    context = ssl.create_default_context()
+    # Whom the CLI trusts is its own matter: here nothing is said or asked.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        with context.wrap_socket(plain, server_hostname=host):
+            return "", False
+    except TimeoutError:
+        return f"{where} does not answer a TLS handshake.", False
+    except ssl.SSLError as error:
+        if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
+            return f"{where} does not speak TLS.", True
+        return f"{where} ends the TLS handshake ({error.reason or 'it hangs up'}).", False
+    except OSError:
+        return f"{where} hangs up in the TLS handshake.", False
+
+
+def _by_proxy(host: str) -> bool:
+    """Whether the CLI gets there by a proxy, whose handshake is another one."""
+    proxies = urllib.request.getproxies()
+    if not ({"https", "all"} & proxies.keys()):
+        return False
+    return not urllib.request.proxy_bypass(host)
