@@ -25,3 +25,25 @@ def test_the_screen_is_back_after_an_editor_that_is_not_there(tmp_path: Path) ->
         shown.press_until("\x1b", lambda: "memory and specs" not in shown.text)
         shown.press("q")
         assert shown.exit_status() == 0
+
+
+@pytest.mark.long
+def test_keys_typed_at_once_edit_the_file_under_the_cursor(tmp_path: Path) -> None:
+    files = {"AGENTS.md": "# Notes\n", "CLAUDE.md": "# Others\n"}
+    project = make_project(tmp_path, [task("a")], files=files)
+    editor = tmp_path / "editor with spaces"
+    editor.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$NOTED"\n', encoding="utf-8")
+    editor.chmod(0o700)
+    noted = tmp_path / "noted"
+    environment = ralph_environment(None, tmp_path, uuid.uuid4().hex)
+    environment |= {"VISUAL": f"'{editor}' --wait", "NOTED": str(noted)}
+    with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
+        shown.until_shown("Do a")
+        shown.press_until("6", lambda: "memory and specs" in shown.text)
+        shown.press_until("j", lambda: "▸ AGENTS.md" in shown.text)
+        shown.press("je")
+        shown.until(noted.exists, "the editor")
+        shown.press_until("\x1b", lambda: "memory and specs" not in shown.text)
+        shown.press("q")
+        assert shown.exit_status() == 0
+        assert noted.read_text().splitlines() == ["--wait", str(project / "CLAUDE.md")]

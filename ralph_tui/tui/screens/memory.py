@@ -94,6 +94,10 @@ class Memory(Searching):
         else:
             self.search_again()
 
+    def _meant(self) -> Paper | None:
+        """The paper under the cursor, which keys mean even before its text is shown."""
+        return self.choices.paper(self.choices.cursor)
+
     def _blocks(self, paper: Paper) -> list[Block]:
         if paper.report is not None:
             return parts_blocks(report_parts(paper.report, self.app.glyphs))
@@ -123,9 +127,13 @@ class Memory(Searching):
 
     def not_now(self, name: str) -> str:
         """What was sent cannot be edited."""
-        if name == "edit" and (self._shown is None or self._shown.path is None):
-            return "This was sent already, or is not there; its sources can be edited."
-        return super().not_now(name)
+        meant = self._meant()
+        if name != "edit" or (meant is not None and meant.path is not None):
+            return super().not_now(name)
+        if meant is None:
+            return "Nothing is read yet."
+        was_sent = f"This is the {meant.name} as it was sent; what it is made of can be edited."
+        return was_sent if meant.text else meant.note
 
     def do_open(self) -> None:
         """Into the text."""
@@ -141,10 +149,11 @@ class Memory(Searching):
 
     async def do_edit(self) -> None:
         """The person's editor, on the file itself."""
-        if self._shown is None or self._shown.path is None:
+        meant = self._meant()
+        if meant is None or meant.path is None:
             return
         try:
-            status = await edit(self.app, self._shown.path)
+            status = await edit(self.app, meant.path)
         except RalphError as error:
             self.app.say(str(error), error=True)
             return
@@ -154,5 +163,5 @@ class Memory(Searching):
 
     def shown_text(self) -> str:
         """As it is in the file."""
-        shown = self._shown
+        shown = self._meant()
         return (inert(shown.text) or self.text.text()) if shown is not None else ""
