@@ -2,11 +2,18 @@
 
 import os
 import subprocess
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Notice
+from ralph_tui.engine.evidence import NOT_THE_PROJECT
 
 _SECONDS = 20
+
+_DEEP, _LOOKED_AT, _NAMED = 3, 500, 3
+"""How far repositories inside the project are looked for, and how many of them are named."""
 
 _UNDER_WAY = {
     "MERGE_HEAD": "a merge",
@@ -32,6 +39,7 @@ def standing(root: Path) -> tuple[Notice, ...]:
     if (lock := Path(directory, "index.lock")).exists():
         found.append(f"{lock} is there: a git still works, or one died; then remove it.")
     told = [Notice(level="warning", text=f"In the repository, {text}") for text in found if text]
+    told += [Notice(text=text) for text in _where(root)]
     if "# branch.oid (initial)" in lines:
         text = "The repository has no commit yet: what the agent changes cannot be told from yours."
         told.append(Notice(text=text))
@@ -40,6 +48,57 @@ def standing(root: Path) -> tuple[Notice, ...]:
         text = f"{files} changed and not committed: what the agent changes stands among them."
         told.append(Notice(text=text))
     return tuple(told)
+
+
+def _where(root: Path) -> Iterator[str]:
+    """Where the project stands in its repository, and what of it no fingerprint covers."""
+    asked = _git(root, "rev-parse", "--show-toplevel", "--show-superproject-working-tree")
+    top, _, above = asked.rstrip("\n").partition("\n")
+    if above:
+        yield f"The project is a submodule of {above}: what changes in that repository itself goes unseen."
+    elif top and Path(top) != root.resolve():
+        yield f"The project is a part of the repository {top}: what is committed there is seen here too."
+    inner = list(islice(_inner(root), _NAMED + 1))
+    if inner:
+        names = ", ".join(str(path.relative_to(root)) for path in inner[:_NAMED])
+        more = " and others" if len(inner) > _NAMED else ""
+        one = len(inner) == 1
+        yield (
+            f"{names}{more} {'is a repository of its own' if one else 'are repositories of their own'}: "
+            f"what changes in {'its' if one else 'their'} git state goes unseen."
+        )
+
+
+def _inner(root: Path) -> Iterator[Path]:
+    """Repositories below the project that are no submodules of it, as far as a short look finds them."""
+    known = {line.split("\t", 1)[-1] for line in _links(root)}
+    left = deque([(root, 0)])
+    for _ in range(_LOOKED_AT):
+        if not left:
+            return
+        directory, depth = left.popleft()
+        try:
+            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        # Where it is a file the repository is elsewhere: a linked worktree or a submodule.
+        if depth and any(e.name == ".git" and e.is_dir(follow_symlinks=False) for e in entries):
+            if str(directory.relative_to(root)) not in known:
+                yield directory
+            continue
+        left += [
+            (Path(entry.path), depth + 1)
+            for entry in entries
+            if depth < _DEEP
+            and entry.name not in NOT_THE_PROJECT
+            and entry.is_dir(follow_symlinks=False)
+        ]
+
+
+def _links(root: Path) -> list[str]:
+    """The lines of the index that are submodules; their paths are from the project on."""
+    listed = _git(root, "ls-files", "-s", "-z").split("\0")
+    return [line for line in listed if line.startswith("160000 ")]
 
 
 def _unfinished(directory: Path, *, conflicts: int) -> str:

@@ -147,9 +147,12 @@ def _index(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         return
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
     names = ", ".join(one_line(path, 60) for path in changed[:3])
-    restore = "git read-tree HEAD"
+    git = f"git -C {shlex.quote(before.above)}" if before.above else "git"
+    restore = f"{git} read-tree HEAD"
     if len(changed) <= SHOWN and not any(STAGE in path for path in changed):
-        restore = "git update-index" + "".join(_put_back(p, before.index.get(p)) for p in changed)
+        restore = f"{git} update-index" + "".join(
+            _put_back(p, before.index.get(p)) for p in changed
+        )
     yield _Found(f"the index was changed ({names}{more})", restore, "index")
 
 
@@ -212,7 +215,8 @@ def _submodules(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
         old, new = before.submodules.get(path), after.submodules.get(path)
         if old == new:
             continue
-        shown, git = one_line(path, 60), f"git -C {shlex.quote(path)}"
+        place = f"{before.above}/{path}" if before.above else path
+        shown, git = one_line(path, 60), f"git -C {shlex.quote(place)}"
         if old is None or new is None:
             text, restore = f"the submodule {shown} was {'made' if new else 'removed'}", ""
         else:

@@ -13,6 +13,8 @@ class Snapshot:
 
     head: str
     """The branch HEAD stands for, or a commit when it is detached."""
+    above: str = ""
+    """The top of the work tree, when the project is a directory below it; all paths are from there."""
     refs: Mapping[str, str] = field(default_factory=dict)
     index: Mapping[str, str] = field(default_factory=dict)
     """`MODE,OBJECT` of each path, with what git was told about it."""

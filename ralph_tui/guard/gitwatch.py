@@ -26,6 +26,8 @@ TIMEOUT_SECONDS = 60.0
 GITLINK = "160000"
 """The mode of a submodule in the index."""
 
+_WHERE = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
+
 
 class GitWatch:
     """Looks at the repository of a project; every call blocks."""
@@ -41,22 +43,28 @@ class GitWatch:
             SetupError: There is a repository, but git cannot read it.
         """
         try:
-            asked = self._git("rev-parse", "--absolute-git-dir", "--git-common-dir", check=False)
+            found = self._ask("rev-parse", *_WHERE)
         except FileNotFoundError:
             return None
-        if not asked:
-            if (self._root / ".git").exists():
-                raise SetupError(
-                    f"git cannot read the repository of {self._root}.",
-                    "Run `git status` there; it says why.",
-                )
+        if found.returncode:
+            self._require_none(one_line(found.stderr.decode(errors="replace")))
             return None
-        own, common = (self._root / line for line in asked.decode().splitlines()[:2])
+        lines = found.stdout.decode(errors="surrogateescape").splitlines()
+        own, common = (self._root / line for line in lines[:2])
+        if lines[2] == "true":
+            raise SetupError(
+                f"{self._root} is inside of git's own directory {own}, or a bare repository.",
+                "Run in a work tree: `git clone` or `git worktree add` makes one.",
+            )
+        top = Path(
+            os.fsdecode(self._git("rev-parse", "--show-toplevel").removesuffix(b"\n")) or self._root
+        )
         refs = self._refs()
-        index = self._index()
-        submodules, moved = self._submodules(index)
+        index = self._index(top)
+        submodules, moved = self._submodules(index, top)
         return Snapshot(
             head=self._head(),
+            above="" if top == self._root.resolve() else str(top),
             refs=refs,
             index=index,
             stash=_stashed(common),
@@ -67,6 +75,18 @@ class GitWatch:
             times=_times(own, common, refs) | moved,
             marked=_marked(own / "logs" / "HEAD"),
         )
+
+    def _require_none(self, said: str) -> None:
+        """Where git finds no repository there is none; any other reason is trouble.
+
+        Raises:
+            SetupError: There is one that git cannot read, such as another user's.
+        """
+        if "not a git repository (or any" not in said or (self._root / ".git").exists():
+            raise SetupError(
+                f"git cannot read the repository of {self._root}: {said.removeprefix('fatal: ')}",
+                "Run `git status` there; it says why.",
+            )
 
     def _head(self) -> str:
         symbolic = self._git("symbolic-ref", "-q", "HEAD", check=False).decode().strip()
@@ -79,10 +99,11 @@ class GitWatch:
         pairs = (line.partition(" ") for line in lines.splitlines())
         return {name: commit for commit, _, name in pairs}
 
-    def _index(self) -> dict[str, str]:
+    def _index(self, top: Path) -> dict[str, str]:
         """Tag, mode and object by path; a lower-case tag is a file git was told not to look at."""
         found: dict[str, str] = {}
-        text = self._git("ls-files", "-s", "-v", "-z").decode(errors="surrogateescape")
+        listed = self._git("ls-files", "-s", "-v", "-z", place=top)
+        text = listed.decode(errors="surrogateescape")
         for line in text.split("\0"):
             about, _, path = line.partition("\t")
             words = about.split()
@@ -93,13 +114,13 @@ class GitWatch:
         return found
 
     def _submodules(
-        self, index: Mapping[str, str]
+        self, index: Mapping[str, str], top: Path
     ) -> tuple[dict[str, tuple[str, str]], dict[str, float]]:
         """The HEAD of each submodule that is checked out, and when it was last moved."""
         heads: dict[str, tuple[str, str]] = {}
         times: dict[str, float] = {}
         for path, entry in index.items():
-            place = self._root / path
+            place = top / path
             if f" {GITLINK}," not in entry or not os.path.lexists(place / ".git"):
                 continue
             asked = self._git("rev-parse", "--absolute-git-dir", "HEAD", check=False, place=place)
@@ -133,19 +154,21 @@ class GitWatch:
         )
 
     def _git(self, *arguments: str, check: bool = True, place: Path | None = None) -> bytes:
+        done = self._ask(*arguments, place=place)
+        if done.returncode and check:
+            said = one_line(done.stderr.decode(errors="replace"))
+            raise SetupError(f"`git {arguments[0]}` failed: {said}", "Run `git status` there.")
+        return b"" if done.returncode else done.stdout
+
+    def _ask(
+        self, *arguments: str, place: Path | None = None
+    ) -> "subprocess.CompletedProcess[bytes]":
         # Settings of the repository may name programs to run; reading must start none of them.
-        command = [
-            "git",
-            "-c",
-            "core.fsmonitor=false",
-            "-c",
-            "core.hooksPath=/dev/null",
-            *arguments,
-        ]
+        quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         try:
-            done = subprocess.run(
-                command,
+            return subprocess.run(
+                ["git", *quiet, *arguments],
                 cwd=place or self._root,
                 env=kept | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
                 capture_output=True,
@@ -158,10 +181,6 @@ class GitWatch:
                 f"`git {arguments[0]}` did not end within {TIMEOUT_SECONDS:.0f} seconds.",
                 "Run it in the project to see why.",
             ) from error
-        if done.returncode and check:
-            said = one_line(done.stderr.decode(errors="replace"))
-            raise SetupError(f"`git {arguments[0]}` failed: {said}", "Run `git status` there.")
-        return b"" if done.returncode else done.stdout
 
 
 def _stashed(common: Path) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ echo 1 >a.txt; git add a.txt; git commit -qm one
 git checkout -q -b other; echo 2 >a.txt; git commit -qam two
 git checkout -q main; echo 3 >a.txt; git commit -qam three
 """
+ADDED = "git -c protocol.file.allow=always submodule -q add"
+TOLD_ONLY = ("dirty", "no commit", "part", "submodule", "nested")
 MERGE, REBASE = "a merge is not finished (1 file in conflict)", "a rebase is not finished"
 STATES: dict[str, tuple[str, Sequence[str]]] = {
     "clean": (SETUP, ()),
@@ -30,6 +32,20 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
     "dirty": (f"{SETUP} echo 4 >a.txt", ("1 file is changed and not committed",)),
     "worktree": (f"{SETUP} git worktree add -q w other; cd w; git merge -q main", (MERGE,)),
     "no commit": ("git init -q", ("no commit yet",)),
+    "part": (f"{SETUP} mkdir w", ("is a part of the repository",)),
+    "submodule": (
+        f"mkdir o; cd o; {SETUP} cd ..; {SETUP} echo o >.gitignore; {ADDED} ./o w; git commit -qam w",
+        ("is a submodule of",),
+    ),
+    "with a submodule": (
+        f"mkdir o; cd o; {SETUP} cd ..; {SETUP} {ADDED} ./o s; rm -rf o; git commit -qam s",
+        (),
+    ),
+    "nested": (
+        f"{SETUP} git init -q lib/a; git init -q b; git init -q node_modules/c",
+        ("b, lib/a are repositories of their own",),
+    ),
+    "worktree inside": (f"{SETUP} git worktree add -q inside other", ()),
     "bare": ("git init -q --bare", ()),
     "no repository": ("true", ()),
 }
@@ -37,17 +53,19 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
 
 def made(tmp_path: Path, commands: str) -> Path:
     subprocess.run(["sh", "-c", commands], cwd=tmp_path, capture_output=True, check=False)
-    return tmp_path / "w" if "worktree" in commands else tmp_path
+    return tmp_path / "w" if (tmp_path / "w").is_dir() else tmp_path
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long) if "submodule" in n else n for n in STATES]
+)
 def test_how_the_person_left_the_repository_is_told(tmp_path: Path, name: str) -> None:
     commands, told = STATES[name]
     notices = standing(made(tmp_path, commands))
     assert len(notices) == len(told), notices
     for notice, words in zip(notices, told, strict=True):
         assert words in notice.text
-        assert notice.level == ("info" if name in ("dirty", "no commit") else "warning")
+        assert notice.level == ("info" if name in TOLD_ONLY else "warning")
 
 
 def test_it_is_told_before_anything_is_spent_and_by_doctor(tmp_path: Path) -> None:

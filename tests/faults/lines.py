@@ -313,6 +313,9 @@ PROOFS: dict[int, tuple[str, ...]] = {
     67: (
         "guard/gitwatch::a_linked_worktree_shares_what_is_watched",
         "guard/gitwatch::a_commit_in_a_submodule_is_seen_and_put_back",
+        "guard/gitwatch::a_project_that_is_a_part_of_a_repository_is_watched_as_a_whole",
+        "guard/gitwatch::where_there_is_no_work_tree_nothing_is_begun",
+        "engine/gitstate::how_the_person_left_the_repository_is_told",
         "guard/shims::the_repository_of_a_linked_worktree",
     ),
     68: (

@@ -235,3 +235,44 @@ def test_a_script_cannot_commit_in_a_submodule(with_submodule: Path) -> None:
     )
     assert done.returncode != 0
     assert "left to the person" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("echo y > ../new.txt; git add ../new.txt", "the index was changed (new.txt)"),
+        ("echo y > mine.txt; git add mine.txt", "the index was changed (part/mine.txt)"),
+        ("git rm -q --cached ../a.txt", "the index was changed (a.txt)"),
+    ],
+)
+def test_a_project_that_is_a_part_of_a_repository_is_watched_as_a_whole(
+    project: Path, command: str, told: str
+) -> None:
+    part = project / "part"
+    part.mkdir()
+    before = GitWatch(part).snapshot()
+    bash(part, command)
+    change = compare(before, GitWatch(part).snapshot(), ALWAYS)
+    assert change is not None
+    assert told in change.summary
+    bash(part, change.restore)
+    assert compare(before, GitWatch(part).snapshot(), ALWAYS) is None
+
+
+@pytest.mark.parametrize(
+    ("make", "where", "why"),
+    [
+        ("git init -q --bare bare", "bare", "or a bare repository"),
+        ("git init -q --bare bare; mkdir bare/p", "bare/p", "or a bare repository"),
+        ("git init -q x", "x/.git", "inside of git's own directory"),
+        ("mkdir -p x/p; echo 'gitdir: /gone' > x/.git", "x/p", "not a git repository: /gone"),
+    ],
+)
+def test_where_there_is_no_work_tree_nothing_is_begun(
+    tmp_path: Path, make: str, where: str, why: str
+) -> None:
+    bash(tmp_path, make)
+    with pytest.raises(SetupError) as caught:
+        GitWatch(tmp_path / where).snapshot()
+    assert why in caught.value.message
+    assert caught.value.hint
