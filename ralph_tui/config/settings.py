@@ -287,7 +287,7 @@ class ScreenSettings(Model):
     )
     keys: Mapping[str, str] = Field(
         default_factory=dict,
-        description="Other keys for commands, such as {pause: space, skip: 'S,f5'}; names as in the README.",
+        description="Other keys for commands, such as {pause: space, skip: 'z,f5'}; names as in the README.",
     )
 
 

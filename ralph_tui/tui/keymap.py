@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.command import Command
 from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
+from ralph_tui.tui.key_names import key_written
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, name_of
 
@@ -24,7 +25,7 @@ def keymap_of(given: Mapping[str, str]) -> Keymap:
     """The keys of the commands that were given others.
 
     Raises:
-        ConfigError: There is no such command, it has no key, or two commands share one.
+        ConfigError: There is no such command or key, it has none, or two commands share one.
     """
     keymap = {name: _keys(name, text) for name, text in given.items()}
     for together in (COMMANDS, *PAGE_COMMANDS.values()):
@@ -51,7 +52,8 @@ def _keys(name: str, text: str) -> tuple[str, ...]:
         near = get_close_matches(name, NAMES, 1)
         hint = f"Did you mean {near[0]}?" if near else f"The commands are {', '.join(NAMES)}."
         raise ConfigError(f"screen.keys: there is no command {name!r}.", hint)
-    keys = tuple(key.strip() for key in text.split(",") if key.strip())
+    written = (key_written(key) for key in text.split(",") if key.strip())
+    keys = tuple(dict.fromkeys(written))
     if not keys:
         raise ConfigError(
             f"screen.keys: {name} has no key.", "Name one such as space, S, f5 or ctrl+b."

@@ -1,10 +1,13 @@
 """Keys and theme from the settings."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
+from ralph_tui.config.keys import description
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.app import RalphApp
@@ -74,9 +77,40 @@ async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None
         ({"pause": "s"}, "s would mean both pause and skip"),
         ({"history.export": "v"}, "v would mean both history.look and history.export"),
         ({"history.exprot": "v"}, "there is no command 'history.exprot'. Did you mean"),
+        ({"pause": "ctrl-b"}, "there is no key 'ctrl-b'. Did you mean ctrl+b?"),
+        ({"pause": "spcae"}, "there is no key 'spcae'. Did you mean space?"),
+        ({"pause": "f13,meta+x"}, "there is no key 'meta+x'"),
+        ({"quit": "esc"}, "esc always closes"),
+        ({"pause": "j"}, "j moves in lists"),
+        ({"pause": "ctrl+m"}, "enter would mean both"),
     ],
 )
 def test_wrong_keys_are_explained(given: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=r"screen\.keys") as error:
         keymap_of(given)
     assert said in str(error.value)
+
+
+def test_keys_are_written_as_people_write_them() -> None:
+    """As they are said on the screen, too; what never comes from a terminal would be no key at all."""
+    given = {
+        "pause": "Space, Ctrl+B",
+        "skip": "shift+z,F5",
+        "build": "!",
+        "stop": "shift+tab,ctrl++",
+    }
+    given |= {"next_pane": "right", "previous_pane": "left"}
+    assert keymap_of(given) == {
+        "pause": ("space", "ctrl+b"),
+        "skip": ("Z", "f5"),
+        "build": ("exclamation_mark",),
+        "stop": ("shift+tab", "ctrl+plus"),
+        "next_pane": ("right",),
+        "previous_pane": ("left",),
+    }
+
+
+def test_the_example_in_the_description_of_the_setting_works() -> None:
+    example = re.search(r"\{.*\}", description("screen.keys"))
+    assert example
+    assert keymap_of(yaml.safe_load(example[0]))

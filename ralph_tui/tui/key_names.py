@@ -1,0 +1,94 @@
+"""Keys as people write them in the settings, as Textual names them; what a terminal never sends is refused."""
+
+import unicodedata
+from difflib import get_close_matches
+
+from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS, Keys
+
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.tui.keys import key_label
+
+_MODIFIERS = ("alt", "ctrl", "shift")
+"""In the order in which Textual writes them."""
+
+_NAMED = frozenset(
+    {name for key in Keys if (name := key.value.rpartition("+")[2]).isalnum() and len(name) > 1}
+)
+_SPOKEN = {
+    "esc": "escape",
+    "return": "enter",
+    "del": "delete",
+    "ins": "insert",
+    "pgup": "pageup",
+    "pgdn": "pagedown",
+}
+_SAME = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases} | {
+    "ctrl+left_square_bracket": "escape"
+}
+"""What terminals send the same code for."""
+
+_MOVES = frozenset(
+    ["up", "down", "j", "k", "g", "G", "home", "end", "pageup", "pagedown", "ctrl+u", "ctrl+d"]
+)
+
+
+def key_written(text: str) -> str:
+    """The key that a person wrote, such as S, F5, ctrl+b or ?.
+
+    Raises:
+        ConfigError: There is no such key, or it is not to be given away.
+    """
+    given = text.strip()
+    *modifiers, name = _parts(given)
+    held = sorted({modifier.lower() for modifier in modifiers})
+    key = _SPOKEN.get(name.lower(), name) if len(name) > 1 else _character(name)
+    key = key.lower() if key.lower() in _NAMED else key
+    if not set(held) <= set(_MODIFIERS) or not _exists(key):
+        raise ConfigError(f"screen.keys: there is no key {given!r}.", _meant(given))
+    if len(key) == 1 and "shift" in held:  # terminals send the capital
+        held.remove("shift")
+        key = key.upper()
+    if len(key) == 1 and "ctrl" in held:
+        key = key.lower()
+    whole = "+".join([*held, key])
+    whole = _SAME.get(whole, whole)
+    _refuse_taken(whole)
+    return whole
+
+
+def _refuse_taken(key: str) -> None:
+    if key == "escape":
+        raise ConfigError("screen.keys: esc always closes what is on top.", "Choose another key.")
+    if key == "ctrl+c":
+        raise ConfigError("screen.keys: ctrl+c always copies or quits.", "Choose another key.")
+    if key in _MOVES:
+        raise ConfigError(
+            f"screen.keys: {key_label(key)} moves in lists and texts.", "Choose another key."
+        )
+
+
+def _parts(text: str) -> list[str]:
+    """`ctrl++` is a plus, too."""
+    return [*filter(None, text[:-1].split("+")), "+"] if text[-1:] == "+" else text.split("+")
+
+
+def _character(sign: str) -> str:
+    if sign.isalnum() or not sign:
+        return sign
+    name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
+    return KEY_NAME_REPLACEMENTS.get(name, name)
+
+
+def _exists(key: str) -> bool:
+    if len(key) == 1 or key in _NAMED or key in KEY_NAME_REPLACEMENTS.values():
+        return bool(key.strip())
+    try:
+        return not unicodedata.lookup(key.replace("_", " ")).isalnum()
+    except KeyError:
+        return False
+
+
+def _meant(given: str) -> str:
+    plus = given.replace("-", "+")
+    near = [plus] if plus != given else get_close_matches(given.lower(), _NAMED, 1)
+    return f"Did you mean {near[0]}?" if near else "Name one such as space, S, f5 or ctrl+b."
