@@ -269,11 +269,17 @@ class RalphApp(Showing):
 
     def search_themes(self) -> None:
         """Textual's palette of themes, with the chosen one kept."""
-        from textual.command import CommandPalette
-
         from ralph_tui.tui.palette_themes import KeptThemes
+        from ralph_tui.tui.screens.finding import Palette
 
-        self.push_screen(CommandPalette(providers=[KeptThemes], placeholder="Search for themes"))
+        self.push_screen(Palette(providers=[KeptThemes], placeholder="Search for themes"))
+
+    def action_command_palette(self) -> None:
+        """Textual's own key for it, too."""
+        from ralph_tui.tui.screens.finding import Palette
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette())
 
     # Size.
 

@@ -94,7 +94,7 @@ class Steering:
         answer = await self._app.push_screen_wait(
             Confirm(
                 "stop the loop",
-                "Nothing is lost either way: the task goes back to the board.",
+                "Nothing is lost. When it is interrupted, its task goes back to the board.",
                 (
                     Choice("x", "Stop after this iteration", "after"),
                     Choice("n", "Stop now, interrupt the agent", "now", danger=True),

@@ -31,7 +31,7 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
         shown.press_until("2", lambda: "Any number: space marks" in shown.text)
         for number in ("2", "3"):
             shown.press_until(number, lambda n=number: f"{n}  [x]" in shown.text)  # type: ignore[misc]  # the default binds the loop's value
-        shown.press_until("\r", lambda: "enter sends" in shown.text)
+        shown.press_until("\r", lambda: "enter send" in shown.text)
         shown.press_until("\r", lambda: len(answers(project)) == 2)
         for kind in ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION:
             shown.until_shown(f"{kind}: waits for your approval", 90)

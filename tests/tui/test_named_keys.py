@@ -10,7 +10,7 @@ import pytest
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
-from ralph_tui.tui.render.hints import key_words
+from ralph_tui.tui.render.hints import foot_lines
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.question import QuestionDialog
 from ralph_tui.tui.screens.tool_detail import ToolDetail
@@ -126,15 +126,26 @@ async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
-        ("y approve, n reject with a reason, / search, esc later", ["y", "n", "slash", "escape"]),
-        ("1-9 or enter chooses, n m the next and previous", ["enter", "n", "m"]),
-        ("+ - move, F5 draw", ["plus", "minus", "f5"]),
+        ("y approve, n reject with a reason, / search, esc later", ["y", "n", "/", "esc"]),
+        ("1-9 enter choose, n m turn over", ["enter", "n", "m"]),
+        ("+ - move, F5 draw", ["+", "-", "F5"]),
         ("no key here, and none there", []),
     ],
 )
-def test_what_can_be_clicked_in_the_foot_of_a_frame(text: str, keys: list[str]) -> None:
-    words = key_words(text)
-    assert words.plain == text
-    # Every span with meta has a style of our own making.
-    actions = [span.style.meta.get("@click") for span in words.spans if span.style.meta]  # type: ignore[union-attr]
-    assert actions == [f"app.press({key!r})" for key in keys]
+def test_what_can_be_clicked_at_the_foot_of_a_dialog(text: str, keys: list[str]) -> None:
+    (line,) = foot_lines(text, 80)
+    assert "".join(piece.text for piece in line) == text.replace(", ", "  ")
+    pressed = dict.fromkeys(piece.presses for piece in line if piece.presses)
+    assert list(pressed) == keys
+
+
+def test_keys_take_two_lines_and_no_item_is_cut() -> None:
+    text = "y approve, n reject with a reason, esc later, v graph; c copy, E export"
+
+    def said(width: int) -> list[str]:
+        return ["".join(piece.text for piece in line) for line in foot_lines(text, width)]
+
+    assert said(76) == ["y approve  n reject with a reason  esc later  v graph  c copy  E export"]
+    assert said(65) == ["y approve  n reject with a reason  esc later  v graph  c copy"]
+    assert said(40) == ["y approve  n reject with a reason", "esc later  v graph  c copy  E export"]
+    assert said(12) == ["y approve", "n reject with a reason"]

@@ -68,7 +68,7 @@ async def test_it_says_who_asks_for_what_and_why_and_one_key_allows(open_app: Op
             "The command as it will run",
             "uv run pytest -q && npm publish",
             "As the agent wrote it",
-            "Why it is asked about (ask-first)",
+            "Why you are asked (ask-first)",
             "safety.ask_commands lists `npm publish`",
             "1  Allow once",
             "Also every further `npm publish`, until this agent session ends.",

@@ -12,7 +12,6 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.history import on_target
-from ralph_tui.tui.screens.dialog import fitting
 from ralph_tui.tui.screens.settings import Settings
 from ralph_tui.tui.styles import STYLES
 from ralph_tui.tui.themes import THEMES
@@ -26,19 +25,6 @@ from tests.tui.test_keys import ralph
 Open = Callable[..., Opened]
 
 REASON = "the gate refused the claim three times because " + "of one thing or another, " * 4
-
-
-@pytest.mark.parametrize(
-    ("width", "shown"),
-    [
-        (0, "y approve, n reject, / search"),
-        (40, "y approve, n reject, / search"),
-        (30, "y approve, n reject"),
-        (3, "y approve"),
-    ],
-)
-def test_a_border_has_whole_keys_and_the_first_always(width: int, shown: str) -> None:
-    assert fitting("y approve, n reject, / search", width) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,20 @@
-"""Sentences that name keys, as spans and as text of a frame; a click on a key is that key. Pure functions."""
+"""Sentences that name keys, and the keys of a dialog; a click on a key is that key. Pure functions."""
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from textual.content import Content
-from textual.style import Style
+from rich.cells import cell_len
 
 from ralph_tui.tui.keys import Keys, key_named
-from ralph_tui.tui.render.spans import Span, Tone, pressing
+from ralph_tui.tui.render.spans import Span, Tone
 
-_PART = re.compile(r"[^,;]+[,;]?\s*")
 _NAMES = ("up", "down", "space", "tab", "escape", "enter", "pageup", "pagedown")
+_RANGE = re.compile(r"\d-\d")
+
+GAP = "  "
+MAX_LINES = 2
+"""Of the keys of a dialog."""
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:
@@ -20,28 +24,72 @@ def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[S
     ]
 
 
-def key_words(text: str) -> Content:
-    """What the foot of a frame says its keys do, such as `y approve, n reject, esc later`.
+class Piece(NamedTuple):
+    """A part of what a dialog says of its keys."""
 
-    One key with its word is one place to click; where several share a word each is its own.
+    text: str
+    is_key: bool = False
+    presses: str = ""
+    """The key that a click on it is, as people write it."""
+
+
+def foot_lines(text: str, width: int) -> list[list[Piece]]:
+    """Keys with their words, which commas part, in as few lines as hold them; what does not fit is left out.
+
+    What is behind a semicolon is not worth a line more. One key with its word is one place to click; where
+    several share a word each is its own.
     """
-    return Content.assemble(*(piece for part in _PART.findall(text) for piece in _linked(part)))
+    needed, _, extra = text.partition("; ")
+    lines: list[list[str]] = [[]]
+    for item in filter(None, needed.split(", ")):
+        if not _fits(item, lines[-1], width):
+            if len(lines) == MAX_LINES:
+                return _pieced(lines)
+            lines.append([])
+        lines[-1].append(item)
+    for item in filter(None, extra.split(", ")):
+        if not _fits(item, lines[-1], width):
+            break
+        lines[-1].append(item)
+    return _pieced(lines)
 
 
-def _linked(part: str) -> Iterator[tuple[str, Style]]:
-    words = re.findall(r"\S+\s*|\s+", part)
-    are_keys = [_is_key(word.strip()) for word in words]
-    count = next((at for at, is_key in enumerate(are_keys) if not is_key), len(words))
-    if count == 1:
-        body = part.rstrip(" ,;")
-        yield body, Style.from_meta(pressing(words[0].strip()))
-        yield part[len(body) :], Style.null()
-        return
-    for word, is_key in zip(words, are_keys, strict=True):
-        yield word, Style.from_meta(pressing(word.strip())) if is_key else Style.null()
+def _fits(item: str, line: list[str], width: int) -> bool:
+    return not line or cell_len(GAP.join([*line, item])) <= width
 
 
-def _is_key(word: str) -> bool:
+def _pieced(lines: list[list[str]]) -> list[list[Piece]]:
+    return [
+        [piece for at, item in enumerate(line) for piece in (*_gap(at), *_pieces(item))]
+        for line in lines
+    ]
+
+
+def _gap(at: int) -> tuple[Piece, ...]:
+    return (Piece(GAP),) if at else ()
+
+
+def _pieces(item: str) -> Iterator[Piece]:
+    words = item.split(" ")
+    count = next((at for at, word in enumerate(words) if not _leads(word)), len(words))
+    keys = [word for word in words[:count] if is_key(word)]
+    alone = keys[0] if len(words[:count]) == 1 and keys else ""
+    for at, word in enumerate(words[:count]):
+        yield Piece(word, is_key=True, presses=word if is_key(word) else "")
+        if at < count - 1:
+            yield Piece(" ")
+    said = " ".join(["", *words[count:]] if count else words)
+    if said:
+        yield Piece(said, presses=alone)
+
+
+def _leads(word: str) -> bool:
+    """Whether the word belongs to the keys of an item and not to what they do."""
+    return is_key(word) or _RANGE.fullmatch(word) is not None
+
+
+def is_key(word: str) -> bool:
+    """Whether a word names a key."""
     name = key_named(word)
     return (
         len(word) == 1 or "+" in name or name in _NAMES or re.fullmatch(r"f\d+", name) is not None

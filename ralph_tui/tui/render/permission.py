@@ -27,9 +27,7 @@ def permission_sections(permission: Permission) -> list[Section]:
         sections.append(Section("As the agent wrote it", permission.asked, kind))
     if permission.reason:
         sections.append(
-            Section(
-                f"Why it is asked about ({permission.rule})", permission.reason, SectionKind.NOTE
-            )
+            Section(f"Why you are asked ({permission.rule})", permission.reason, SectionKind.NOTE)
         )
     return sections
 

@@ -1,13 +1,13 @@
 """A decision only a person can make: what it is about, to read, and yes or no."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
 
 from textual import getters
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from ralph_tui.domain.events import ApprovalRequested
@@ -42,7 +42,8 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         Binding("n", "decide('reject')", show=False),
         Binding("c", "copy", show=False),
     ]
-    KEYS = "{yes}, {no}, esc later, {search} search, c copy, {export} export"
+    KEYS = "{yes}, {no}, esc later; {search} search, c copy, {export} export"
+    BRIEF = "{yes}, {no}, esc later; c copy"
     STEM = "approval"
 
     text = getters.query_one(TextView)
@@ -53,7 +54,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         self._approval = approval
         self._parts = list(parts)
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
@@ -72,11 +73,14 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         no = "n reject with a reason" if self._approval.kind in REASONED else "n reject"
         return VERDICTS.get(self._approval.kind, ("y approve", no))
 
+    def keys_said(self) -> str:
+        """With what yes and no mean here."""
+        yes, no = self.verdicts
+        return self.app.keys.said(self.KEYS if self._parts else self.BRIEF, yes=yes, no=no)
+
     def on_mount(self) -> None:
         """Show it, and close when somebody else decides."""
         self.text.focus()
-        yes, no = self.verdicts
-        self.say_keys(self.app.keys.said(self.KEYS, yes=yes, no=no))
         self.show_parts(self._parts)
         self.watch(self.app, "view", self.follow, init=True)  # it may be decided by now
 
@@ -84,6 +88,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         """Show these from now on."""
         self._parts = parts
         self.query_one(".dialog").set_class(not parts, "-brief")
+        self.say_keys()
         self.text.show_blocks(parts_blocks(parts))
 
     def follow(self, view: LoopView) -> None:

@@ -1,14 +1,14 @@
 """A question with a few answers, each with its key."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from ralph_tui.tui.keys import key_label
@@ -34,6 +34,8 @@ class Confirm(Dialog[str]):
         Binding("down,j,right,l", "app.focus_next", show=False),
     ]
 
+    KEYS = "enter choose, j k move, esc go back"
+
     def __init__(self, title: str, question: str, choices: Sequence[Choice]) -> None:
         """Ask; title and question may hold hostile text."""
         super().__init__()
@@ -41,7 +43,7 @@ class Confirm(Dialog[str]):
         self._question = flat(question)
         self._choices = tuple(choices)
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """Question and answers."""
         with Vertical(classes="dialog -small") as frame:
             frame.border_title = Content(self._title)

@@ -1,37 +1,40 @@
-"""What every dialog has: a frame over the dashboard, Escape, search, copy, export, the focus kept inside."""
+"""What every dialog has: a frame over the dashboard, Escape, search, copy, export, the focus kept inside.
 
+Dialog
+├── framed()       a subclass's own
+└── #under         at the foot of the screen, over the dashboard's
+    ├── SearchLine while somebody searches
+    └── Foot       what the dialog's keys do
+"""
+
+from collections.abc import Iterable
 from typing import ClassVar, TypeVar
 
-from rich.cells import cell_len
 from textual import getters
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import ModalScreen
+from textual.widget import Widget
 
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.copying import text_of
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.rebinding import bind
-from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.saving import save
+from ralph_tui.tui.widgets.foot import Foot
 from ralph_tui.tui.widgets.search_line import SearchLine
 from ralph_tui.tui.widgets.searchable import Searchable
 
 Answer = TypeVar("Answer")
 
-BORDER = 6
-"""Cells that corners, lines and gaps take of the width of a frame."""
-
 SHARED = ("search", "copy", "copy_all", "export")
 """Commands of the dashboard that mean the dialog while it is open."""
 
-
-def fitting(keys: str, width: int) -> str:
-    """As many of the keys, which commas part, as a border of this width has room for; all before that is known."""
-    shown = keys.split(", ")
-    while width and len(shown) > 1 and cell_len(", ".join(shown)) > width - BORDER:
-        shown.pop()
-    return ", ".join(shown)
+TYPING = "enter keep the words, esc end the search"
+FOUND = "n N step, esc end the search"
+"""What keys do while words are looked for, and once they are kept."""
 
 
 class Dialog(ModalScreen[Answer]):
@@ -40,12 +43,25 @@ class Dialog(ModalScreen[Answer]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
     STEM = "dialog"
     """What its file is named after."""
+    KEYS = "esc close"
+    """What its keys do, the most important first; `{copy}` is the person's key for that command."""
 
     app = getters.app(Host)
 
-    _keys = ""
+    foot = getters.query_one(Foot)
+
     _line: SearchLine | None = None
     _pane: Searchable | None = None
+
+    def framed(self) -> Iterable[Widget]:
+        """The frame and what is in it."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """The frame, and under it what its keys do."""
+        yield from self.framed()
+        with Vertical(id="under"):
+            yield Foot()
 
     def on_mount(self) -> None:
         """The person's keys, where the dialog has none of its own for them."""
@@ -55,6 +71,7 @@ class Dialog(ModalScreen[Answer]):
         # Letters are a dialog's own, so a jump begins with the other keys.
         jumps = (key for key in self.app.keys_of(BY_NAME["jump"]) if len(key) > 1)
         bind(self, [Binding(key, "app.invoke('jump')", show=False) for key in jumps])
+        self.say_keys()
 
     def action_leave(self) -> None:
         """Close the top layer: the search first, then the dialog."""
@@ -69,21 +86,23 @@ class Dialog(ModalScreen[Answer]):
 
     # Keys.
 
-    def say_keys(self, text: str) -> None:
-        """Say these keys in the lower border: what is between commas whole or not at all, the first first."""
-        self._keys = text
-        self._fit_keys()
-        self.call_after_refresh(self._fit_keys)  # how wide the frame is may not be known yet
+    def keys_said(self) -> str:
+        """What the keys do now."""
+        return self.app.keys.said(self.KEYS)
 
-    def on_resize(self) -> None:
-        """There may be room for more of them, or for less."""
-        self.call_after_refresh(self._fit_keys)
+    def say_keys(self) -> None:
+        """They do something else now."""
+        line = self._line
+        if line is None or not line.display:
+            self.foot.keys = self.keys_said()
+        elif line.has_focus_within:
+            self.foot.keys = TYPING
+        else:
+            self.foot.keys = f"{FOUND}, {self.keys_said()}"
 
-    def _fit_keys(self) -> None:
-        frames = self.query(".dialog")
-        if self._keys and frames:
-            frame = frames.first()
-            frame.border_subtitle = key_words(fitting(self._keys, frame.outer_size.width))
+    def on_descendant_focus(self) -> None:
+        """Keys mean what has the focus."""
+        self.say_keys()
 
     # Copying.
 
@@ -122,7 +141,7 @@ class Dialog(ModalScreen[Answer]):
             return
         if self._line is None:
             self._line = SearchLine()
-            await self.mount(self._line)
+            await self.query_one("#under").mount(self._line, before=0)
         self._line.enter()
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:

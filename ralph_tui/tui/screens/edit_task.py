@@ -1,19 +1,19 @@
 """Every field of a task that a person may change, changed in place."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from textual import getters
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.verification import runnable_command
-from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.screens.writing import editor
@@ -47,6 +47,8 @@ class EditTask(Dialog[Edit | None]):
         Binding("shift+tab", "app.focus_previous", show=False, priority=True),
     ]
 
+    KEYS = "ctrl+s save, tab next field, esc leave"
+
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
     dependencies = getters.query_one("#dependencies", Input)
@@ -59,12 +61,11 @@ class EditTask(Dialog[Edit | None]):
         self._before = _typed(task)
         self.typed = typed or self._before
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """Two editors and two lines."""
         blinks = self.app.animation_level == "full"
         with Vertical(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(f"edit {self._task_id}"))
-            frame.border_subtitle = key_words("ctrl+s save, tab next field, esc leave")
             yield Static(Content("Description"), classes="section-title")
             yield editor(self.typed.description, "description", blinks=blinks)
             yield Static(Content("Done when (one check per line)"), classes="section-title")

@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from ralph_tui.tui.jumping import labels
 from ralph_tui.tui.styles import STYLES
+from ralph_tui.tui.widgets.foot import Foot
 
 
 class Jump(ModalScreen[int | None]):
@@ -33,6 +34,11 @@ class Jump(ModalScreen[int | None]):
             sign = Static(Content(label), classes="jump", id=f"jump-{at.x}-{at.y}")
             sign.styles.offset = at
             yield sign
+        yield Foot()
+
+    def on_mount(self) -> None:
+        """Letters are keys here."""
+        self.query_one(Foot).keys = "each letter goes to its place, any other key leaves"
 
     def on_key(self, event: events.Key) -> None:
         """Letters narrow the choice."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from typing import ClassVar
 
 from textual import getters
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -16,19 +15,18 @@ from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.drafts import NOTHING, Draft
 from ralph_tui.tui.render.calls import Section, SectionKind
-from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.permission import (
     permission_blocks,
     permission_sections,
     permission_title,
 )
 from ralph_tui.tui.render.question import who_asks
-from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.question import Reply
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.code import coloured
-from ralph_tui.tui.widgets.lines import Lines
+from ralph_tui.tui.widgets.said_before import SaidBefore
 
 
 class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
@@ -66,19 +64,20 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _draft(self) -> Draft:
         return self._drafts.get(self._asked.id, NOTHING)
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """What was said before, the call, the answers, the reason."""
         with Vertical(classes="dialog -large -permission") as frame:
             self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
             if self._said_before:
-                lines = [[Span(text, Tone.MUTED)] for text in self._said_before]
-                yield Lines(lines, classes="context")
+                yield SaidBefore(self._said_before, rows=2)
             with VerticalScroll(id="call", can_focus=False):
                 if self._asked.permission is not None:
                     yield from _bodies(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
             words = Input(
-                placeholder="Why not? The agent reads it", select_on_focus=False, id="words"
+                placeholder="Why not? The agent reads it; it may stay empty",
+                select_on_focus=False,
+                id="words",
             )
             words.cursor_blink = self.app.animation_level == "full"
             yield words
@@ -92,10 +91,11 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _show(self) -> None:
         blocks = permission_blocks(self._asked.question, self._draft)
         self.choices.show_blocks(blocks)
-        self._say(_KEYS)
+        self.say_keys()
 
-    def _say(self, keys: str) -> None:
-        self.query_one(".dialog").border_subtitle = key_words(keys)
+    def keys_said(self) -> str:
+        """Of the answers, or of the reason while it is written."""
+        return _WHY if self.words.display else self.app.keys.said(_KEYS)
 
     def _follow(self, view: LoopView) -> None:
         """Somebody else may answer, or the session that asks may end."""
@@ -135,7 +135,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _ask_why(self) -> None:
         self.words.value = self._draft.other
         self.words.display = True
-        self._say(_WHY)
+        self.say_keys()
         self.words.focus()
         self.words.cursor_position = len(self.words.value)
 
@@ -171,5 +171,5 @@ def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
         yield Static(body, classes=f"section -{section.kind}")
 
 
-_KEYS = "1-3 or enter decides, d u scroll, esc later"
-_WHY = "enter denies, with or without words; esc back to the answers"
+_KEYS = "1-3 enter decide, d u scroll, esc later, {search} search; {copy} copy, {export} export"
+_WHY = "enter deny, esc back to the answers"

@@ -3,17 +3,16 @@
 from collections.abc import Iterable
 
 from textual import getters
-from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from ralph_tui.domain.plan import Task, plan_size
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.host import Host, Picking
-from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.rebinding import bind
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.screens.approval import ApprovalDialog
@@ -22,6 +21,12 @@ from ralph_tui.tui.widgets.plan_text import PlanText
 
 CHANGES = ("detail", "edit", "split", "drop", "sooner", "later", "hold", "model")
 """Commands about a task, which mean the one under the cursor."""
+
+
+_CHANGE = (
+    "{edit} edit, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, {model} model, "
+    "{detail} detail"
+)
 
 
 class Planned(Picking):
@@ -51,11 +56,8 @@ class Planned(Picking):
 
     def change_keys(self) -> str:
         """The keys that matter, in words."""
-        first = {name: key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES}
-        return (
-            f"v {'list' if self.plan.is_graph else 'graph'}, {first['edit']} edit, "
-            f"{first['split']} split, {first['drop']} drop, {first['sooner']} {first['later']} move"
-        )
+        turn = "list" if self.plan.is_graph else "graph"
+        return f"v {turn}, {self.app.keys.said(_CHANGE)}"
 
     def action_change(self, name: str) -> None:
         """Pass it on."""
@@ -66,6 +68,12 @@ class PlanApproval(ApprovalDialog, Planned):
     """The plan, which can be changed before it is approved."""
 
     BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
+
+    def keys_said(self) -> str:
+        """The verdict, then what can be changed before it."""
+        yes, no = self.verdicts
+        more = self.app.keys.said("{search} search, c copy, {export} export")
+        return f"{yes}, {no}, esc later, {self.change_keys()}; {more}"
 
     def material(self) -> PlanText:
         """The plan."""
@@ -85,10 +93,7 @@ class PlanApproval(ApprovalDialog, Planned):
         self.plan.show_plan(tasks)
         for summary in self.query(".summary").results(Static):
             summary.update(Content(plan_size(tasks.values())))
-        changes = " ".join(key_label(self.app.keys_of(BY_NAME[name])[0]) for name in CHANGES[1:])
-        turn = "list" if self.plan.is_graph else "graph"
-        yes, no = self.verdicts
-        self.say_keys(f"{yes}, {no}, esc later, v {turn}, {changes} change")
+        self.say_keys()
 
     def follow(self, view: LoopView) -> None:
         """Changes of the plan are seen at once, whoever makes them."""
@@ -116,7 +121,12 @@ class PlanReview(Dialog[None], Planned):
         Binding("q", "cancel", show=False),
     ]
 
-    def compose(self) -> ComposeResult:
+    def keys_said(self) -> str:
+        """What can be changed, and the rest."""
+        more = self.app.keys.said("{search} search, {copy} copy, {export} export")
+        return f"esc close, {self.change_keys()}; {more}"
+
+    def framed(self) -> Iterable[Widget]:
         """The plan in a frame."""
         with Vertical(classes="dialog -large -approval") as frame:
             frame.border_title = Content("plan")
@@ -134,7 +144,7 @@ class PlanReview(Dialog[None], Planned):
             return
         if view.tasks is not self.plan.tasks or not self.plan.row_count():
             self.plan.show_plan(view.tasks)
-        self.say_keys(f"esc close, {self.change_keys()}, y copy")
+        self.say_keys()
 
     def action_turn(self) -> None:
         """List or graph."""

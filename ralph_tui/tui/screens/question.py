@@ -1,20 +1,19 @@
 """The model's questions: options, words of one's own, a look at the answers before they are sent."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import ClassVar
 
 from textual import getters
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.text import head, inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.drafts import NOTHING, Draft
-from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.question import (
     SEND,
     question_blocks,
@@ -22,16 +21,20 @@ from ralph_tui.tui.render.question import (
     tabs_line,
     who_asks,
 )
-from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.lines import Lines
+from ralph_tui.tui.widgets.said_before import SaidBefore
 from ralph_tui.tui.widgets.text_view import TextView
 
 Reply = tuple[str, Answer]
 """A question's id and its answer."""
 
 MAX_PREVIEW = 20_000
+
+OWN = 2
+"""Answers that every question has beside its options: one's own words, and declining."""
 
 
 class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
@@ -63,14 +66,13 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         self._said_before = context
         self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), 0)
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """What was said before, the tabs, the choices beside their preview, one's own words."""
         with Vertical(classes="dialog -large -asking") as frame:
             who = flat(who_asks(self._batch[0]))
             self.head(frame, who, who)
             if self._said_before:
-                lines = [[Span(text, Tone.MUTED)] for text in self._said_before]
-                yield Lines(lines, classes="context")
+                yield SaidBefore(self._said_before, rows=3)
             yield Lines([], classes="tabs")
             with Container(id="choosing"):
                 yield TextView(id="choices")
@@ -116,11 +118,23 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         else:
             blocks = question_blocks(asked.question, self._draft(asked), glyphs)
         self.choices.show_blocks(blocks, cursor)
-        frame = self.query_one(".dialog")
-        frame.border_subtitle = key_words(_KEYS if asked else "enter sends, m goes back, esc later")
+        self.say_keys()
+
+    def keys_said(self) -> str:
+        """Of the options, of the review, or of one's own words."""
+        asked = self._now
+        if self.words.display:
+            return _WRITING
+        if asked is None:
+            return f"enter {'send' if self.choices.cursor == SEND else 'change'}, {_REVIEW}"
+        last = min(9, len(asked.question.options) + OWN)
+        keys = _SEVERAL if asked.question.multi_select else _ONE
+        turn = _TURN if len(self._batch) > 1 else ""
+        return self.app.keys.said(f"1-{last} {keys}, {turn}{_MORE}")
 
     def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
-        """The preview is of the option under the cursor."""
+        """The preview is of the option under the cursor, and so is what enter does on the review."""
+        self.say_keys()
         asked = self._now
         if asked is None or not isinstance(event.key, int):
             return
@@ -225,9 +239,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _write(self, text: str) -> None:
         self.words.value = text
         self.words.display = True
-        self.query_one(".dialog").border_subtitle = key_words(
-            "enter keeps it, esc back to the options"
-        )
+        self.say_keys()
         self.words.focus()
         self.words.cursor_position = len(text)
 
@@ -264,4 +276,9 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             self.dismiss(None)
 
 
-_KEYS = "1-9 or enter chooses, n m the next and previous, esc later"
+_ONE = "enter choose"
+_SEVERAL = "space mark, enter go on"
+_TURN = "n next, m back, "
+_MORE = "esc later; {search} search, {copy} copy, {export} export"
+_REVIEW = "j k move, m back, esc later"
+_WRITING = "enter keep, esc back to the options"

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -25,22 +24,18 @@ class Reader(Dialog[None]):
         Binding("ctrl+u", "scroll('page_up')", show=False),
         Binding("q,enter", "cancel", show=False),
     ]
-    KEYS = "esc close, {search} search, {copy} copy, {export} export, j k scroll"
+    KEYS = "esc close, {search} search, {copy} copy, {export} export; j k scroll"
     STEM = "detail"
 
     def reader_title(self) -> str:
         """The frame's title; may hold hostile text."""
         raise NotImplementedError
 
-    def keys_said(self) -> str:
-        """The keys that matter, for the lower border."""
-        return self.app.keys.said(self.KEYS)
-
     def parts(self) -> Iterable[Widget]:
         """What is in the frame."""
         raise NotImplementedError
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """The frame."""
         with Prose(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
@@ -48,7 +43,6 @@ class Reader(Dialog[None]):
 
     def on_mount(self) -> None:
         """Arrow keys scroll at once."""
-        self.say_keys(self.keys_said())
         self.query_one("#reader").focus()
 
     def action_scroll(self, where: str) -> None:

@@ -37,7 +37,10 @@ class ToolDetail(Reader):
     def keys_said(self) -> str:
         """A diff can be turned."""
         keys = super().keys_said()
-        return f"v side by side, {keys}" if self.has_diff else keys
+        turn = (
+            "one column" if any(shown.split for shown in self.query(DiffView)) else "side by side"
+        )
+        return f"v {turn}, {keys}" if self.has_diff else keys
 
     def parts(self) -> Iterable[Widget]:
         """Facts and sections."""
@@ -63,9 +66,7 @@ class ToolDetail(Reader):
             self.app.say("There is no diff to turn.")
         for shown in self.query(DiffView):
             shown.split = not shown.split
-            keys = self.keys_said()
-            turned = keys.replace("side by side", "one column") if shown.split else keys
-            self.say_keys(turned)
+        self.say_keys()
 
     def copied(self) -> str:
         """Every section."""

@@ -1,17 +1,20 @@
 """One line to type a value in."""
 
-from textual.app import ComposeResult
+from collections.abc import Iterable
+
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 
 
 class Value(Dialog[str | None]):
     """Returns what was typed."""
+
+    KEYS = "enter keep, esc leave it as it is"
 
     def __init__(self, title: str, hint: str, value: str) -> None:
         """Begin with the value as it is."""
@@ -20,11 +23,10 @@ class Value(Dialog[str | None]):
         self._hint = hint
         self._value = value
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """The value and what it is for."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(flat(self._title))
-            frame.border_subtitle = key_words("enter keep it, esc leave it as it is")
             area = Input(self._value, compact=True, classes="value")
             area.cursor_blink = self.app.animation_level == "full"
             yield area

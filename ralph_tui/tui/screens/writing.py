@@ -1,15 +1,15 @@
 """Dialogs to write in: guidance, a reason, a request; on as many lines as it takes."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from ralph_tui.tui.render.hints import key_words
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 
@@ -30,11 +30,10 @@ class Writing(Dialog[str]):
         super().__init__()
         self.draft = draft
 
-    def compose(self) -> ComposeResult:
+    def framed(self) -> Iterable[Widget]:
         """An editor and the keys."""
         with Vertical(classes="dialog -medium") as frame:
             frame.border_title = Content(self.HEADING)
-            frame.border_subtitle = key_words(self.KEYS)
             yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
             yield Static(Content(self.HINT), classes="hint")
 

@@ -36,13 +36,13 @@ class Toned(Widget):
 
     def tone_style(self, tone: Tone, background: Color | None = None) -> RichStyle:
         """The style of a tone for the Line API, to be read on what is behind it or on `background`."""
-        style = self._visual(tone, background)
+        style = self.visual(tone, background)
         color = style.foreground.rich_color if style.foreground is not None else None
         return RichStyle(color=color, bold=style.bold, dim=style.dim)
 
     def content(self, lines: Iterable[Line]) -> Content:
         """Lines as content; their text is never markup."""
-        return to_content(map(self.adapted, lines), self._visual)
+        return to_content(map(self.adapted, lines), self.visual)
 
     def adapted(self, line: Line) -> Line:
         """The line as this terminal can show it; with the ASCII signs everything is ASCII."""
@@ -50,7 +50,8 @@ class Toned(Widget):
             return line
         return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
 
-    def _visual(self, tone: Tone, background: Color | None = None) -> Style:
+    def visual(self, tone: Tone, background: Color | None = None) -> Style:
+        """The style of a tone for content."""
         if self._tones is None:
             self._tones = {}
         known = self._tones.get((tone, background))
