@@ -5,6 +5,7 @@ the theme changes.
 """
 
 from collections.abc import Hashable
+from functools import partial
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -16,11 +17,11 @@ from textual.cache import LRUCache
 from textual.color import Color
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ralph_tui.tui.render.spans import Line, flat, plain, to_segments
+from ralph_tui.tui.render.spans import Line, Tone, flat, plain, to_segments
+from ralph_tui.tui.widgets.framed import Framed
 from ralph_tui.tui.widgets.toned import Toned
 
 Key = Hashable
@@ -31,7 +32,7 @@ GAP = 1
 """Cells between a row and the scrollbar."""
 
 
-class RowsView(Toned, ScrollView, can_focus=True):
+class RowsView(Toned, Framed, can_focus=True):
     """A scrolling list of rows with a cursor on items, text selection and vim keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -66,6 +67,7 @@ class RowsView(Toned, ScrollView, can_focus=True):
         self._strips: LRUCache[Row, tuple[int, int, Strip]] = LRUCache(1024)
         """Finished lines, each with the index and the width it is for."""
         self._style: Style | None = None
+        self._styles_of_tones: dict[tuple[Tone, Color | None], Style] = {}
 
     # What a list must say of itself.
 
@@ -137,9 +139,10 @@ class RowsView(Toned, ScrollView, can_focus=True):
         """The theme changed."""
         self._strips.clear()
         self._style = None
+        self._styles_of_tones.clear()
         super().notify_style_update()
 
-    def render_line(self, y: int) -> Strip:
+    def content_line(self, y: int) -> Strip:
         """One line of the visible part.
 
         The same object for the same line: Textual keeps on it what it made of it for the terminal.
@@ -150,11 +153,11 @@ class RowsView(Toned, ScrollView, can_focus=True):
         row = self.row_at(index)
         chosen = row[0] is not None and row[0] == self.cursor and self.shows_cursor
         if chosen or self.text_selection is not None:
-            return self._finished(self._marked(index, width, chosen=chosen), index, width)
+            return self._marked(index, width, chosen=chosen)
         known = self._strips.get(row)
         if known is not None and known[:2] == (index, width):
             return known[2]
-        strip = self._finished(self._drawn(index), index, width)
+        strip = self._drawn(index).extend_cell_length(width, self._base)
         if row[0] is not None:  # rows without an item, such as text being written, change freely
             self._strips[row] = (index, width, strip)
         return strip
@@ -167,11 +170,16 @@ class RowsView(Toned, ScrollView, can_focus=True):
 
     def _drawn(self, index: int, background: Color | None = None) -> Strip:
         width = self.row_width
-        segments = to_segments(
-            self.adapted(self.row_line(index, width)),
-            lambda tone: self.tone_style(tone, background),
-        )
-        return Strip(segments).crop(0, width)
+        line = self.adapted(self.row_line(index, width))
+        return Strip(to_segments(line, partial(self._painted, background))).crop(0, width)
+
+    def _painted(self, background: Color | None, tone: Tone) -> Style:
+        """The style of a tone on the list's own, or on another background."""
+        known = self._styles_of_tones.get((tone, background))
+        if known is None:
+            known = self._base + self.tone_style(tone, background)
+            self._styles_of_tones[tone, background] = known
+        return known
 
     def _marked(self, index: int, width: int, *, chosen: bool) -> Strip:
         cursor = self.get_component_styles("rows--cursor")
@@ -179,16 +187,13 @@ class RowsView(Toned, ScrollView, can_focus=True):
         strip = self._drawn(index, behind)
         if self.text_selection is not None:
             strip = self._with_selection(strip, index, self.text_selection)
+        strip = strip.extend_cell_length(width, self._base)
         if behind is None:
             return strip
-        strip = strip.extend_cell_length(width).apply_style(Style(bgcolor=behind.rich_color))
-        if behind.ansi is None:
-            return strip
-        own = Style(color=cursor.color.rich_color)  # the terminal's colours are a pair
-        return Strip(Segment.apply_style(strip, post_style=own), strip.cell_length)
-
-    def _finished(self, strip: Strip, index: int, width: int) -> Strip:
-        return strip.extend_cell_length(width).apply_style(self._base).apply_offsets(0, index)
+        over = Style(bgcolor=behind.rich_color)
+        if behind.ansi is not None:
+            over += Style(color=cursor.color.rich_color)  # the terminal's colours are a pair
+        return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
 
     def _with_selection(self, strip: Strip, index: int, selection: Selection) -> Strip:
         span = selection.get_span(index)

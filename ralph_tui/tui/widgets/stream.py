@@ -31,6 +31,7 @@ class Stream(Searched):
         self._live: list[str] = []
         self._width = 0
         self._is_behind = False
+        self._follow_text = ""
         self.sieve = Sieve.ALL
 
     def on_mount(self) -> None:
@@ -194,7 +195,9 @@ class Stream(Searched):
         else:
             news = f"{self.unseen:,} new below, " if self.unseen else ""
             text = f"{news}f follows"
-        self.border_subtitle = Content(text)
+        if text != self._follow_text:  # setting it draws the whole pane
+            self._follow_text = text
+            self.border_subtitle = Content(text)
         self.set_class(not self.following, "-held")
 
     def move_cursor(self, key: Key | None) -> None:
