@@ -42,6 +42,7 @@ class Translator:
         self._running: dict[str, tuple[str, float, str | None]] = {}
         self._seen: set[str] = set()
         self._denied: set[str] = set()
+        self._interrupted: set[str] = set()
         self._started_session = False
         self._assistant_error = ""
         self._rejected_until: int | None = None
@@ -104,6 +105,10 @@ class Translator:
         """Note that the guard refused a call, so that its error result reads as a denial."""
         self._denied.add(tool_id)
 
+    def interrupt(self) -> None:
+        """Note that what runs now is being ended; the CLI tells such calls as failed."""
+        self._interrupted |= set(self._running)
+
     def abandon(self) -> list[AgentItem]:
         """Close the calls that will get no result any more."""
         left: list[AgentItem] = [
@@ -157,7 +162,10 @@ class Translator:
     def _outcome(self, block: ToolResultBlock) -> ev.ToolOutcome:
         if block.tool_use_id in self._denied:
             return ev.ToolOutcome.DENIED
-        return ev.ToolOutcome.ERROR if block.is_error else ev.ToolOutcome.OK
+        if not block.is_error:
+            return ev.ToolOutcome.OK
+        ended = block.tool_use_id in self._interrupted
+        return ev.ToolOutcome.INTERRUPTED if ended else ev.ToolOutcome.ERROR
 
     def _finish(self, tool_id: str, outcome: ev.ToolOutcome, output: str) -> ev.ToolFinished:
         name, started, parent = self._running.pop(tool_id, ("", self._clock(), None))

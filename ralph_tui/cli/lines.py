@@ -11,12 +11,13 @@ from ralph_tui.cli import person_lines as person
 from ralph_tui.cli import work_lines as work
 from ralph_tui.cli.line import Line, counted, line
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import STATE_OF, Call
-from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.tools import renderer_for
 
 _ENDINGS = {
@@ -94,10 +95,11 @@ def _iteration_finished(n: Narrator, e: ev.IterationFinished, _: LoopView) -> It
     capacity = n.view.budget.total_capacity
     share = f" ({100 * e.context_tokens / capacity:.0f} %)" if capacity else ""
     figures = (
-        f"{seconds(e.seconds)}, {money(e.cost_usd)} ({money(n.view.costs.total)} in total), "
+        f"{took(e.seconds)}, {money(e.cost_usd)} ({money(n.view.costs.total)} in total), "
         f"context {tokens(e.context_tokens)}{share}"
     )
-    sign = n.glyphs.ok if good else n.glyphs.failed
+    cut = e.outcome is ev.IterationOutcome.INTERRUPTED
+    sign = n.glyphs.ok if good else n.glyphs.interrupted if cut else n.glyphs.failed
     why = f": {one_line(e.reason, 150)}" if e.reason else ""
     outcome = e.outcome.value.replace("_", " ")
     text = f"{sign} iteration {e.iteration} {outcome}{why} {n.glyphs.between} {figures}"
@@ -131,7 +133,7 @@ def _tool_finished(n: Narrator, e: ev.ToolFinished, _: LoopView) -> Iterator[Lin
     result = one_line(renderer_for(call).note(call), 120)
     said = f", {result}" if result else ""
     about = f"{getattr(n.glyphs, sign)} {_call_text(call)}"
-    text = f"{about} {n.glyphs.between} {seconds(e.seconds)}{word}{said}"
+    text = f"{about} {n.glyphs.between} {took(e.seconds)}{word}{said}"
     yield line(text, tone, 2 if e.parent_id else 1)
 
 
@@ -230,7 +232,7 @@ def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Li
     tone = "bold green" if e.status is ev.LoopStatus.COMPLETE else "bold yellow"
     yield line(
         f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete, "
-        f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {seconds(e.seconds)}",
+        f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {took(e.seconds)}",
     )
     label, reason = _ENDINGS[e.status], one_line(e.reason, 250)
     said = reason if reason.startswith(label) else f"{label}: {reason}"

@@ -208,8 +208,14 @@ async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(
     assert path in wanted.argument
 
 
-async def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
-    slow = "bash: python3 -c 'import time; time.sleep(100)'"
+@pytest.mark.parametrize(
+    "slow",
+    [
+        "bash: python3 -c 'import time; time.sleep(100)'",
+        pytest.param("write: [{path: a.txt, content: hello}]", marks=pytest.mark.long),
+    ],
+)
+async def test_an_interrupted_session_can_go_on(slow: str, tmp_path: Path) -> None:
     async with serving(script(slow, "say: back again")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
         session = await agent.open(spec(tmp_path), Recorder())
@@ -222,6 +228,8 @@ async def test_an_interrupted_session_can_go_on(tmp_path: Path) -> None:
         assert isinstance(ended, TurnEnded)
         assert ended.interrupted
         assert ended.failure is None
+        finished = [i.outcome for i in heard if isinstance(i, ev.ToolFinished)]
+        assert finished == [ev.ToolOutcome.INTERRUPTED], "nothing of its own failed"
         again = await turn(session, "go on")
         await session.close()
         await agent.close()

@@ -374,3 +374,21 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
     assert "Guard log: 1 denial, 1 allowed when asked" in told
     assert "denied by terminal: not today" in told
     assert "allowed for the session before" in told
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        ev.IterationFinished(iteration=3, task_id="demo-02", outcome=ev.IterationOutcome.INTERRUPTED),
+        ev.LoopFinished(status=ev.LoopStatus.INTERRUPTED, reason="Stopped.", exit_code=130),
+        ev.LoopLost(pid=7),
+    ],
+)
+def test_a_call_that_nobody_saw_end_was_interrupted(end: ev.Event) -> None:
+    timeline = Timeline()
+    for event in [*feed.running(), end]:
+        timeline.feed(event)
+    call = next(e for e in reversed(timeline.entries) if isinstance(e, CallEntry))
+    shown = plain(lines.line(call, 0, 80, UNICODE))
+    assert shown.startswith("■ bash")
+    assert shown.rstrip().endswith("interrupted")

@@ -23,14 +23,14 @@ class CallState(StrEnum):
     OK = "ok"
     FAILED = "failed"
     DENIED = "denied"
-    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
 
 
 STATE_OF = {
     ToolOutcome.OK: CallState.OK,
     ToolOutcome.ERROR: CallState.FAILED,
     ToolOutcome.DENIED: CallState.DENIED,
-    ToolOutcome.INTERRUPTED: CallState.STOPPED,
+    ToolOutcome.INTERRUPTED: CallState.INTERRUPTED,
 }
 
 

@@ -106,8 +106,7 @@ class Timeline:
         elif self._news.tells(event) and (note := note_of(event)):
             self._note(note)
         if kind in _CLEARING:
-            if kind is ev.LoopLost:
-                self._interrupt_open()
+            self._interrupt_open()
             self._live.clear()
             self._open.clear()
 
@@ -117,10 +116,10 @@ class Timeline:
         )
 
     def _interrupt_open(self) -> None:
-        """Whoever ran these is gone, so nobody will say how they ended."""
+        """Nobody will say any more how these ended."""
         for entry in self._open.values():
             if entry.call.state is CallState.RUNNING:
-                self._replace(replace(entry, call=replace(entry.call, state=CallState.STOPPED)))
+                self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
 
     def tick(self, now: datetime) -> None:
         """Say of every call that runs for how long it has."""

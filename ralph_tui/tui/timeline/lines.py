@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import CallState
-from ralph_tui.tui.render.figures import seconds
 from ralph_tui.tui.render.markdown import hanging, markdown_lines
 from ralph_tui.tui.render.spans import EXPORT_WIDTH, Line, Span, Tone, crop, flow, plain, row, wrap
 from ralph_tui.tui.render.tools import renderer_for
@@ -23,6 +23,9 @@ INDENT = 2
 LABEL = 7
 """Cells of the first word's column."""
 
+DURATION = 7
+"""Cells of a duration's column."""
+
 MAX_TEXT_LINES = 60
 
 _CALL_TONE = {
@@ -30,7 +33,7 @@ _CALL_TONE = {
     CallState.OK: Tone.OK,
     CallState.FAILED: Tone.BAD,
     CallState.DENIED: Tone.WARN,
-    CallState.STOPPED: Tone.WARN,
+    CallState.INTERRUPTED: Tone.WARN,
 }
 
 _RECEIPT = {
@@ -151,8 +154,9 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         note = f"allowed by {call.allowance.by}" if call.allowance.by else "allowed before"
     elif call.rewrite:
         note = f"{glyphs.retry} rewritten  {note}".rstrip()
-    brief = call.state is CallState.RUNNING and call.seconds < 1
-    took = " " * 6 if brief else seconds(call.seconds).rjust(6)
+    shortest = {CallState.RUNNING: 1.0, CallState.INTERRUPTED: 0.05}  # sooner than known, or seen
+    brief = call.seconds < shortest.get(call.state, 0.0)
+    lasted = " " * DURATION if brief else took(call.seconds).rjust(DURATION)
     left = [
         Span(" " * INDENT * entry.depth),
         Span(f"{getattr(glyphs, _GLYPH[call.state])} ", tone),
@@ -161,7 +165,7 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     ]
     word_tone = Tone.MUTED if call.state is CallState.OK else tone
     right = _note(note, note_tone, width)
-    right += [Span(call.state.value.ljust(7), word_tone), Span(took, Tone.MUTED)]
+    right += [Span(call.state.value.ljust(7), word_tone), Span(lasted, Tone.MUTED)]
     return row(left, right, width)
 
 
@@ -170,7 +174,7 @@ _GLYPH = {
     CallState.OK: "ok",
     CallState.FAILED: "failed",
     CallState.DENIED: "denied",
-    CallState.STOPPED: "interrupted",
+    CallState.INTERRUPTED: "interrupted",
 }
 
 
@@ -212,12 +216,12 @@ def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
     note = receipt_note(receipt)
     right = _note(note, word_tone, width)
     word = receipt.status.value.replace("_", " ")
-    right += [Span(word.ljust(7), word_tone), Span(_took(receipt).rjust(6), Tone.MUTED)]
+    right += [Span(word.ljust(7), word_tone), Span(_took(receipt).rjust(DURATION), Tone.MUTED)]
     return row(left, right, width)
 
 
 def _took(receipt: Receipt) -> str:
-    return "" if receipt.status is ReceiptStatus.SKIPPED else seconds(receipt.seconds)
+    return "" if receipt.status is ReceiptStatus.SKIPPED else took(receipt.seconds)
 
 
 def receipt_look(receipt: Receipt) -> tuple[str, Tone]:

@@ -42,7 +42,7 @@ def passes(entry: Entry, sieve: Sieve) -> bool:
 
 def _is_trouble(entry: Entry) -> bool:
     if isinstance(entry, CallEntry):
-        return entry.call.state in (CallState.FAILED, CallState.DENIED, CallState.STOPPED)
+        return entry.call.state in (CallState.FAILED, CallState.DENIED, CallState.INTERRUPTED)
     if isinstance(entry, CheckEntry):
         return not entry.receipt.ok
     return isinstance(entry, NoteEntry) and entry.tone in (Tone.BAD, Tone.WARN)

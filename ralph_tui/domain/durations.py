@@ -1,0 +1,27 @@
+"""How long something takes, as people read it; one form wherever a duration is shown."""
+
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+
+
+def duration(seconds: float, *, tenths: bool = False) -> str:
+    """At most seven characters: `4s`, `1m 05s`, `2h 03m`, `3d 04h`; never negative.
+
+    Args:
+        seconds: How long.
+        tenths: Below ten seconds they count, as for a call: `0.4s`.
+    """
+    if tenths and seconds < 9.95:
+        return f"{max(0.0, seconds):.1f}s"
+    whole = round(max(0.0, seconds))
+    if whole < MINUTE:
+        return f"{whole}s"
+    if whole < HOUR:
+        return f"{whole // MINUTE}m {whole % MINUTE:02d}s"
+    if whole < DAY:
+        return f"{whole // HOUR}h {whole % HOUR // MINUTE:02d}m"
+    return f"{whole // DAY}d {whole % DAY // HOUR:02d}h"
+
+
+def took(seconds: float) -> str:
+    """The duration of something that may have ended in no time."""
+    return duration(seconds, tenths=True)
