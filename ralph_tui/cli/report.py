@@ -10,12 +10,13 @@ from pydantic import JsonValue
 from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Halt, SessionRecord
 from ralph_tui.store.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
-from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.figures import money, plural, tokens
 
 if TYPE_CHECKING:
     from ralph_tui.tui.glyphs import Glyphs
@@ -177,7 +178,7 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
                 s.task_id or "",
                 money(s.cost_usd),
                 tokens(s.tokens_used),
-                seconds(s.duration_ms / 1000),
+                took(s.duration_ms / 1000),
                 str(s.tasks_completed),
                 s.handoff_reason,
             )

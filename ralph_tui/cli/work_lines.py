@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.figures import plural, seconds
+from ralph_tui.tui.render.figures import plural
 
 _PHASES = frozenset(phase.value for phase in Phase)
 
@@ -38,7 +39,7 @@ def _outcome(receipt: Receipt) -> str:
     code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
     told = receipt.status is ReceiptStatus.FAILED and receipt.exit_code is not None
     why = f": {one_line(receipt.reason, 120)}" if receipt.reason and not told else ""
-    return f"{word}{code}, {seconds(receipt.seconds)}{why}"
+    return f"{word}{code}, {took(receipt.seconds)}{why}"
 
 
 def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from ralph_tui.demo.role import Guidance, Role
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan import Task, TaskStatus
@@ -143,7 +144,7 @@ class DemoPerson:
         if before is None or before.step != now.step:
             self._due = self._clock() + self._patience
         if before is None or before.key != now.key:
-            text = f"The demo answers in {self._patience:.2g} s unless you do."
+            text = f"The demo answers in {duration(self._patience)} unless you do."
             emit(Notice(level="info", text=text))
         elif before.tasks != now.tasks:
             self.stand_back()  # somebody is at the plan

@@ -15,6 +15,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostLimits, CostMeter
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.questions import AskedQuestion
@@ -332,7 +333,7 @@ def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
     detail = f"{e.error or 'the model did not answer'}{status}, try {e.attempt}/{e.max_attempts}"
     return {
         "run_state": _unless_halting(view, RunState.RETRYING),
-        "detail": f"{detail} in {e.delay_seconds:.0f} s",
+        "detail": f"{detail} in {duration(e.delay_seconds)}",
     }
 
 

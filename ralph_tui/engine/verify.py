@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.tools import ToolCall, Verdict
@@ -186,7 +187,7 @@ class Gate:
             prefix=self._prefix,
         )
         if result.exit_code is None:
-            status, reason = ReceiptStatus.TIMED_OUT, f"no end after {self._timeout:.0f} s"
+            status, reason = ReceiptStatus.TIMED_OUT, f"no end after {duration(self._timeout)}"
         elif result.exit_code == 0:
             status, reason = ReceiptStatus.PASSED, ""
         else:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.state import ApprovalKind, Halt
 from ralph_tui.engine.asking import decide
@@ -126,10 +127,10 @@ class Patience:
         """Ask; where nobody is there the run ends, as with `exit`."""
         if not self._mission.interactive:
             return False
-        minutes = max(1, round((until - self._shop.clock()).total_seconds() / 60))
+        left = duration((until - self._shop.clock()).total_seconds())
         known = "until it resets" if failure.resets_at else "and try again, since no reset was told"
         summary = (
-            f"{failure.message} Wait {known} at {until:%Y-%m-%d %H:%M} UTC, in {minutes:,} min? "
+            f"{failure.message} Wait {known} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
             "Yes waits and goes on by itself; no ends this run with status 2."
         )
         decided = await decide(self._shop, self._mission, ApprovalKind.LIMIT, summary)

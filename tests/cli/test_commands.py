@@ -267,7 +267,7 @@ def test_sessions_are_listed(project: Path) -> None:
         )
     )
     row = inside("history", cwd=project).stdout.splitlines()[1].split()
-    assert row[:7] == ["2026-01-02", "03:04", "7", "task-001", "$1.25", "52k", "61.0s"]
+    assert row[:8] == ["2026-01-02", "03:04", "7", "task-001", "$1.25", "52k", "1m", "01s"]
     assert json.loads(inside("history", "--json", cwd=project).stdout)[0]["session_id"] == "s1"
     assert "task-001  $1.25" in inside("status", "-v", cwd=project).stdout
 

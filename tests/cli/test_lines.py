@@ -36,17 +36,17 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
   + learned (testing): use tmp_path
   > handing off: the context is 62 % full
   > handed off in MEMORY.md (the model's summary)
-+ iteration 1 complete: every check passed - 12.3s, $0.12 ($3.50 in total), context 41.2k (21 %)
++ iteration 1 complete: every check passed - 12s, $0.12 ($3.50 in total), context 41.2k (21 %)
 > guidance queued: use argparse
 > 1 piece of guidance given to iteration 2
-  ~ overloaded (529), try 1/10 in 2 s
+  ~ overloaded (529), try 1/10 in 2s
 ! task task-002 is blocked: three attempts
 ! warning: state.json was set aside
 # The project's limit is used up.
 = paused; `ralph resume` goes on
 * resumed
   x No network. Check it.
-ralph: 1 of 2 tasks complete, 2 iterations, $3.50, 75.0s
+ralph: 1 of 2 tasks complete, 2 iterations, $3.50, 1m 15s
 ralph: complete: Every task is complete.
 """
 

@@ -109,7 +109,7 @@ async def test_questions_are_answered_as_the_scenario_says_else_with_the_first_o
         Answer(other="Ada", by="demo"),
         Answer(declined=True, by="demo"),
     ]
-    assert stage.notices == ["The demo answers in 0 s unless you do."]
+    assert stage.notices == ["The demo answers in 0s unless you do."]
 
 
 @pytest.mark.parametrize("kind", [ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION])

@@ -171,7 +171,7 @@ async def test_a_page_at_sixty_columns_names_itself_and_numbers_the_others(
         await pilot.press("7")
         await until(pilot, lambda: isinstance(app.screen, Page) and "why: now" in screen_text(app))
         head = screen_text(app).splitlines()[0]
-        assert head.split()[:7] == ["esc", "back", "4", "5", "6", "7", "why▶"]
+        assert head.split()[:8] == ["esc", "back", "4", "5", "6", "▶", "7", "why"]
         assert head.endswith("demo-02")
 
 
@@ -185,7 +185,7 @@ def test_the_forecast_fits_the_panel_and_says_what_it_is_based_on() -> None:
         assert width_of(forecast_line(pace, width, UNICODE)) <= width
         assert "$123" in text
         assert "from 20 tasks" in text
-    assert "1h23m" in plain(forecast_line(pace, 42, UNICODE))
+    assert "1h 23m" in plain(forecast_line(pace, 42, UNICODE))
     nothing = Forecast(open_tasks=3, finished=0)
     assert plain(forecast_line(nothing, 42, UNICODE)) == "to finish  no task is finished yet"
     assert "every task is complete" in plain(

@@ -42,9 +42,9 @@ async def test_attempts_receipts_and_reason_come_from_the_journal(
         text = " ".join(screen_text(ralph(pilot)).split())
         for part in (
             "types check passed in",
-            "iteration 3 failed $0.39 120k tokens 75.0s",
+            "iteration 3 failed $0.39 120k tokens 1m 15s",
             "the gate refused the claim 3 times",
-            "iteration 4 complete $0.24 91k tokens 58.2s",
+            "iteration 4 complete $0.24 91k tokens 58s",
             "together $0.63, 211k tokens",
             "iteration 4 priority 2, lowest priority number of 2 ready",
             "Also checked",

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.text import head, inert, one_line
 from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, ValidationReport
 from ralph_tui.domain.verification import Receipt, criterion_text
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.figures import plural, seconds, tokens
+from ralph_tui.tui.render.figures import plural, tokens
 from ralph_tui.tui.render.markdown import markdown_lines
 from ralph_tui.tui.render.parts import Block, Made, Part, parts_blocks
 from ralph_tui.tui.render.spans import Line, Span, Tone
@@ -127,7 +128,7 @@ def _check(receipt: Receipt, glyphs: Glyphs) -> Line:
     word = receipt_note(receipt) or receipt.status.value.replace("_", " ")
     return [
         Span(f"{getattr(glyphs, glyph)} ", tone),
-        Span(f"{word}  {seconds(receipt.seconds)}  ", Tone.MUTED),
+        Span(f"{word}  {took(receipt.seconds)}  ", Tone.MUTED),
         Span(receipt.command),
     ]
 

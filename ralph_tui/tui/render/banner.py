@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
@@ -11,7 +12,7 @@ from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.board import Group, complete_ids, group_of
-from ralph_tui.tui.render.figures import clock, money, plural
+from ralph_tui.tui.render.figures import money, plural
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.spans import Line, Span, Tone, flow, wrap
 from ralph_tui.tui.render.states import RUN, UNREADABLE, Look
@@ -121,7 +122,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
 
 
 def _in_and_at(until: datetime, now: datetime) -> str:
-    left = clock(max(0.0, (until - now).total_seconds()))
+    left = duration(max(0.0, (until - now).total_seconds()))
     return f"in {left}, at {until.astimezone():%H:%M}"
 
 
@@ -192,7 +193,7 @@ def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys) -> Banner:
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
         plural(e.iterations, "iteration"),
         money(e.cost_usd),
-        clock(e.seconds),
+        duration(e.seconds),
         f"exit {e.exit_code}",
     ]
     between = f" {glyphs.between} ".join(f for f in figures if f)

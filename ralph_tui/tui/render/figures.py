@@ -1,24 +1,6 @@
 """Numbers as people read them."""
 
 
-def seconds(value: float) -> str:
-    """A duration in at most six characters."""
-    if value < 99.95:
-        return f"{value:.1f}s"
-    minutes, rest = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes}m{rest:02d}s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}h{minutes:02d}m"
-
-
-def clock(value: float) -> str:
-    """An elapsed time as `m:ss` or `h:mm:ss`; never negative."""
-    minutes, rest = divmod(max(0, int(value)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
 def tokens(value: int) -> str:
     """A token count with a unit: 950, 68.2k, 1.2M."""
     if value < 1_000:

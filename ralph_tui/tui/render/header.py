@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
-from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.question import who_asks
 from ralph_tui.tui.render.spans import (
@@ -73,7 +74,7 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     state = _state(facts, glyphs)
     iteration = f"iteration {view.iteration}"
     iteration += f"/{view.max_iterations}" if view.max_iterations else ""
-    elapsed = clock(facts.elapsed)
+    elapsed = duration(facts.elapsed)
     rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
     if not view.is_known or not (view.iteration or facts.elapsed):
         rights = [[]]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.domain.durations import duration, took
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
-from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.iterations import look_of, when
 from ralph_tui.tui.render.parts import Block, Made, Part
@@ -34,11 +35,11 @@ def totals(
         plural(len(its), "iteration"),
         money(sum(it.cost_usd for it in its)),
         f"{tokens(sum(it.tokens for it in its))} tokens",
-        seconds(sum(it.seconds for it in its)),
+        duration(sum(it.seconds for it in its)),
     ]
     first: Line = [Span(f" {glyphs.between} ".join(spent), Tone.TITLE)]
     if left.open_tasks and left.finished:
-        eta = f"{plural(left.open_tasks, 'task')} left, about {seconds(left.seconds)} and {money(left.cost_usd)}"
+        eta = f"{plural(left.open_tasks, 'task')} left, about {duration(left.seconds)} and {money(left.cost_usd)}"
     else:
         eta = f"{plural(left.open_tasks, 'task')} left" if left.open_tasks else "nothing left"
     second: Line = [Span(eta, Tone.INFO), Span(f"  {left.basis}", Tone.MUTED)]
@@ -103,7 +104,7 @@ def _cells(it: Iteration) -> tuple[str, ...]:
         money(it.cost_usd),
         tokens(it.tokens),
         f"{it.percent:.0f} %",
-        seconds(it.seconds) if it.end else "",
+        took(it.seconds) if it.end else "",
         when(it.started_at),
         it.session_id[:8],
     )

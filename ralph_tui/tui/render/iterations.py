@@ -5,10 +5,11 @@ from datetime import datetime
 from functools import partial
 
 from ralph_tui.domain.chronicle import Iteration, Run
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.parts import Block, Made, Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 from ralph_tui.tui.render.states import Look
@@ -60,7 +61,7 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
     end = run.finished
     state = end.status.value.replace("_", " ") if end else "no end in the journal"
     right = (
-        [Span(f"{money(end.cost_usd)} {glyphs.between} {seconds(end.seconds)}", Tone.MUTED)]
+        [Span(f"{money(end.cost_usd)} {glyphs.between} {took(end.seconds)}", Tone.MUTED)]
         if end
         else []
     )
@@ -73,7 +74,7 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
 
 def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     look = look_of(it)
-    figures = f"{money(it.cost_usd)} {seconds(it.seconds).rjust(6)}" if it.end else ""
+    figures = f"{money(it.cost_usd)} {took(it.seconds).rjust(7)}" if it.end else ""
     first = row(
         [
             Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
@@ -116,7 +117,7 @@ def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
                     if it.capacity
                     else "",
                 ),
-                ("took", seconds(it.seconds) if it.end else ""),
+                ("took", took(it.seconds) if it.end else ""),
                 ("began", when(it.started_at)),
                 ("denied", plural(it.denials, "call") if it.denials else ""),
                 ("hand-off", "yes, to a fresh context" if it.handoff else ""),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ralph_tui.domain.chronicle import Iteration
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.plan import MAX_RETRIES, Task
 from ralph_tui.domain.text import head, inert
@@ -11,7 +12,7 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.library import TaskPast
 from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
-from ralph_tui.tui.render.figures import money, seconds, tokens
+from ralph_tui.tui.render.figures import money, tokens
 from ralph_tui.tui.render.iterations import look_of
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone
@@ -115,12 +116,12 @@ def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
     name, tone = receipt_look(receipt)
     word = receipt.status.value.replace("_", " ")
     note = f": {said}" if (said := receipt_note(receipt)) else ""
-    took = f" in {seconds(receipt.seconds)}" if receipt.seconds else ""
+    lasted = f" in {took(receipt.seconds)}" if receipt.seconds else ""
     lines: list[Line] = [
         [
             Span(f"{getattr(glyphs, name)} ", tone),
             Span(text),
-            Span(f"  {word}{took}{note}", tone),
+            Span(f"  {word}{lasted}{note}", tone),
         ]
     ]
     if not receipt.ok:
@@ -183,7 +184,7 @@ def _of_event(e: IterationFinished) -> Iteration:
 
 def _try(it: Iteration, glyphs: Glyphs) -> list[Line]:
     look = look_of(it)
-    spent = f"  {money(it.cost_usd)}  {tokens(it.tokens)} tokens  {seconds(it.seconds)}"
+    spent = f"  {money(it.cost_usd)}  {tokens(it.tokens)} tokens  {took(it.seconds)}"
     lines: list[Line] = [
         [
             Span(f"{getattr(glyphs, look.glyph)} ", look.tone),

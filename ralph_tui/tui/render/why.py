@@ -5,6 +5,7 @@ from datetime import datetime
 
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.chronicle import BreakerStep, Iteration, Ruled, Run
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
@@ -12,7 +13,7 @@ from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.breaker import breaker_parts
-from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.iterations import when
 from ralph_tui.tui.render.parts import Part
@@ -174,7 +175,7 @@ def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
         lines += _cooling(view.breaker, now)
         lines.append(_next(keys, "{answer} decides" + _RESETS * view.breaker.is_cooling))
     if view.limit_until is not None:
-        left = clock((view.limit_until - now).total_seconds())
+        left = duration((view.limit_until - now).total_seconds())
         lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
         lines.append(_row("evidence", f"it resets at {view.limit_until:%H:%M:%S} UTC, in {left}"))
         lines.append(_row("rule", "waiting is no failure and no iteration"))
@@ -295,7 +296,7 @@ def _cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
     """When an open breaker lets one iteration try by itself."""
     if breaker.half_open_at is None or not breaker.is_cooling:
         return []
-    left = clock(max(0.0, (breaker.half_open_at - now).total_seconds()))
+    left = duration(max(0.0, (breaker.half_open_at - now).total_seconds()))
     text = f"one iteration tries by itself in {left}, at {breaker.half_open_at:%H:%M:%S} UTC"
     return [_row("cool-down", text, Tone.WARN)]
 

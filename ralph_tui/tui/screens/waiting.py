@@ -10,6 +10,7 @@ from typing import TypeVar
 from textual.content import Content
 from textual.widget import Widget
 
+from ralph_tui.domain.durations import duration
 from ralph_tui.tui.screens.dialog import Dialog
 
 Answer = TypeVar("Answer")
@@ -19,7 +20,7 @@ GRACE = timedelta(seconds=0.5)
 
 TICK_SECONDS = 0.25
 
-DEPUTY = "{}: the demo answers in {} s, any key and it is yours"
+DEPUTY = "{}: the demo answers in {}, any key and it is yours"
 
 
 class WaitingDialog(Dialog[Answer]):
@@ -46,7 +47,7 @@ class WaitingDialog(Dialog[Answer]):
     def _show_title(self) -> None:
         deputy = self.app.launch.deputy
         left = None if deputy is None else deputy.seconds_left
-        title = self._heading if left is None else DEPUTY.format(self._who, ceil(left))
+        title = self._heading if left is None else DEPUTY.format(self._who, duration(ceil(left)))
         self.query_one(".dialog").border_title = Content(title)
 
     def on_key(self) -> None:

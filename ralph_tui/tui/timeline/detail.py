@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.text import head
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.calls import Call, CallState, Section, SectionKind
-from ralph_tui.tui.render.figures import seconds
 from ralph_tui.tui.render.tools import renderer_for
 from ralph_tui.tui.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 
@@ -59,7 +59,7 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
         receipt = entry.receipt
         word = receipt.status.value.replace("_", " ")
         code = f"exit {receipt.exit_code}" if receipt.exit_code is not None else ""
-        facts = [word, code, seconds(receipt.seconds), receipt.source]
+        facts = [word, code, took(receipt.seconds), receipt.source]
         kind = SectionKind.TEXT if receipt.ok else SectionKind.ERROR
         return Detail(
             "Gate check",
@@ -77,8 +77,8 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
 def _call(call: Call, glyphs: Glyphs) -> Detail:
     renderer = renderer_for(call)
     note = renderer.note(call)
-    took = "" if call.state is CallState.RUNNING else seconds(call.seconds)
-    facts = f" {glyphs.between} ".join(f for f in (call.state.value, took, note) if f)
+    lasted = "" if call.state is CallState.RUNNING else took(call.seconds)
+    facts = f" {glyphs.between} ".join(f for f in (call.state.value, lasted, note) if f)
     sections: list[Section] = []
     if call.denial:
         sections.append(Section("Why it was denied", denial_text(call), SectionKind.ERROR))

@@ -6,9 +6,10 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState
+from ralph_tui.domain.durations import duration, took
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.tui.render.figures import money, plural, seconds, tokens
+from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.timeline.news import standing
 
@@ -59,7 +60,7 @@ def _loop_started(e: ev.LoopStarted) -> Note:
 
 def _loop_finished(e: ev.LoopFinished) -> Note:
     glyph, tone = _END[e.status]
-    right = f"{money(e.cost_usd)}  {seconds(e.seconds)}"
+    right = f"{money(e.cost_usd)}  {took(e.seconds)}"
     return Note(glyph, f"loop {e.status.replace('_', ' ')}", e.reason, tone, right, e.hint)
 
 
@@ -87,7 +88,7 @@ def _iteration_finished(e: ev.IterationFinished) -> Note:
     glyph, tone = _OUTCOME[e.outcome]
     files = plural(len(e.files_changed), "file") if e.files_changed else ""
     text = ": ".join(p for p in (e.outcome.replace("_", " "), e.reason) if p)
-    right = "  ".join(p for p in (files, money(e.cost_usd), seconds(e.seconds)) if p)
+    right = "  ".join(p for p in (files, money(e.cost_usd), took(e.seconds)) if p)
     more = f"{tokens(e.tokens)} tokens used\n" + "\n".join(e.files_changed)
     return Note(glyph, f"iteration {e.iteration}", text, tone, right, more.strip())
 
@@ -133,7 +134,7 @@ def _breaker_changed(e: ev.BreakerChanged) -> Note | None:
 def _api_retry(e: ev.ApiRetry) -> Note:
     status = f" ({e.status})" if e.status else ""
     what = e.error or "the model did not answer"
-    text = f"{what}{status}; asking again in {e.delay_seconds:.0f} s"
+    text = f"{what}{status}; asking again in {duration(e.delay_seconds)}"
     return Note("retry", "waiting", text, Tone.WARN, f"{e.attempt}/{e.max_attempts}")
 
 

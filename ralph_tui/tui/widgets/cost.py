@@ -6,12 +6,13 @@ from typing import NamedTuple
 from textual.reactive import reactive
 
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.bars import bar, level_tone
-from ralph_tui.tui.render.figures import limit, money, plural, seconds
+from ralph_tui.tui.render.figures import limit, money, plural
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop, crop_words, row, width_of
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.widgets.panel import Panel
@@ -98,7 +99,7 @@ def forecast_line(left: Forecast | None, width: int, glyphs: Glyphs) -> Line:
         why = "there is no plan yet" if left is None else left.basis.partition(",")[0]
         return crop_words([name, Span(f" {why}", Tone.MUTED)], width, glyphs.ellipsis)
     amount = [name, Span(f"{money(left.cost_usd):>8}")]
-    time = Span(f" {glyphs.between} {seconds(left.seconds)}", Tone.MUTED)
+    time = Span(f" {glyphs.between} {duration(left.seconds)}", Tone.MUTED)
     basis = [Span(f"from {plural(left.finished, 'task')}", Tone.MUTED)]
     fits = width_of([*amount, time, *basis]) < width
     return row([*amount, time] if fits else amount, basis, width, glyphs.ellipsis)

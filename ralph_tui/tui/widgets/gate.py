@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from textual.reactive import reactive
 
+from ralph_tui.domain.durations import took
 from ralph_tui.domain.verification import Receipt
-from ralph_tui.tui.render.figures import seconds
 from ralph_tui.tui.render.spans import Line, Span, Tone, row
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
@@ -57,7 +57,7 @@ class GatePanel(Panel):
         left = [Span(f"{getattr(self.app.glyphs, glyph)} ", tone), Span(receipt.command)]
         right = [Span(word, Tone.MUTED if receipt.ok else tone)]
         if receipt.seconds:
-            right.append(Span(seconds(receipt.seconds).rjust(7), Tone.MUTED))
+            right.append(Span(took(receipt.seconds).rjust(7), Tone.MUTED))
         return row(left, right, width)
 
 

@@ -16,7 +16,7 @@ from ralph_tui.tui.widgets.links import LinkLine
 class PageHead(LinkLine):
     """One line; the page in sight is marked, the others can be clicked."""
 
-    GAP = "  "
+    GAP = " "
 
     active: reactive[str] = reactive("")
     view: reactive[LoopView] = reactive(LoopView())
@@ -35,10 +35,11 @@ class PageHead(LinkLine):
 
     def _line(self, name: str, *, named: bool) -> Line:
         chosen = name == self.active
+        mark = self.app.glyphs.current if chosen else " "
         return (
-            Span(f"{self.app.keys.label(name)} ", Tone.ACCENT if chosen else Tone.MUTED),
-            Span(name if named else "", Tone.TITLE if chosen else Tone.MUTED),
-            Span(self.app.glyphs.current if chosen else " " if named else "", Tone.ACCENT),
+            Span(f"{mark} ", Tone.ACCENT),
+            Span(self.app.keys.label(name), Tone.ACCENT if chosen else Tone.MUTED),
+            Span(f" {name}" if named else "", Tone.TITLE if chosen else Tone.MUTED),
         )
 
     def render(self) -> Content:

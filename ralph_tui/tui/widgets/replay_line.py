@@ -2,8 +2,9 @@
 
 from textual.content import Content
 
+from ralph_tui.domain.durations import duration
 from ralph_tui.tui.render.bars import bar
-from ralph_tui.tui.render.figures import clock, plural
+from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.replay import Player
 from ralph_tui.tui.widgets.toned import Toned
@@ -38,7 +39,7 @@ class ReplayLine(Toned):
         if self.whole:
             events = plural(len(p.events), "event")
             return [
-                Span(f"{events} in {clock(p.length)}", Tone.MUTED),
+                Span(f"{events} in {duration(p.length)}", Tone.MUTED),
                 Span("  space replays", Tone.FAINT),
             ]
         word, glyph, tone = "held", glyphs.pause, Tone.WARN
@@ -46,7 +47,7 @@ class ReplayLine(Toned):
             word, glyph, tone = "replaying", glyphs.current, Tone.OK
         elif p.ended:
             word, glyph, tone = "at the end", glyphs.ok, Tone.MUTED
-        times = f"  {clock(p.at)} of {clock(p.length)}"
+        times = f"  {duration(p.at)} of {duration(p.length)}"
         return [Span(f"{glyph} {word} {p.speed}x", tone), Span(times, Tone.MUTED)]
 
     def _bar(self, room: int) -> list[Span]:
