@@ -244,6 +244,32 @@ def failed() -> list[Event]:
     ]
 
 
+def interrupted() -> list[Event]:
+    """Somebody stopped the run in the middle of a call."""
+    return [
+        *feed.running(),
+        ev.ToolFinished(tool_id="t9", name="Bash", outcome=ev.ToolOutcome.INTERRUPTED, seconds=4.2),
+        ev.IterationFinished(
+            iteration=3,
+            task_id="demo-02",
+            outcome=ev.IterationOutcome.INTERRUPTED,
+            reason="stopped by the person",
+            cost_usd=0.19,
+            seconds=84,
+        ),
+        ev.LoopFinished(
+            status=ev.LoopStatus.INTERRUPTED,
+            reason="stopped by the person",
+            exit_code=ExitCode.INTERRUPTED,
+            iterations=1,
+            tasks_complete=1,
+            tasks_total=6,
+            cost_usd=0.19,
+            seconds=84,
+        ),
+    ]
+
+
 def verifying() -> list[Event]:
     """Checks run, the first has passed."""
     first = ev.GateChecked(task_id="demo-02", receipt=feed.RECEIPTS_PASSED[0])
@@ -315,7 +341,7 @@ CALL = {"denied": 9, "failed": 10, "diff": 11}
 ASKING = told(lambda: waiting.asking(waiting.LANGUAGE, waiting.PARTS))
 LIMIT_SUMMARY = (
     "You've hit your limit, resets 9:43am (UTC). Wait until it resets at 2026-03-02 09:43 UTC, "
-    "in 42 min? Yes waits and goes on by itself; no ends this run with status 2."
+    "in 42m 05s? Yes waits and goes on by itself; no ends this run with status 2."
 )
 
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
@@ -343,6 +369,7 @@ DASHBOARD: dict[str, Picture] = {
     "limited": Picture(told(waiting.limited), daily=(MEDIUM,)),
     "complete": Picture(told(feed.complete), daily=(MEDIUM,)),
     "stopped": Picture(told(feed.stopped)),
+    "interrupted": Picture(told(interrupted)),
     "failed": Picture(told(failed)),
     "attached": Picture(on_disk(elsewhere()), shows="process 4711", runs=False),
     "disconnected": Picture(
@@ -387,7 +414,7 @@ DIALOGS: dict[str, Picture] = {
     ),
     "validation_approval": Picture(validated, shows="took 3 s", opens=True),
     "recovery_approval": Picture(
-        told(lambda: waiting.approving(ApprovalKind.RECOVERY, "failures 3/3")), opens=True
+        told(lambda: waiting.approving(ApprovalKind.RECOVERY, waiting.TRY_ONE)), opens=True
     ),
     "plan_graph": Picture(told(feed.failed_gate), ("v",), daily=(MEDIUM,)),
     "plan_list": Picture(told(feed.failed_gate), ("v", "v", "j")),

@@ -20,7 +20,7 @@ from ralph_tui.tui.screens.edit_task import EditTask
 from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.writing import Reason, Request
-from tests.tui import feed
+from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
 from tests.tui.feed import Script
 from tests.tui.test_hostile import HOSTILE, assert_inert, hostile_run
@@ -273,12 +273,12 @@ async def test_a_limit_counts_down_and_w_tries_now(open_app: Open) -> None:
         app = cast("RalphApp", pilot.app)
         text = screen_text(app)
         assert "waiting for the limit" in text
-        assert "Goes on by itself in 42:05, at 09:43." in text
+        assert "Goes on by itself in 42m 05s, at 09:43." in text
         assert "You've hit your limit" in text
         assert "w try now" in text.splitlines()[-1]
         moment.passes(65)
         app._tick()
-        await until(pilot, lambda: "in 41:00" in screen_text(app))
+        await until(pilot, lambda: "in 41m 00s" in screen_text(app))
         await pilot.press("w")
         await until(pilot, lambda: script.controls.asked == ["retry now"])
         script.news.put_nowait(ev.LimitWaitEnded(why="the person retries now"))
@@ -293,9 +293,24 @@ async def test_a_limit_that_has_passed_is_not_negative(open_app: Open) -> None:
         app = cast("RalphApp", pilot.app)
         moment.now += timedelta(hours=2)
         app._tick()
-        await until(pilot, lambda: "in 0:00" in screen_text(app))
+        await until(pilot, lambda: "in 0s" in screen_text(app))
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
+
+
+async def test_a_long_question_is_read_whole_on_a_small_screen(open_app: Open) -> None:
+    moment, script = Moment(), script_of(waiting.cooling())
+    async with open_app(script, clock=moment, size=(80, 24)) as pilot:
+        app = await asks(pilot, moment)
+        for end in (
+            "one more iteration try?",
+            "loop goes on,",
+            "nothing is lost.",
+            "09:31:24 UTC.",
+        ):
+            await until(pilot, lambda end=end: end in screen_text(app))
+        await pilot.press("G")
+        await until(pilot, lambda: "Quiet" in screen_text(app))
 
 
 # The start.

@@ -105,9 +105,17 @@ def approving(kind: ApprovalKind, summary: str = "") -> list[ev.Event]:
     return [*start, ev.ApprovalRequested(kind=kind, summary=summary, seq=900)]
 
 
+TRY_ONE = (
+    "failures 3/3, refused claims 2/2. Let one more iteration try? Yes runs exactly one: if it completes a "
+    "task the loop goes on, if not it asks again. No ends this run; nothing is lost. Without an answer "
+    "one is tried at 2026-03-02 09:31:24 UTC."
+)
+"""As the loop asks."""
+
+
 def cooling() -> list[ev.Event]:
     """A run whose breaker opened; it asks, and cools down for half an hour meanwhile."""
-    *before, request = approving(ApprovalKind.RECOVERY, "failures 3/3")
+    *before, request = approving(ApprovalKind.RECOVERY, TRY_ONE)
     opened = next(e.breaker for e in before if isinstance(e, ev.BreakerChanged))
     cools = opened.cooling(feed.NOW + timedelta(minutes=30))
     return [*before, ev.BreakerChanged(breaker=cools, reason="failures 3/3"), request]

@@ -16,6 +16,7 @@ from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
 from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
+from ralph_tui.tui.render.spans import Span
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -32,6 +33,10 @@ VERDICTS = {
     ApprovalKind.LIMIT: ("y wait", "n end the run"),
     ApprovalKind.RECOVERY: ("y let one try", "n end the run"),
 }
+
+
+SHORT = 140
+"""Characters of a summary that stands above what it sums up; a longer one scrolls with it."""
 
 
 class ApprovalDialog(WaitingDialog[Verdict | None]):
@@ -53,14 +58,18 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         super().__init__()
         self._approval = approval
         self._parts = list(parts)
+        self._summary = inert(approval.summary)
+        if parts and len(self._summary) > SHORT:
+            self._parts.insert(0, Part("What is asked", [[Span(self._summary)]]))
+            self._summary = ""
 
     def framed(self) -> Iterable[Widget]:
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
             self.head(frame, HEADINGS.get(kind, f"{kind}: waits for your approval"), kind.value)
-            if self._approval.summary:
-                yield Static(Content(inert(self._approval.summary)), classes="summary")
+            if self._summary:
+                yield Static(Content(self._summary), classes="summary")
             yield self.material()
 
     def material(self) -> TextView:
