@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from ralph_tui.domain.circles import Files, Left, came_back, leaving, seen
 from ralph_tui.domain.model import Count, Model, Money, Record, Timestamp
 
 KEPT_EVIDENCE = 5
@@ -51,6 +52,8 @@ class IterationVerdict(Model):
     """The iteration ran tests and changed nothing but tests."""
     refused_claim: bool = False
     """A claim was made and no gate passed."""
+    files: Files = Files()
+    """The project's files before the iteration and after it."""
 
 
 class Signal(Model):
@@ -90,6 +93,8 @@ class CircuitBreaker(Record):
     """Output tokens of an iteration, as a moving average."""
     evidence: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     reset_reason: str = ""
+    left: tuple[Left, ...] = ()
+    """What the last iterations left, to see when they go round in circles."""
 
     def signals(self) -> tuple[Signal, ...]:
         """Every counter as n/threshold."""
@@ -113,7 +118,8 @@ class CircuitBreaker(Record):
         progress = verdict.tasks_completed > 0
         counts = {
             "failures": _next(self.failure_count, on=verdict.is_failure),
-            "stagnation": _next(self.stagnation_count, on=not progress),
+            # What undoes what others did is no step on, even when its own checks are green.
+            "stagnation": _next(self.stagnation_count, on=not progress or self._undone(verdict)),
             "same error": self._same(verdict.error, self.last_error, self.same_error_count),
             "denials": self._same(verdict.denied, self.last_denied, self.denied_count),
             "output collapse": _next(
@@ -136,12 +142,16 @@ class CircuitBreaker(Record):
                 "usual_output": self._usual(verdict),
                 "evidence": self._with_evidence(counts, verdict),
                 "total_cost": self.total_cost + verdict.cost_usd,
+                "left": leaving(self.left, verdict.files),
             }
         )
         probe_failed = self.state is BreakerState.HALF_OPEN and (verdict.is_failure or not progress)
         opened = counted.tripped() is not None or probe_failed
         state = BreakerState.OPEN if opened else BreakerState.CLOSED
         return counted.model_copy(update={"state": state, "half_open_at": None})
+
+    def _undone(self, verdict: IterationVerdict) -> bool:
+        return came_back(self.left, verdict.files) is not None
 
     @staticmethod
     def _same(now: str, before: str, count: int) -> int:
@@ -176,8 +186,9 @@ class CircuitBreaker(Record):
         details = {
             "denials": f"denied: {verdict.denied}",
             "output collapse": f"{verdict.output_tokens} output tokens, usual {self.usual_output:.0f}",
+            "stagnation": seen(self.left, verdict.files),
         }
-        return f"{verdict.evidence} ({details[name]})" if name in details else verdict.evidence
+        return f"{verdict.evidence} ({details[name]})" if details.get(name) else verdict.evidence
 
     def tripped(self) -> Signal | None:
         """The first signal that reached its threshold, or None."""
@@ -222,7 +233,7 @@ class CircuitBreaker(Record):
     def reset(self, reason: str) -> "CircuitBreaker":
         """A closed copy with its counters at zero and the reason kept."""
         cleared = self._cleared(BreakerState.CLOSED)
-        return cleared.model_copy(update={"evidence": {}, "reset_reason": reason})
+        return cleared.model_copy(update={"evidence": {}, "reset_reason": reason, "left": ()})
 
     def _cleared(self, state: BreakerState) -> "CircuitBreaker":
         counters = {n: 0 for n in CircuitBreaker.model_fields if n.endswith("_count")}

@@ -35,7 +35,7 @@ _REMOVING = re.compile(
 def look(root: Path) -> Begun:
     """The project as it is now; blocks for as long as a walk through it takes."""
     digest, number, tests, lock = hashlib.sha256(), 0, 0, ""
-    for entry in _files(root):
+    for entry in files_of(root):
         number += 1
         if number > MOST_FILES:
             return Begun()
@@ -55,7 +55,7 @@ def look(root: Path) -> Begun:
     return Begun(files=digest.hexdigest(), lock=lock, tests=tests)
 
 
-def _files(root: Path) -> Iterator["os.DirEntry[str]"]:
+def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
     """Every file of the project, in the same order each time."""
     left = [str(root)]
     while left:

@@ -4,10 +4,12 @@ import asyncio
 
 from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.circles import Files, came_back, seen
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.evidence import look
 from ralph_tui.engine.guidance import give_back, tell_consumed
@@ -36,6 +38,7 @@ class BuildLoop:
         self._spec_for = spec_for
         self._checkpoint = checkpoint
         self._closing: set[asyncio.Task[None]] = set()
+        self._contents = Contents(shop.ledger.project.root)
 
     async def run(self) -> End:
         """Work until the plan is complete or there is another reason to stop.
@@ -80,6 +83,7 @@ class BuildLoop:
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
         meter = session_meter(self._shop, self._checkpoint.costs())
+        before = await asyncio.to_thread(self._contents.digest)
         prompt = await self._prompt(task, number, guidance)
         spec = self._spec_for(meter.costs.remaining(meter.limits))
         iteration = Iteration(self._shop, task, number=number, spec=spec, meter=meter)
@@ -87,6 +91,9 @@ class BuildLoop:
         result, session = await iteration.run(prompt)
         self._close_later(session)
         self._checkpoint.done += 1
+        after = await asyncio.to_thread(self._contents.digest)
+        contents = Files(iteration=number, before=before, after=after)
+        result = result.model_copy(update={"contents": contents})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
         if result.failure is not None:
             await give_back(self._shop, injections)
@@ -168,6 +175,12 @@ class BuildLoop:
 
     async def _record(self, task: Task, number: int, result: IterationResult) -> None:
         """Write down the outcome: the task, the breaker, the totals, the memory, the archive."""
+        since = came_back(self._docs.breaker.left, result.contents)
+        if since is not None:
+            text = (
+                f"{seen(self._docs.breaker.left, result.contents)}: what was done since is undone."
+            )
+            self._shop.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
         await self._shop.ledger.transact(
             lambda docs: recorded(docs, task.id, result), f"iteration {number}: {result.reason}"
         )

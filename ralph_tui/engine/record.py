@@ -63,6 +63,7 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
         output_tokens=result.output_tokens,
         tests_only=result.tests_only,
         refused_claim=result.refused_claim and not complete,
+        files=result.contents,
     )
     counted = _counted(docs, result, verdict)
     done = counted.state.tasks_completed_this_session + complete

@@ -1,5 +1,6 @@
 """What an iteration came to."""
 
+from ralph_tui.domain.circles import Files
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.model import Count, Model, Money
 from ralph_tui.engine.ports import Failure
@@ -23,3 +24,5 @@ class IterationResult(Model):
     denied: str = ""
     tests_only: bool = False
     refused_claim: bool = False
+    contents: Files = Files()
+    """The project's files before the iteration and after it."""

@@ -283,6 +283,10 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "domain/limits::each_signal_opens_at_its_threshold_and_says_why",
         "domain/limits::another_error_starts_the_count_again",
         "scenario/recovery::a_plan_that_stands_still_is_made_anew",
+        "domain/circles::what_an_iteration_without_progress_left_is_its_evidence",
+        "domain/circles::tasks_that_undo_each_other_are_no_progress_however_green_their_checks",
+        "engine/contents::the_same_contents_are_the_same_whoever_looks",
+        "scenario/recovery::a_loop_that_goes_round_in_circles_says_what_it_saw",
     ),
     63: (
         "faults/kill_9::a_killed_run_is_resumed_and_nothing_is_done_twice",

@@ -182,3 +182,36 @@ async def test_a_wait_can_be_stopped_and_is_bounded(tmp_path: Path) -> None:
         again = await play(project, server, overrides=bounded)
     assert not again.of(ev.LimitWait)
     assert again.end.exit_code == 2
+
+
+def turns_it(number: int, value: str) -> str:
+    """Writes the value and stops without a claim."""
+    return f"""
+    - name: turns it to {value}, {number}
+      task: a
+      times: 1
+      turns:
+        - write: {{path: switch.txt, content: "{value}"}}
+        - say: That is how it should be.
+        - when: {{user: Stop hook feedback}}
+          say: I have nothing to add.
+    """
+
+
+@pytest.mark.long
+async def test_a_loop_that_goes_round_in_circles_says_what_it_saw(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], files={"switch.txt": "off"})
+    scripts = [turns_it(number, value) for number, value in enumerate(("on", "off", "on"))]
+    overrides = {"circuit_breaker.max_consecutive_failures": 0}
+    async with serving(scenario(*scripts)) as server:
+        run = await play(project, server, overrides=overrides)
+    breaker = run.of(ev.BreakerChanged)[-1].breaker
+    assert [text.partition("(")[2] for text in breaker.evidence["stagnation"]] == [
+        "",
+        "the files are as they were at the start)",
+        "the files are as they were after iteration 1)",
+    ]
+    assert [e.text for e in run.of(ev.Notice) if "what was done since is undone" in e.text] == [
+        "After iteration 2 the files are as they were at the start: what was done since is undone.",
+        "After iteration 3 the files are as they were after iteration 1: what was done since is undone.",
+    ]

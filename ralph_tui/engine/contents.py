@@ -1,0 +1,64 @@
+"""The project's files by what is in them: the same again, whenever and by whomever it was written."""
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from ralph_tui.engine.evidence import files_of
+
+MOST_FILES = 20_000
+MOST_BYTES = 64 * 1024 * 1024
+"""A project with more is not looked at: reading it would take longer than it is worth."""
+
+LARGE = 1024 * 1024
+"""A file with more bytes is known by its size and time: it counts as new whenever it is written."""
+
+_Signature = tuple[int, int, int]
+
+
+class Contents:
+    """Reads a project's files, each of them again only when it was written."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing is read yet."""
+        self._root = root
+        self._known: dict[str, tuple[_Signature, bytes]] = {}
+        self._too_much = False
+
+    def digest(self) -> str:
+        """What stands for all contents; empty when there are too many to look at. Blocks."""
+        if self._too_much:
+            return ""
+        total, size = hashlib.sha256(), 0
+        known: dict[str, tuple[_Signature, bytes]] = {}
+        for number, entry in enumerate(files_of(self._root)):
+            try:
+                info = entry.stat(follow_symlinks=False)
+                found = self._one(entry, info)
+            except OSError:
+                continue  # gone meanwhile, or not ours to read
+            size += min(info.st_size, LARGE)
+            if number >= MOST_FILES or size > MOST_BYTES:
+                self._too_much = True
+                return ""
+            known[entry.path] = (_signature(info), found)
+            name = os.path.relpath(entry.path, self._root)
+            total.update(f"{name}\0{info.st_mode:o}\0".encode(errors="surrogateescape"))
+            total.update(found)
+        self._known = known
+        return total.hexdigest()[:16]
+
+    def _one(self, entry: "os.DirEntry[str]", info: os.stat_result) -> bytes:
+        before = self._known.get(entry.path)
+        if before is not None and before[0] == _signature(info):
+            return before[1]
+        if stat.S_ISLNK(info.st_mode):
+            return hashlib.sha256(os.fsencode(Path(entry.path).readlink())).digest()
+        if not stat.S_ISREG(info.st_mode) or info.st_size > LARGE:
+            return repr(_signature(info)).encode()
+        return hashlib.sha256(Path(entry.path).read_bytes()).digest()
+
+
+def _signature(info: os.stat_result) -> _Signature:
+    return info.st_mtime_ns, info.st_size, info.st_ino
