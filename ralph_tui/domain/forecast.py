@@ -44,7 +44,7 @@ class Forecast(Model):
         if not self.open_tasks:
             return "every task is complete"
         if not self.finished:
-            return "no task is finished yet, so there is no pace"
+            return "no pace is known yet"
         tasks = "task" if self.finished == 1 else f"{self.finished} tasks"
         return f"at the pace of the last {tasks}, failed tries included"
 

@@ -101,7 +101,9 @@ def build_label(now: Situation) -> str:
 
 
 def stop_label(now: Situation) -> str:
-    """What the key does next."""
+    """What the key does next; only while something runs."""
+    if not now.running:
+        return ""
     return "stop now" if now.state is RunState.STOPPING else "stop"
 
 

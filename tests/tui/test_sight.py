@@ -112,3 +112,12 @@ async def test_a_plan_that_cannot_be_built_is_not_offered_for_building(open_app:
         await until(pilot, lambda: "Ready to build" in screen_text(app))
         await pilot.press("b")
         await until(pilot, lambda: script.runs == 1)
+
+
+async def test_the_foot_offers_no_stop_where_nothing_runs(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        assert "x stop" not in screen_text(app).splitlines()[-1]
+        await pilot.press("b")
+        await until(pilot, lambda: "x stop" in screen_text(app).splitlines()[-1])

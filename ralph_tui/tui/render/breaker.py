@@ -45,7 +45,7 @@ def signal_line(signal: Signal, width: int, glyphs: Glyphs) -> Line:
     if not signal.threshold:
         return [name, Span("    off", Tone.MUTED)]
     share, room = _share(signal), width - _FIGURES
-    tone = Tone.TEXT if share < 0.6 else level_tone(share)
+    tone = Tone.BAD if share >= 1 else Tone.WARN if share >= 0.6 else Tone.TEXT
     if signal.name == "cost":
         count, most = money(signal.count), limit(signal.threshold)
         gauge = bar(share, room, level_tone(share), glyphs) if room > 3 else []
