@@ -12,6 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.history import on_target
+from ralph_tui.tui.screens import settings
 from ralph_tui.tui.screens.settings import Settings
 from ralph_tui.tui.styles import STYLES
 from ralph_tui.tui.themes import THEMES
@@ -96,6 +97,24 @@ async def test_a_search_in_the_settings_takes_the_cursor_along(
         await until(pilot, lambda: "1 of " in screen_text(app))
         assert isinstance(app.screen, Settings)
         assert app.screen.text.cursor == "build.typecheck_command"
+
+
+async def test_settings_edited_elsewhere_are_shown_as_they_are_now(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "REREAD_SECONDS", 0.05)
+    script = past_project(tmp_path / "slug-demo")
+    config = script.launch.root / ".ralph" / "config.yaml"
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await pilot.press("8")
+        await until(pilot, lambda: "dollars this run" in screen_text(app))
+        config.write_text("safety: [\n", encoding="utf-8")
+        await until(pilot, lambda: "is not valid YAML" in said(app))
+        await pilot.press("v")
+        await until(pilot, lambda: "─ all settings ─" in screen_text(app))
+        config.write_text("project: {name: abacus}\n", encoding="utf-8")
+        await until(pilot, lambda: "abacus" in screen_text(app))
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from textual import getters
 from textual.content import Content
 from textual.widget import Widget
+from textual.worker import Worker
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.state import Adjusted
@@ -26,6 +27,9 @@ from ralph_tui.tui.widgets.view_tabs import ViewTabs
 
 VIEWS = ("this run", "all settings", "themes")
 THEME = "screen.theme"
+
+REREAD_SECONDS = 2.0
+"""How often the files are looked at while they are shown; somebody may edit them elsewhere."""
 
 
 class _Known(NamedTuple):
@@ -49,6 +53,7 @@ class Settings(Searching):
         super().__init__()
         del library  # nothing here is in the journal
         self._known: _Known | None = None
+        self._reading: Worker[None] | None = None
         self._trouble = ""
         self._drawn: list[Block] = []
         self._shown: object = None
@@ -61,8 +66,9 @@ class Settings(Searching):
     # Reading.
 
     def opened(self) -> None:
-        """Read the files."""
+        """Read the files, and again while the page is open."""
         self._read()
+        self.set_interval(REREAD_SECONDS, self._look_again)
 
     def on_unmount(self) -> None:
         """A theme that was only tried on goes."""
@@ -84,7 +90,12 @@ class Settings(Searching):
         def known(_: object) -> _Known:
             return _Known(effective(root), Project(root).load().state.adjusted)
 
-        self.read(known, self._take, group="settings", failed=self._failed)
+        self._reading = self.read(known, self._take, group="settings", failed=self._failed)
+
+    def _look_again(self) -> None:
+        """A slow disk is given the time it needs."""
+        if self._reading is None or self._reading.is_finished:
+            self._read()
 
     def _take(self, known: _Known) -> None:
         self._known, self._trouble = known, ""
@@ -117,9 +128,9 @@ class Settings(Searching):
         if not self.is_attached:
             return
         blocks = self._blocks()
+        self.text.border_title = Content(self.tabs.active)
         if blocks != self._drawn or cursor is not None:
             self._drawn = blocks
-            self.text.border_title = Content(self.tabs.active)
             self.text.show_blocks(blocks, cursor if isinstance(cursor, str) else None)
             self.search_again()
 
