@@ -7,6 +7,7 @@ retries or stops, and it costs no iteration and no retry.
 
 import asyncio
 import contextlib
+import random
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -26,6 +27,9 @@ LOOK_SECONDS = 20.0
 """How often the wall clock is looked at; timers do not run while a machine sleeps."""
 
 MAX_BACKOFF = timedelta(minutes=5)
+
+SPREAD = 0.5
+"""A pause is by chance up to this share longer."""
 
 BUSY = frozenset({FailureClass.OVERLOADED, FailureClass.NETWORK})
 
@@ -82,8 +86,11 @@ async def _until(
 class Patience:
     """Decides whether and how long to wait after a failure, and waits."""
 
-    def __init__(self, shop: Workshop, mission: Mission) -> None:
+    def __init__(
+        self, shop: Workshop, mission: Mission, *, chance: Callable[[], float] = random.random
+    ) -> None:
         """Wait by the settings of `shop`; `mission` says whether somebody can be asked."""
+        self._chance = chance
         self._shop = shop
         self._mission = mission
         self._limits = shop.settings.limits
@@ -99,7 +106,9 @@ class Patience:
         if failure.kind in BUSY:
             self._busy += 1
             pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(self._busy - 1, 16)
-            until = self._shop.clock() + min(pause, MAX_BACKOFF)
+            # Loops that an outage stopped together must not all ask again in the same second.
+            spread = 1 + SPREAD * self._chance()
+            until = self._shop.clock() + min(pause, MAX_BACKOFF) * spread
             await wait_until(self._shop, until, failure.message)
             return False
         if failure.kind is not FailureClass.USAGE_LIMIT or self._limits.on_usage_limit == "exit":

@@ -1,6 +1,7 @@
 """Waits by two clocks: one that is set back or jumps ahead, and one that only runs."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -85,7 +86,34 @@ async def test_a_reset_in_the_far_future_is_not_waited_for(tmp_path: Path) -> No
     assert told == []
 
 
-async def limited_shop(tmp_path: Path) -> tuple[list[Event], Workshop]:
+@pytest.mark.parametrize(("chance", "spread"), [(0.0, 1.0), (0.5, 1.25), (1.0, 1.5)])
+async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chance: float, spread: float
+) -> None:
+    monkeypatch.setattr(waiting, "MAX_BACKOFF", timedelta(seconds=0.03))
+    told, shop = await limited_shop(tmp_path, {"limits.backoff_seconds": 0.01})
+    patience = Patience(shop, Mission(), chance=lambda: chance)
+    for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):
+        assert not await patience.after(Failure(kind=kind, message="m"))
+    assert not await patience.after(None)
+    await patience.after(Failure(kind=FailureClass.NETWORK, message="m"))
+    waits = [(e.until - NOON).total_seconds() for e in told if isinstance(e, ev.LimitWait)]
+    assert waits == [round(pause * spread, 6) for pause in (0.01, 0.02, 0.03, 0.01)]
+
+
+async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
+    tmp_path: Path,
+) -> None:
+    told, shop = await limited_shop(tmp_path, {"limits.backoff_seconds": 0.01})
+    for _ in range(8):
+        await Patience(shop, Mission()).after(Failure(kind=FailureClass.NETWORK, message="m"))
+    waits = {event.until for event in told if isinstance(event, ev.LimitWait)}
+    assert len(waits) > 1
+
+
+async def limited_shop(
+    tmp_path: Path, values: Mapping[str, object] | None = None
+) -> tuple[list[Event], Workshop]:
     """What the wait for a limit needs, at a clock that stands still; and what is told."""
     project = Project(tmp_path)
     project.create()
@@ -94,6 +122,6 @@ async def limited_shop(tmp_path: Path) -> tuple[list[Event], Workshop]:
     await ledger.open()
     told.clear()
     overrides = {"limits.on_usage_limit": "wait", "limits.fallback_wait_minutes": 0.001}
-    settings = load_settings(tmp_path, overrides=overrides, environ={})
+    settings = load_settings(tmp_path, overrides={**overrides, **(values or {})}, environ={})
     shop = SimpleNamespace(ledger=ledger, emit=told.append, clock=lambda: NOON, settings=settings)
     return told, cast("Workshop", shop)

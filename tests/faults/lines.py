@@ -163,6 +163,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     36: (
         "scenario/trouble::an_overloaded_api_is_asked_again",
         "scenario/trouble::an_api_that_stays_overloaded_costs_the_task_no_retry",
+        "engine/waiting::a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_once",
         "domain/limits::half_open_lets_one_iteration_decide",
         "scenario/recovery::after_each_cool_down_exactly_one_iteration_tries",
     ),
