@@ -12,6 +12,7 @@ from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.stderr import quiet_stderr
+from ralph_tui.tui.sweeping import swept_by_hand
 
 if TYPE_CHECKING:
     from ralph_tui.tui.curtain import Curtain
@@ -26,8 +27,11 @@ def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
     """Open the screen, over the curtain if one is drawn, and return the loop's exit status, 0 when nothing ran."""
     if curtain is not None:
         app.driver_class = curtain.behind(app.driver_class)
-    with quiet_stderr(
-        redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)
+    with (
+        swept_by_hand(),
+        quiet_stderr(
+            redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)
+        ),
     ):
         code = app.run()
     if app.last_word:

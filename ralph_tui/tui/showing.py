@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 from time import monotonic
 
+from textual import events
 from textual.timer import Timer
 
 from ralph_tui.domain.events import (
@@ -21,8 +22,10 @@ from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host import Clock, utc_now
 from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.pacing import Pace
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.situation import goes_on_at
+from ralph_tui.tui.sweeping import sweep
 
 IDLE_FLUSH_SECONDS = 0.4
 """While only files are watched; soon enough for an edit to appear within a second."""
@@ -30,9 +33,7 @@ IDLE_FLUSH_SECONDS = 0.4
 FRAME_SECONDS = 0.025
 """A little more than Textual waits before it draws."""
 
-REST = 2.0
-"""Times that drawing took, to leave to keys before drawing again."""
-
+_KEYS = (events.Key, events.MouseDown, events.MouseScrollDown, events.MouseScrollUp)
 
 _TURNS = (LoopFound, LoopLost, ProjectRead, ProjectUnreadable)
 """After these it is known whether there is much to show."""
@@ -47,7 +48,7 @@ class Showing(Owner):
         self.met = asyncio.Event()
         """Something of the project is shown."""
         self._flusher: Timer | None = None
-        self._draw_at = 0.0
+        self._pace = Pace()
         self._clock_timer: Timer | None = None
         self._terminal_title = ""
 
@@ -67,17 +68,24 @@ class Showing(Owner):
             self._flusher.stop()
         self._flusher = self.set_interval(seconds, self._beat)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys come first, and who presses them is there."""
+        if isinstance(event, _KEYS):
+            self._pace.press(monotonic())
+        await super().on_event(event)
+
     def _beat(self) -> None:
-        """Fold what came; draw it when the last drawing is long enough ago, so that keys need not wait."""
+        """Fold what came; draw it, and look for garbage, when that keeps no key waiting."""
         began = monotonic()
-        if self.flush(draw=began >= self._draw_at):
+        if self.flush(draw=self._pace.may_draw(began)):
             # Textual draws soon after this; how late that makes us tells what drawing takes.
             took, due = monotonic() - began, monotonic() + FRAME_SECONDS
             self.set_timer(FRAME_SECONDS, partial(self._drawn, took, due))
+        sweep(began - self._pace.pressed_at)
 
     def _drawn(self, took: float, due: float) -> None:
         now = monotonic()
-        self._draw_at = now + REST * (took + max(0.0, now - due))
+        self._pace.draw(now, took + max(0.0, now - due))
 
     def flush(self, *, draw: bool = True) -> bool:
         """Take in what has happened since the last flush; whether the stream was drawn anew."""

@@ -18,6 +18,7 @@ from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.opening import show
 
 TICK = 0.005
 
@@ -77,7 +78,7 @@ def main(rate: int, seconds: float, root: Path, report: Path, tasks: int) -> Non
 
     launch = Launch(root=root, controls=Controls(root), run=run, watch=watch, warm_up=lambda: None)
     app = RalphApp(launch, autostart=True)
-    app.run()
+    show(app)
     report.write_text(json.dumps(figures))
 
 

@@ -1,0 +1,39 @@
+"""When the stream may be drawn: it must never make a key wait, and never stand still for long."""
+
+from dataclasses import dataclass
+
+REST = 2.0
+"""Times that drawing took, to leave to keys before drawing again."""
+
+ANSWER_SECONDS = 0.06
+"""After a key the stream is not drawn for so long: what the key does is drawn first, and alone."""
+
+LATEST_SECONDS = 0.3
+"""After so long it is drawn although somebody types, as when a key is held down."""
+
+_LONG_AGO = float("-inf")
+
+
+@dataclass
+class Pace:
+    """Told what happens at which time (seconds of one clock), it says when to draw."""
+
+    pressed_at: float = _LONG_AGO
+    _drawn_at: float = _LONG_AGO
+    _rested_at: float = _LONG_AGO
+
+    def press(self, now: float) -> None:
+        """Somebody pressed a key."""
+        self.pressed_at = now
+
+    def may_draw(self, now: float) -> bool:
+        """Whether drawing now keeps nobody waiting."""
+        is_answering = now - self.pressed_at < ANSWER_SECONDS
+        return now >= self._rested_at and not (
+            is_answering and now - self._drawn_at < LATEST_SECONDS
+        )
+
+    def draw(self, now: float, took: float) -> None:
+        """It was drawn, which took so long."""
+        self._drawn_at = now
+        self._rested_at = now + REST * took

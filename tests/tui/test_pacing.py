@@ -1,0 +1,96 @@
+"""Keys come first: when the stream is drawn, and when garbage is looked for."""
+
+import gc
+import weakref
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from ralph_tui.domain import events as ev
+from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, Pace
+from ralph_tui.tui.sweeping import LATEST, OLDER, QUIET_SECONDS, sweep, swept_by_hand
+from tests.tui import feed
+from tests.tui.conftest import Opened, drained, screen_text, script_of
+from tests.tui.test_board import ralph
+
+Open = Callable[..., Opened]
+BEAT = 0.05
+
+
+def test_after_a_key_the_stream_rests_until_it_is_answered() -> None:
+    pace = Pace()
+    assert pace.may_draw(10.0)
+    pace.draw(10.0, took=0.01)
+    pace.press(10.1)
+    assert not pace.may_draw(10.1 + ANSWER_SECONDS / 2)
+    assert pace.may_draw(10.1 + ANSWER_SECONDS)
+
+
+def test_drawing_takes_a_third_of_the_time_at_most() -> None:
+    pace = Pace()
+    pace.draw(10.0, took=0.1)
+    assert not pace.may_draw(10.0 + REST * 0.1 - 0.01)
+    assert pace.may_draw(10.0 + REST * 0.1)
+
+
+@given(st.lists(st.floats(0.001, 1.0), max_size=200))
+def test_a_key_held_down_does_not_stop_the_stream(pauses: list[float]) -> None:
+    pace, now, drawn = Pace(), 0.0, 0.0
+    pace.draw(now, took=0.01)
+    for pause in pauses:
+        for _ in range(round(pause / BEAT) + 1):
+            now += BEAT
+            if pace.may_draw(now):
+                pace.draw(now, took=0.01)
+                drawn = now
+            assert now - drawn <= LATEST_SECONDS + BEAT
+        pace.press(now)
+
+
+class Knot:
+    """Garbage that does not go by itself."""
+
+    def __init__(self) -> None:
+        self.myself = self
+
+
+def test_garbage_is_looked_for_while_nobody_types() -> None:
+    before = gc.get_threshold()
+    with swept_by_hand():
+        knot = weakref.ref(Knot())
+        gc.collect()
+        old = Knot()
+        knot = weakref.ref(old)
+        for _ in range(OLDER):
+            gc.collect(1)
+        del old
+        assert not sweep(QUIET_SECONDS / 2)
+        assert knot() is not None
+        assert sweep(QUIET_SECONDS)
+        assert knot() is None
+        assert not sweep(QUIET_SECONDS)
+        for _ in range(LATEST):
+            gc.collect(1)
+        assert sweep(0.0)
+    assert gc.get_threshold() == before
+    assert not sweep(QUIET_SECONDS)
+
+
+async def test_what_came_while_somebody_types_is_shown_soon(open_app: Open) -> None:
+    script = script_of([feed.started()])
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await drained(pilot)
+        await _typing(pilot, lambda: script.news.put_nowait(ev.Notice(text="news of now")))
+        assert "news of now" in screen_text(app)
+
+
+async def _typing(pilot: Pilot[int], say: Callable[[], None]) -> None:
+    """Press keys all the while until what was said is on the screen."""
+    say()
+    for _ in range(200):
+        await pilot.press("j")
+        if "news of now" in screen_text(ralph(pilot)):
+            return
