@@ -98,6 +98,7 @@ def started(project: Project, settings: Settings, docs: Documents, run_id: str) 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
     """Where a project stands that nobody works on."""
     context, capacity = settings.context, settings.context.capacity_tokens
+    thinks = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
     builds = docs.state.current_phase is Phase.BUILDING
     return ev.ProjectRead(
         project=settings.project.name or project.root.resolve().name,
@@ -110,6 +111,6 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         limits=settings.safety.cost_limits,
         costs=CostMeter(total=docs.state.total_cost_usd),
         breaker=within(docs.breaker, settings),
-        model=settings.models.primary,
+        model=settings.models.planning if thinks else settings.models.primary,
         unworkable=docs.plan.why_unworkable() if builds else "",
     )

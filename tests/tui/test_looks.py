@@ -9,15 +9,26 @@ from hypothesis import strategies as st
 from textual.color import Color
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.view import LoopView, Sight, reduce
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
 from ralph_tui.tui.render.bars import spark
+from ralph_tui.tui.render.breaker import breaker_lines
 from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
 from ralph_tui.tui.render.header import Facts, header_lines
-from ralph_tui.tui.render.spans import Span, Tone, crop_path, crop_words, plain, width_of
+from ralph_tui.tui.render.spans import (
+    Span,
+    Tone,
+    crop_middle,
+    crop_path,
+    crop_words,
+    plain,
+    width_of,
+)
+from ralph_tui.tui.render.states import BUSY
 from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.themes import THEMES
 from ralph_tui.tui.timeline.touched import FileChange, Touched
@@ -247,3 +258,37 @@ async def test_changed_files_stand_beside_the_stream_where_there_is_room(open_ap
         assert "1 file changed" in text
         await pilot.resize_terminal(120, 40)
         await until(pilot, lambda: not app.dashboard.files.display)
+
+
+def test_a_command_too_long_keeps_both_its_ends() -> None:
+    command = "uv run python -m unittest tests.test_streaks"
+    assert crop_middle(command, 60) == command
+    shown = crop_middle(command, 27)
+    assert len(shown) == 27
+    assert shown.startswith("uv run")
+    assert shown.endswith("test_streaks")
+    assert width_of([Span(crop_middle("見" * 30, 11))]) <= 11
+
+
+def test_when_all_is_done_every_phase_is() -> None:
+    view = view_of(feed.complete())
+    facts = Facts(view, "", "/p", 0, DEFAULT_KEYS, None)
+    shown = plain(header_lines(facts, 140, UNICODE)[0])
+    assert "✓ building" in shown
+    assert "▶" not in shown
+
+
+def test_a_state_that_comes_and_goes_moves_nothing() -> None:
+    starts = set()
+    for state in BUSY:
+        view = LoopView(run_state=state, sight=Sight.ALL, project="slug-demo")
+        facts = Facts(view, "", "/p", 0, DEFAULT_KEYS, None)
+        starts.add(plain(header_lines(facts, 120, UNICODE)[0]).index("slug-demo"))
+    assert len(starts) == 1
+
+
+def test_money_is_a_signal_of_the_breaker_when_it_is_near_only() -> None:
+    quiet = CircuitBreaker(total_cost=20.0, max_cost_usd=200.0)
+    near = quiet.model_copy(update={"total_cost": 170.0})
+    assert not [line for line in breaker_lines(quiet, 40, UNICODE) if "cost" in plain(line)]
+    assert [line for line in breaker_lines(near, 40, UNICODE) if "cost" in plain(line)]

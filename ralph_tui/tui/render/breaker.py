@@ -12,13 +12,19 @@ from ralph_tui.tui.render.spans import Line, Span, Tone, crop
 MAIN = ("failures", "stagnation")
 """Signals that are always in sight."""
 
+NEAR = 0.8
+"""Share of a threshold from which on money is a danger."""
+
 _NAME, _COUNT, _OF = 15, 7, 10
 _FIGURES = _NAME + _COUNT + _OF
 
 
 def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[Line]:
-    """The main signals, and the one of the others that is nearest its threshold."""
-    signals = breaker.signals()
+    """The main signals, and the one of the others that is nearest its threshold.
+
+    What was spent has a panel of its own, so it is here only when it is near.
+    """
+    signals = [s for s in breaker.signals() if s.name != "cost" or _share(s) >= NEAR]
     others = counting(s for s in signals if s.name not in MAIN)
     lines = [signal_line(s, width, glyphs) for s in signals if s.name in MAIN]
     if not others:

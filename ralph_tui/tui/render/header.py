@@ -78,7 +78,8 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
     if not view.is_known or not (view.iteration or facts.elapsed):
         rights = [[]]
-    stepper, short = _stepper(view.phase, glyphs), _short_phase(view.phase)
+    over = view.run_state is RunState.COMPLETE
+    stepper, short = _stepper(view.phase, glyphs, over=over), _short_phase(view.phase)
     if not view.is_known:
         stepper = short = []
     lefts: list[list[Span]] = [
@@ -102,18 +103,23 @@ def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
     turns = facts.view.run_state in BUSY and look not in (OPENING, UNREADABLE)
     if facts.frame is not None and turns:
         glyph = glyphs.spinner[facts.frame % len(glyphs.spinner)]
-    return [Span(f"{glyph} {look.word.ljust(8)}", look.tone)]
+    return [Span(f"{glyph} {look.word.ljust(_WORD)}", look.tone)]
 
 
-def _stepper(phase: Phase, glyphs: Glyphs) -> list[Span]:
+_WORD = max(len(RUN[state].word) for state in BUSY)
+"""Cells of the state, so that nothing moves when a busy loop checks or hands off."""
+
+
+def _stepper(phase: Phase, glyphs: Glyphs, *, over: bool) -> list[Span]:
+    """The phases; the last that was worked is done, too, when the run is `over`."""
     spans: list[Span] = []
     phases = list(Phase)
     for place, step in enumerate(phases):
         if spans:
             spans.append(Span(f" {glyphs.chevron} ", Tone.FAINT))
-        if step is phase:
+        if step is phase and not over:
             spans.append(Span(f"{glyphs.current} {step.value}", Tone.ACCENT))
-        elif place < phases.index(phase):
+        elif place < phases.index(phase) + over:
             spans += [Span(f"{glyphs.ok} ", Tone.OK), Span(step.value, Tone.MUTED)]
         else:
             spans.append(Span(step.value, Tone.MUTED))
@@ -190,10 +196,10 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
     if view.detail and (not said_above or task is None):
         return [Span(view.detail, RUN[view.run_state].tone)]
     if view.task_id:
-        title = task.title if task else ""
+        title = f"  {task.title}" if task else ""
         attempt = f" {glyphs.between} try {view.attempt}" if view.attempt > 1 else ""
         return [
-            Span(f"{glyphs.current} {view.task_id}  ", Tone.ACCENT),
+            Span(f"{glyphs.current} {view.task_id}", Tone.ACCENT),
             Span(title),
             Span(attempt, Tone.WARN),
         ]

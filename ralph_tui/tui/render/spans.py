@@ -110,6 +110,15 @@ def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
     return "/".join(parts)
 
 
+def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
+    """A command without its middle where it is too long: what it runs and on what says most."""
+    flat_text = flat(text)
+    if cell_len(flat_text) <= width:
+        return flat_text
+    end = set_cell_size(flat_text[::-1], max(0, (width - len(ellipsis)) * 2 // 3))[::-1]
+    return plain(crop([Span(flat_text)], max(0, width - cell_len(end)), ellipsis)) + end
+
+
 def row(left: Line, right: Line, width: int, ellipsis: str = "…") -> list[Span]:
     """`left` and `right` at the two ends; the right side yields last, the left side is cut."""
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]

@@ -159,7 +159,8 @@ class Timeline:
             self._add(TextEntry(self.end, self._depth(e.parent_id), head(e.text.strip(), MAX_TEXT)))
 
     def _iteration_started(self, e: ev.IterationStarted) -> None:
-        title = f"iteration {e.iteration}  {e.task_id}  {e.title}".rstrip()
+        named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
+        title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
         self._add(HeadingEntry(self.end, title, f"try {e.attempt}" if e.attempt > 1 else ""))
         if e.why:
             self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))

@@ -123,9 +123,11 @@ def _breaker_changed(e: ev.BreakerChanged) -> Note | None:
     closed, counts = e.breaker.state is BreakerState.CLOSED, standing(e.breaker)
     if closed and not (e.reason or counts):
         return None
-    said = counts if closed and counts else e.breaker.state.replace("_", "-")
-    text = f"{said}: {e.reason}" if e.reason else said
-    if closed and not counts:
+    if closed and counts:  # why is said of the iteration
+        return Note("warning", "breaker", counts, Tone.WARN)
+    state = e.breaker.state.replace("_", "-")
+    text = f"{state}: {e.reason}" if e.reason else state
+    if closed:
         return Note("note", "breaker", text)
     tone = Tone.BAD if e.breaker.state is BreakerState.OPEN else Tone.WARN
     return Note("warning", "breaker", text, tone)

@@ -6,7 +6,7 @@ from textual.reactive import reactive
 
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.verification import Receipt
-from ralph_tui.tui.render.spans import Line, Span, Tone, row
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop_middle, row, width_of
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
 from ralph_tui.tui.widgets.panel import Panel
@@ -54,11 +54,13 @@ class GatePanel(Panel):
         glyph, tone = receipt_look(receipt)
         note = "" if receipt.reason else receipt_note(receipt)  # the whole reason is in the detail
         word = note or receipt.status.value.replace("_", " ")
-        left = [Span(f"{getattr(self.app.glyphs, glyph)} ", tone), Span(receipt.command)]
         right = [Span(word, Tone.MUTED if receipt.ok else tone)]
         if receipt.seconds:
             right.append(Span(took(receipt.seconds).rjust(7), Tone.MUTED))
-        return row(left, right, width)
+        glyphs = self.app.glyphs
+        room = width - width_of(right) - 3
+        command = crop_middle(receipt.command, room, glyphs.ellipsis)
+        return row([Span(f"{getattr(glyphs, glyph)} ", tone), Span(command)], right, width)
 
 
 def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:
