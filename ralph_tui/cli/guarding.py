@@ -59,9 +59,12 @@ def check(
 
     policy = _policy(project_root, phase)
     if stdin:
-        for found in check_lines(sys.stdin.buffer, policy):
-            sys.stdout.write(json.dumps(found, ensure_ascii=True) + "\n")
-            sys.stdout.flush()
+        from ralph_tui.guard.worker import judging
+
+        with judging(policy) as judging_in_time:
+            for found in check_lines(sys.stdin.buffer, policy, judging_in_time):
+                sys.stdout.write(json.dumps(found, ensure_ascii=True) + "\n")
+                sys.stdout.flush()
         return
     words = command or []
     found = judge(words[0] if len(words) == 1 else shlex.join(words), policy)

@@ -1,7 +1,7 @@
 """Verdicts on a stream of commands, for `ralph guard check --stdin`."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ralph_tui.domain.tools import Verdict
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
@@ -13,10 +13,13 @@ _SHOWN = 1000
 """Bytes of a bad line that are looked at for the answer, which shows fewer."""
 
 
-def check_lines(lines: Iterable[bytes], policy: Policy) -> Iterator[Answer]:
+def check_lines(
+    lines: Iterable[bytes], policy: Policy, judge: Callable[[str], Verdict] | None = None
+) -> Iterator[Answer]:
     """One answer for each JSON line with a `command`, in order; a bad line is a denial too.
 
-    So is what the person is asked about: who reads these lines has nobody to ask.
+    So is what the person is asked about: who reads these lines has nobody to ask. `judge` is one with a
+    deadline; without it each command takes as long as it takes.
     Lines are bytes: how a text would be decoded depends on the machine, and JSON is UTF-8.
     """
     for number, line in enumerate(lines, start=1):
@@ -26,18 +29,20 @@ def check_lines(lines: Iterable[bytes], policy: Policy) -> Iterator[Answer]:
             shown = line[:_SHOWN].decode("utf-8", errors="replace").strip()
             yield _answer(denial("bad-input", shown, reason, "Correct the line."), None)
         else:
-            answer = check(command, policy)
+            answer = check(command, policy, judge)
             asked = answer["verdict"] == "ask"
             yield answer | {"verdict": "deny", "command": None} if asked else answer
 
 
-def check(command: str, policy: Policy) -> Answer:
+def check(command: str, policy: Policy, judge: Callable[[str], Verdict] | None = None) -> Answer:
     """The answer for one command, as a person reads it."""
     if "Bash" not in PHASE_TOOLS[policy.phase]:
         reason = f"The {policy.phase} phase runs no commands"
         verdict = denial("tool-not-in-phase", "Bash", reason, "Use the tools of this phase.")
+    elif not command.strip():
+        verdict = EMPTY
     else:
-        verdict = judge_command(command, policy) if command.strip() else EMPTY
+        verdict = judge(command) if judge is not None else judge_command(command, policy)
     return _answer(verdict, command)
 
 

@@ -5,6 +5,7 @@ import contextlib
 import json
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ralph_tui.domain.tools import Verdict
@@ -18,6 +19,8 @@ _CHILD_LIFE = 5.0
 """Seconds after which a hung child kills itself, should its parent be gone."""
 _LINE_LIMIT = 1 << 22
 _READY = b"ready\n"
+
+Judge = Callable[[str], Verdict]
 
 
 class _ChildError(Exception):
@@ -116,6 +119,17 @@ class CommandJudge:
         assert child.stdin is not None
         child.stdin.close()
         await child.wait()
+
+
+@contextlib.contextmanager
+def judging(policy: Policy, deadline: float = DEADLINE) -> Iterator[Judge]:
+    """A judge for whoever has no event loop; the child ends with the block."""
+    judge = CommandJudge(policy, deadline=deadline)
+    with asyncio.Runner() as runner:
+        try:
+            yield lambda command: runner.run(judge.judge(command))
+        finally:
+            runner.run(judge.close())
 
 
 async def _read_line(child: asyncio.subprocess.Process) -> bytes:

@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ralph_tui.domain.state import Phase
 from ralph_tui.guard.check import check_lines
 from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.worker import judging
 
 POLICY = Policy(root=Path("/work/proj"))
 
@@ -64,3 +66,14 @@ def test_what_is_asked_about_is_denied_to_who_cannot_ask() -> None:
     (answer,) = check_lines([b'{"command": "docker compose -f x.yaml up -d"}'], policy)
     assert (answer["verdict"], answer["rule"], answer["command"]) == ("deny", "ask-first", None)
     assert "docker compose up" in str(answer["reason"])
+
+
+def test_a_command_that_takes_too_long_to_read_is_denied_in_time_and_the_next_is_read() -> None:
+    slow = "|".join(["cat"] * 16_000)  # each of them may run; together they take seconds
+    lines = [json.dumps({"command": command}).encode() for command in ("ls", slow, "ls")]
+    before = psutil.Process().children()
+    with judging(POLICY, deadline=0.4) as judge:
+        answers = list(check_lines(lines, POLICY, judge))
+    assert [a["verdict"] for a in answers] == ["allow", "deny", "allow"]
+    assert "takes too long to read" in str(answers[1]["reason"])
+    assert psutil.Process().children() == before, "the reader ended with us"
