@@ -12,7 +12,7 @@ LOADER = "pydantic.plugin._loader"
 def start_lean() -> None:
     """Begin a process of which most never makes garbage; call it before pydantic is imported."""
     # Imports make objects by the hundred thousand that all stay: looking for garbage so often is a tenth of a start.
-    gc.set_threshold(20_000)
+    gc.set_threshold(100_000)
     _load_no_plugins()
 
 
