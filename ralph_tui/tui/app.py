@@ -1,9 +1,10 @@
 """The app: wires launch, bridge, commands and screens; decides nothing about the loop.
 
 RalphApp          begins and ends, does commands, covers a screen that is too small
-├── Showing       folds what happens and shows it
-│   └── Owner     what commands may ask of the app
-│       └── Host  what widgets may ask of it
+├── InOrder           holds keys that are typed ahead of what opens
+│   └── Showing       folds what happens and shows it
+│       └── Owner     what commands may ask of the app
+│           └── Host  what widgets may ask of it
 ├── Bridge        runs or watches the loop, folds events
 ├── Steering      what each command does
 └── Dashboard     shows the folds   (dialogs and TooSmall above it)
@@ -35,10 +36,11 @@ from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Clock, Picking, utc_now
 from ralph_tui.tui.one_dialog import Opening
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
-from ralph_tui.tui.showing import IDLE_FLUSH_SECONDS, Showing
+from ralph_tui.tui.showing import IDLE_FLUSH_SECONDS
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.styles import SHEETS
 from ralph_tui.tui.themes import RALPH_DARK, THEMES
+from ralph_tui.tui.typeahead import InOrder
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -55,7 +57,7 @@ def _commands() -> "type[Provider]":
     return CommandsProvider
 
 
-class RalphApp(Showing):
+class RalphApp(InOrder):
     """The full-screen face of one project's loop."""
 
     TITLE = "ralph"

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from textual.widgets import Input
+
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.state import REASONED, ApprovalKind
@@ -50,7 +52,7 @@ class Deciding:
         if not app.bridge.live:
             return  # also while the past of another process's loop is being told
         wait = waits(view, self._done)
-        free = app.screen is app.dashboard
+        free = app.screen is app.dashboard and not isinstance(app.focused, Input)
         if self._attention.news(wait):
             app.call_person(_call(view))
             if not free:

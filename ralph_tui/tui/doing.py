@@ -26,3 +26,5 @@ async def _told(app: "Host", work: Awaitable[object]) -> None:
         await work
     except Exception as error:  # noqa: BLE001 - a bug in one command must not close the screen
         await app.failed(error)
+    finally:
+        app.call_later(app.work_ended)

@@ -96,6 +96,9 @@ class Host(App[int]):
         """Say what nobody expected, and write down the details."""
         raise NotImplementedError
 
+    def work_ended(self) -> None:
+        """Called when work of a command is done; keys may have waited for that."""
+
     def say(self, text: str, *, error: bool = False) -> None:
         """A toast; hostile text is safe in it."""
         raise NotImplementedError

@@ -70,6 +70,10 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
         environment = ralph_environment(server, tmp_path, mark)
         with terminal(["build"], cwd=project, notes=tmp_path, environment=environment) as shown:
             shown.until(lambda: "tool_finished" in event_types(project), "a tool call")
+            shown.press("/drop")  # in one write, faster than the focus
+            shown.until_shown("/ drop")
+            shown.press("\x1b")
+            shown.until(lambda: "/ drop" not in shown.text, "the end of the search")
             shown.press("q")
             shown.until_shown("Keep running")
             assert task_of(project, "a").status is TaskStatus.IN_PROGRESS, "asking stops nothing"

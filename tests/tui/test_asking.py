@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import TextArea
+from textual.widgets import Input, TextArea
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
@@ -186,6 +186,23 @@ async def test_it_waits_while_the_person_writes_and_rings_once(
         await pilot.press("escape")
         await asks(pilot, moment)
         assert rung == [True]
+
+
+@pytest.mark.long
+async def test_a_search_is_not_broken_off(open_app: Open) -> None:
+    moment = Moment()
+    script = script_of(discovery())
+    async with open_app(script, clock=moment) as pilot:
+        app = ralph(pilot)
+        await pilot.press("slash", *"read")
+        script.news.put_nowait(ev.QuestionAsked(question=asked(LANGUAGE)))
+        await until(pilot, lambda: app.view.run_state is RunState.WAITING)
+        await pilot.press("2")
+        assert isinstance(app.screen, Dashboard)
+        assert isinstance(app.focused, Input)
+        assert app.focused.value == "read2"
+        await pilot.press("escape")
+        await asks(pilot, moment)
 
 
 async def test_it_closes_when_somebody_else_answered(open_app: Open) -> None:

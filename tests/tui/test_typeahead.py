@@ -1,0 +1,117 @@
+"""Keys typed in one breath: what follows a key is for what that key opens, and never a command."""
+
+from collections.abc import Callable
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.task_detail import TaskDetail
+from tests.tui import feed
+from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from tests.tui.test_keys import ralph
+
+Open = Callable[..., Opened]
+
+NAMED = {"/": "slash", "\x10": "ctrl+p", "\r": "enter", "\x1b": "escape"}
+
+
+def typed(app: RalphApp, text: str) -> None:
+    """All at once, as a terminal that is read in one go delivers it."""
+    for letter in text:
+        app.post_message(events.Key(NAMED.get(letter, letter), letter))
+
+
+def field(app: RalphApp) -> str | None:
+    """What stands in the field that has the keys."""
+    focused = app.focused
+    if isinstance(focused, TextArea):
+        return focused.text
+    return focused.value if isinstance(focused, Input) else None
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    for _ in range(3):
+        await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("/drop", "drop"),
+        ("idrop", "drop"),
+        pytest.param("1/skip", "skip", marks=pytest.mark.long),
+        pytest.param("Iqq", "qq", marks=pytest.mark.long),
+        pytest.param("\x10drop", "drop", marks=pytest.mark.long),
+        pytest.param("mopus", "opus", marks=pytest.mark.long),
+        pytest.param("4/drop", "drop", marks=pytest.mark.long),
+        pytest.param("\r/xsd", "xsd", marks=pytest.mark.long),
+        pytest.param("v/drop", "drop", marks=pytest.mark.long),
+    ],
+)
+async def test_letters_typed_at_once_go_to_the_field(open_app: Open, keys: str, words: str) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        typed(app, keys)
+        await until(pilot, lambda: field(app) == words)
+        await settled(pilot)
+        assert script.controls.asked == []
+        assert field(app) == words
+
+
+@pytest.mark.long
+async def test_the_field_of_an_editor_takes_them_in_order_after_what_it_had(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate())) as pilot:
+        app = ralph(pilot)
+        typed(app, "1edrop")
+        await until(pilot, lambda: "drop" in (field(app) or ""))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "tdrop\r",
+        *(pytest.param(k, marks=pytest.mark.long) for k in ("dd", "sss", "xn", "qs", "od")),
+    ],
+)
+async def test_what_must_be_read_first_is_not_answered_before_it_is_there(
+    open_app: Open, keys: str
+) -> None:
+    """Nor is anything done by what follows a key that opens nothing."""
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        typed(app, keys)
+        await until(pilot, lambda: not isinstance(app.screen, Dashboard) or bool(toasts(app)))
+        await settled(pilot)
+        assert script.controls.asked == []
+
+
+@pytest.mark.long
+async def test_where_nothing_can_be_searched_the_words_are_forgotten(open_app: Open) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        typed(app, "x")
+        await until(pilot, lambda: not isinstance(app.screen, Dashboard))
+        typed(app, "/xn")
+        await until(pilot, lambda: "There is nothing to search here." in toasts(app))
+        await settled(pilot)
+        assert script.controls.asked == []
+        typed(app, "x")
+        await until(pilot, lambda: script.controls.asked == ["stop"])
+
+
+@pytest.mark.long
+async def test_keys_after_one_that_goes_somewhere_are_for_that_place(open_app: Open) -> None:
+    async with open_app(script_of(feed.failed_gate())) as pilot:
+        app = ralph(pilot)
+        typed(app, "1j\r")
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        assert "task demo-04" in screen_text(app)
+        typed(app, "\x1b8vv")
+        await until(pilot, lambda: "rose-pine" in screen_text(app))
