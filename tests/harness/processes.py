@@ -18,7 +18,8 @@ from tests.harness.model import ServerProcess, cli_environment
 MARK = "HARNESS_MARK"
 """Children inherit it, even those that left their session and their parent."""
 
-PATIENCE = 60.0
+PATIENCE = 240.0
+"""A whole demo takes 45 s on an idle machine."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Running:
         """Wait for its end.
 
         Raises:
-            TimeoutError: It went on for more than a minute.
+            TimeoutError: It went on for more than `PATIENCE`.
         """
         async with asyncio.timeout(PATIENCE):
             out, err = await self.process.communicate()
