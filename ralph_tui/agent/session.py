@@ -1,6 +1,6 @@
-"""`ClaudeAgent`: sessions on the real Claude Code CLI.
+"""`ClaudeSession`: one fresh context on the real Claude Code CLI.
 
-A session has one task that always drains the SDK's messages into its own queue (unread ones deadlock
+It has one task that always drains the SDK's messages into its own queue (unread ones deadlock
 hooks and interrupts, SDK-FACTS section 12.1); whoever runs a turn reads from that queue.
 """
 
@@ -25,17 +25,16 @@ from pydantic import JsonValue
 from ralph_tui.agent import endpoint
 from ralph_tui.agent.failures import failure, silence, why_lost
 from ralph_tui.agent.hooks import Hooks
-from ralph_tui.agent.launcher import Launcher
+from ralph_tui.agent.offered import tool_difference
 from ralph_tui.agent.options import session_options
-from ralph_tui.agent.skills import SkillShelf
-from ralph_tui.agent.tools import SERVER_NAME, tool_server
+from ralph_tui.agent.tools import tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.text import one_line
 from ralph_tui.domain.tools import ToolAnswer, ToolCall
-from ralph_tui.engine.ports import AgentItem, AgentSession, Overseer, SessionSpec, TurnEnded
+from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded
 from ralph_tui.engine.processes import SESSION_MARK, end_marked
 
 INTERRUPT_SECONDS = 10.0
@@ -302,83 +301,3 @@ class ClaudeSession:
         if overseer is None:
             return ToolAnswer(text="No task is running.", is_error=True)
         return await overseer.call_tool(name, arguments)
-
-
-def tool_difference(
-    expected: tuple[str, ...], offered: tuple[str, ...], servers: tuple[str, ...] = ()
-) -> str:
-    """What is wrong with the CLI's tools, as a sentence; those of our and the extra servers may vary."""
-    wanted = {"Task" if name == "Agent" else name for name in expected}
-    prefixes = tuple(f"mcp__{name}__" for name in (SERVER_NAME, *servers))
-    have = {n for n in offered if not n.startswith(prefixes)}
-    missing, extra = sorted(wanted - have), sorted(have - wanted)
-    parts = []
-    if missing:
-        parts.append(f"the CLI does not offer {', '.join(missing)}")
-    if extra:
-        parts.append(f"the CLI offers {', '.join(extra)} outside the phase")
-    return f"Tools differ from the plan: {'; '.join(parts)}." if parts else ""
-
-
-class ClaudeAgent:
-    """Makes sessions on the bundled CLI, with at most one standby session ready."""
-
-    def __init__(
-        self, environment: Mapping[str, str] | None = None, *, log: Path | None = None
-    ) -> None:
-        """Add `environment` to every CLI; append the CLI's stderr to `log`."""
-        self._environment = dict(environment or {})
-        self._log_path = log
-        self._launcher = Launcher()
-        self._shelf = SkillShelf()
-        self._standby: asyncio.Task[ClaudeSession] | None = None
-        self._standby_spec: SessionSpec | None = None
-
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> AgentSession:
-        """See `Agent.open`."""
-        session = await self._take_standby(spec) or await self._connect(spec)
-        session.oversee(overseer)
-        return session
-
-    def prepare(self, spec: SessionSpec) -> None:
-        """See `Agent.prepare`; does nothing while a standby session exists."""
-        if self._standby is None:
-            self._standby_spec = spec
-            self._standby = asyncio.create_task(self._connect(spec), name="ralph-standby")
-
-    async def close(self) -> None:
-        """See `Agent.close`."""
-        standby, self._standby = self._standby, None
-        if standby is not None:
-            with contextlib.suppress(SetupError):
-                await (await standby).close()
-        self._launcher.close()
-        self._shelf.close()
-
-    async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
-        standby, self._standby = self._standby, None
-        if standby is None:
-            return None
-        try:
-            session = await standby
-        except SetupError:
-            return None  # the caller connects afresh and reports what is wrong now
-        if self._standby_spec == spec and session.alive:
-            return session
-        await session.close()
-        return None
-
-    async def _connect(self, spec: SessionSpec) -> ClaudeSession:
-        plugin = await asyncio.to_thread(self._shelf.plugin, spec.skills)
-        session = ClaudeSession(spec, self._environment, self._log, self._launcher.path, plugin)
-        try:
-            await session.connect()
-        except asyncio.CancelledError:
-            await session.close()
-            raise
-        return session
-
-    def _log(self, line: str) -> None:
-        if self._log_path is not None:
-            with self._log_path.open("a", encoding="utf-8", errors="replace") as log:
-                log.write(inert(line).rstrip("\n") + "\n")

@@ -94,7 +94,7 @@ def launch_demo(
         with TemporaryDirectory(prefix="ralph-demo-cli-", ignore_cleanup_errors=True) as directory:
 
             def make_agent() -> "Agent":
-                from ralph_tui.agent.session import ClaudeAgent
+                from ralph_tui.agent.claude import ClaudeAgent
 
                 environment = server.environment(Path(directory))
                 return ClaudeAgent(environment, log=project.log_path("claude-cli.log"))

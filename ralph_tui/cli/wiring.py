@@ -31,7 +31,7 @@ def launch_project(
     project = Project(root)
 
     def make_agent() -> "Agent":
-        from ralph_tui.agent.session import ClaudeAgent
+        from ralph_tui.agent.claude import ClaudeAgent
 
         return ClaudeAgent(log=project.log_path("claude-cli.log"))
 

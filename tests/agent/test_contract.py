@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from ralph_tui.agent.session import ClaudeAgent, tool_difference
+from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent.offered import tool_difference
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.permissions import Ruling

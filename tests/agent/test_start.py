@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from ralph_tui.agent import launcher, session
-from ralph_tui.agent.session import ClaudeAgent
+from ralph_tui.agent.claude import ClaudeAgent
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from tests.agent.test_contract import Recorder, script, spec, turn

@@ -1,0 +1,77 @@
+"""`ClaudeAgent`: makes sessions on the real Claude Code CLI, one of them ahead of time."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_tui.agent.launcher import Launcher
+from ralph_tui.agent.session import ClaudeSession
+from ralph_tui.agent.skills import SkillShelf
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.text import inert
+from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec
+
+
+class ClaudeAgent:
+    """Makes sessions on the bundled CLI, with at most one standby session ready."""
+
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, *, log: Path | None = None
+    ) -> None:
+        """Add `environment` to every CLI; append the CLI's stderr to `log`."""
+        self._environment = dict(environment or {})
+        self._log_path = log
+        self._launcher = Launcher()
+        self._shelf = SkillShelf()
+        self._standby: asyncio.Task[ClaudeSession] | None = None
+        self._standby_spec: SessionSpec | None = None
+
+    async def open(self, spec: SessionSpec, overseer: Overseer) -> AgentSession:
+        """See `Agent.open`."""
+        session = await self._take_standby(spec) or await self._connect(spec)
+        session.oversee(overseer)
+        return session
+
+    def prepare(self, spec: SessionSpec) -> None:
+        """See `Agent.prepare`; does nothing while a standby session exists."""
+        if self._standby is None:
+            self._standby_spec = spec
+            self._standby = asyncio.create_task(self._connect(spec), name="ralph-standby")
+
+    async def close(self) -> None:
+        """See `Agent.close`."""
+        standby, self._standby = self._standby, None
+        if standby is not None:
+            with contextlib.suppress(SetupError):
+                await (await standby).close()
+        self._launcher.close()
+        self._shelf.close()
+
+    async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
+        standby, self._standby = self._standby, None
+        if standby is None:
+            return None
+        try:
+            session = await standby
+        except SetupError:
+            return None  # the caller connects afresh and reports what is wrong now
+        if self._standby_spec == spec and session.alive:
+            return session
+        await session.close()
+        return None
+
+    async def _connect(self, spec: SessionSpec) -> ClaudeSession:
+        plugin = await asyncio.to_thread(self._shelf.plugin, spec.skills)
+        session = ClaudeSession(spec, self._environment, self._log, self._launcher.path, plugin)
+        try:
+            await session.connect()
+        except asyncio.CancelledError:
+            await session.close()
+            raise
+        return session
+
+    def _log(self, line: str) -> None:
+        if self._log_path is not None:
+            with self._log_path.open("a", encoding="utf-8", errors="replace") as log:
+                log.write(inert(line).rstrip("\n") + "\n")
