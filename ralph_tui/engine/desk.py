@@ -12,6 +12,7 @@ from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.agents_file import AgentsFile
+from ralph_tui.engine.landing import stop_if_astray
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.permitting import Permitting
@@ -95,6 +96,8 @@ class BuildDesk:
         """End the turn when the task is settled; pass on the wrap-up request once."""
         del output
         self._one_at_a_time.ended(call)
+        if astray := await stop_if_astray(self._shop, call):
+            return AfterTool(end_turn=True, note=astray)
         if call.agent_id is None and self._settled(call):
             return AfterTool(end_turn=True, note="The task is settled.")
         if call.agent_id is None and self.ending and not self.handing_off:

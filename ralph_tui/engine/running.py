@@ -172,6 +172,7 @@ class Running:
             agent=self._agent,
             gate=gate,
             review=guard.review,
+            landed=guard.landed,
             emit=self._custody.emit,
             clock=lambda: datetime.now(UTC),
             unwritten=self._emitter.written,

@@ -8,6 +8,7 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.engine.adjusting import adjusted_settings
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.metering import Meter
@@ -28,6 +29,7 @@ class Workshop:
         agent: Makes sessions.
         gate: Checks claims.
         review: The guard.
+        landed: The guard again, once a file is written.
         emit: Sends an event to the journal and the faces.
         clock: The wall clock, in UTC.
         unwritten: Waits for the journal; why it cannot be written, once it could not.
@@ -39,6 +41,7 @@ class Workshop:
     agent: Agent
     gate: Gate
     review: Review
+    landed: Callable[[ToolCall], Verdict]
     emit: EventSink
     clock: Callable[[], datetime]
     unwritten: Callable[[], Awaitable[StoreError | None]]

@@ -1,5 +1,6 @@
 """The guard: every tool call of an agent passes here, and whatever goes wrong is a denial."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
@@ -10,6 +11,9 @@ from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
 from ralph_tui.guard.policy import SKILL_TOOL, Policy
 from ralph_tui.guard.verdicts import EMPTY, asking, denial
 from ralph_tui.guard.worker import CommandJudge
+
+_REMEMBERED = 256
+"""Files being written at a time; far more than tools that run together."""
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
 _ALIASES = {"Agent": "Task", "MultiEdit": "Edit"}
@@ -23,6 +27,7 @@ class Guard:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._commands = CommandJudge(policy)
+        self._writes: deque[str] = deque(maxlen=_REMEMBERED)
 
     async def warm_up(self) -> None:
         """Start the command reader before it is needed."""
@@ -31,10 +36,20 @@ class Guard:
     async def review(self, call: ToolCall) -> Verdict:
         """Whether the call may run; never raises: an exception is a denial."""
         try:
-            return _asked_first(call, await self._review(call), self.policy)
+            verdict = _asked_first(call, await self._review(call), self.policy)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not let the call through
             reason = f"The guard failed ({type(error).__name__}: {error})"
             return denial("guard-failed", call.name, reason, "Try another way.")
+        if call.name in WRITE_TOOLS and verdict.decision != "deny":
+            self._writes.append(call.tool_id)
+        return verdict
+
+    def landed(self, call: ToolCall) -> Verdict:
+        """The verdict on a file that was allowed, now that it is written: its path may lead elsewhere."""
+        if call.tool_id not in self._writes:
+            return ALLOW
+        self._writes.remove(call.tool_id)
+        return _review_write(call, self.policy)
 
     async def close(self) -> None:
         """End the command reader."""

@@ -252,6 +252,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "guard/paths::symlinks_are_followed",
         "guard/paths::proc_cwd_is_followed",
         "guard/paths::hard_links_to_state_are_found",
+        "engine/landing::a_file_that_went_where_it_may_not_stops_the_loop",
     ),
     57: (
         "faults/secrets::no_picture_of_the_screen_shows_a_key",

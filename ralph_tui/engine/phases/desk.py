@@ -11,6 +11,7 @@ from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import Asking
+from ralph_tui.engine.landing import stop_if_astray
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.permitting import Permitting
 from ralph_tui.engine.ports import AfterTool, QuestionReply
@@ -107,6 +108,8 @@ class PhaseDesk:
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn after the tool that hands in the result."""
         self._one_at_a_time.ended(call)
+        if astray := await stop_if_astray(self._shop, call):
+            return AfterTool(end_turn=True, note=astray)
         if self._on_output is not None and output != ToolOutput():
             await self._on_output(call, output)
         if call.name in self._ends_turn and await self._missing() is None:

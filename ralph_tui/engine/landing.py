@@ -1,0 +1,32 @@
+"""Where a file that a tool wrote has really gone: a link may be changed between the guard's look and the write.
+
+The CLI opens files itself, so no flag of ours can hold the path it was allowed; what is left is to look
+again. It gives nobody new rights (whoever can change the link can write as the same user), but is told.
+"""
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.state import Halt
+from ralph_tui.domain.text import one_line
+from ralph_tui.domain.tools import ToolCall
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents
+
+
+async def stop_if_astray(shop: Workshop, call: ToolCall) -> str:
+    """Stop the loop when a file was written where it may not be; why, or nothing."""
+    verdict = shop.landed(call)
+    if verdict.decision != "deny":
+        return ""
+    why = (
+        f"{call.name} was allowed {one_line(verdict.part, 120)} and the path led elsewhere afterwards "
+        f"({verdict.reason[:1].lower()}{verdict.reason[1:]})"
+    )
+    text = f"{why}: a link was changed meanwhile. Look what was written there, then run again."
+    shop.emit(ev.Notice(level="error", text=text))
+
+    def change(docs: Documents) -> Documents:
+        state = docs.state.model_copy(update={"stop": Halt.NOW, "stop_why": why})
+        return docs.model_copy(update={"state": state})
+
+    await shop.ledger.transact(change)
+    return why

@@ -1,0 +1,72 @@
+"""A link that is changed between the guard's look and the write: seen afterwards, and the loop stops."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.extras import ToolOutput
+from ralph_tui.domain.state import Halt
+from ralph_tui.domain.tools import ToolCall
+from ralph_tui.engine.desk import BuildDesk
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.policy import Policy
+from ralph_tui.store.project import Project
+from tests.harness.projects import make_project, task
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("../elsewhere", "the file is outside the project"),
+        (".ralph", "nothing may be written to .ralph/"),
+        ("src", ""),
+    ],
+)
+async def test_a_file_that_went_where_it_may_not_stops_the_loop(
+    tmp_path: Path, target: str, why: str
+) -> None:
+    root = make_project(tmp_path, [task("a", status="in_progress")])
+    (tmp_path / "elsewhere").mkdir()
+    (root / "src").mkdir()
+    (root / "dir").mkdir()
+    told: list[ev.Event] = []
+    ledger = Ledger(Project(root), told.append)
+    docs = await ledger.open()
+    guard = Guard(Policy(root=root))
+    shop = SimpleNamespace(
+        ledger=ledger, emit=told.append, review=guard.review, landed=guard.landed,
+        settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
+    )  # fmt: skip
+    desk = BuildDesk(
+        docs.plan.tasks[0],
+        cast("Workshop", shop),
+        meter=cast("Meter", None),
+        on_work=lambda: None,
+    )
+    call = ToolCall(tool_id="w", name="Write", input={"file_path": f"{root}/dir/x", "content": "x"})
+    assert (await desk.review_tool(call)).decision == "allow"
+    (root / "dir").rmdir()
+    (root / "dir").symlink_to(target)
+    (root / "dir/x").write_text("x")  # as the CLI does, which follows the link
+    after = await desk.after_tool(call, ToolOutput())
+    state = Project(root).load().state
+    errors = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
+    assert after.end_turn is bool(why)
+    assert (state.stop is Halt.NOW) is bool(why)
+    assert why in state.stop_why
+    assert [why in text and f"{root}/dir/x" in text for text in errors] == [True] * bool(why)
+
+
+async def test_a_denied_write_is_not_judged_again(tmp_path: Path) -> None:
+    guard = Guard(Policy(root=tmp_path))
+    call = ToolCall(tool_id="w", name="Write", input={"file_path": "/etc/x", "content": "x"})
+    assert (await guard.review(call)).decision == "deny"
+    assert guard.landed(call).decision == "allow"
