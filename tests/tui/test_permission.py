@@ -82,6 +82,38 @@ async def test_it_says_who_asks_for_what_and_why_and_one_key_allows(open_app: Op
         assert script.controls.asked == ["answer q-p1-1: Allow for this session by screen"]
 
 
+async def test_the_call_is_searched_and_copied_whole_and_enter_comes_back_to_the_answers(
+    open_app: Open,
+) -> None:
+    moment = Moment()
+    lines = "\n".join(f"echo line {number}" for number in range(60))
+    long = PUBLISH.model_copy(update={"argument": lines, "asked": ""})
+    script = script_of(permitting(long))
+    async with open_app(script, size=(80, 24), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        assert "echo line 57" not in screen_text(app)
+        await pilot.press("slash", *"line 5", "enter")
+        await until(pilot, lambda: "1 of 11" in screen_text(app))
+        await pilot.press("N", "N", "N")
+        await until(pilot, lambda: "9 of 11" in screen_text(app))
+        assert "echo line 57" in screen_text(app)
+        await pilot.press("enter", "escape")
+        assert isinstance(app.screen, PermissionDialog), "the search ends first"
+        assert app.screen.choices.has_focus
+        assert script.controls.asked == [], "enter was for the search"
+        await pilot.press("y")
+        for part in (
+            "demo-02, asks for permission",
+            "echo line 59",
+            "Why you are",
+            "1  Allow once",
+        ):
+            assert part in app.clipboard
+        await pilot.press("enter")
+        await back(pilot)
+        assert script.controls.asked == ["answer q-p1-1: Allow once by screen"]
+
+
 @pytest.mark.long
 async def test_no_asks_why_and_keeps_the_words_while_it_is_deferred(open_app: Open) -> None:
     moment = Moment()

@@ -133,6 +133,10 @@ class Dialog(ModalScreen[Answer]):
         """Where there is more to read than a few words."""
         return None
 
+    def keys_go_to(self, searched: Searchable) -> Widget:
+        """What has the keys once the search is over."""
+        return searched
+
     async def action_search(self) -> None:
         """Type words to look for."""
         self._pane = self.searched_in()
@@ -149,7 +153,7 @@ class Dialog(ModalScreen[Answer]):
         if self._pane is not None and self._line is not None:
             self._pane.search(message.words)
             if not self._line.display:
-                self._pane.focus()
+                self.keys_go_to(self._pane).focus()
 
     def on_search_line_kept(self) -> None:
         """The keys are for what was found."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual import getters
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -26,7 +26,9 @@ from ralph_tui.tui.screens.question import Reply
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.code import coloured
+from ralph_tui.tui.widgets.prose import Prose
 from ralph_tui.tui.widgets.said_before import SaidBefore
+from ralph_tui.tui.widgets.searchable import Searchable
 
 
 class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
@@ -45,8 +47,8 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     STEM = "permission"
 
     choices = getters.query_one(Blocks)
-    call = getters.query_one("#call", VerticalScroll)
-    words = getters.query_one(Input)
+    call = getters.query_one(Prose)
+    words = getters.query_one("#words", Input)
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
             if self._said_before:
                 yield SaidBefore(self._said_before, rows=2)
-            with VerticalScroll(id="call", can_focus=False):
+            with Prose(id="call"):
                 if self._asked.permission is not None:
                     yield from _bodies(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
@@ -103,6 +105,19 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             self.app.say("It is not asked any more.")
             self.dismiss(None)
 
+    def searched_in(self) -> Prose:
+        """The call, which may be long."""
+        return self.call
+
+    def keys_go_to(self, searched: Searchable) -> Widget:
+        """The answers."""
+        del searched
+        return self.choices
+
+    def copied(self) -> str:
+        """Who asks for what, and why."""
+        return f"{flat(permission_title(self._asked))}\n\n{super().copied()}"
+
     # What the person does.
 
     def on_rows_view_opened(self) -> None:
@@ -113,13 +128,17 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def action_pick(self, number: int) -> None:
         """A digit decides at once; a denial asks why first."""
         self.choices.move_cursor(number - 1)
-        self.action_accept()
+        self._take(number - 1)
 
     def action_accept(self) -> None:
-        """Take the answer under the cursor."""
-        key = self.choices.cursor
-        if not isinstance(key, int):
+        """Take the answer under the cursor; from the call the keys go back to the answers first."""
+        if not self.choices.has_focus:
+            self.choices.focus()
             return
+        if isinstance(self.choices.cursor, int):
+            self._take(self.choices.cursor)
+
+    def _take(self, key: int) -> None:
         option = self._asked.question.options[key]
         if option.reasoned:
             self._ask_why()
