@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import UnionType
-from typing import Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 import typer
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import Task, TaskStatus
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.plan import Task
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^\w .,/-]+")
@@ -43,26 +45,26 @@ def _root(context: typer.Context) -> Path | None:
         return None
 
 
-def _tasks(context: typer.Context) -> tuple[Task, ...]:
+def _tasks(context: typer.Context) -> "tuple[Task, ...]":
     from ralph_tui.store.glance import glance_at_tasks
 
     root = _root(context)
     return glance_at_tasks(root) if root else ()
 
 
-def _titles(tasks: Iterable[Task]) -> Iterator[tuple[str, str]]:
+def _titles(tasks: "Iterable[Task]") -> Iterator[tuple[str, str]]:
     return ((task.id, task.title) for task in tasks)
 
 
 def open_tasks(context: typer.Context, incomplete: str) -> Offers:
     """Tasks that are not complete."""
-    left = (task for task in _tasks(context) if task.status is not TaskStatus.COMPLETE)
+    left = (task for task in _tasks(context) if task.status != "complete")
     return _offered(_titles(left), incomplete)
 
 
 def blocked_tasks(context: typer.Context, incomplete: str) -> Offers:
     """Tasks that could be tried again."""
-    left = (task for task in _tasks(context) if task.status is TaskStatus.BLOCKED)
+    left = (task for task in _tasks(context) if task.status == "blocked")
     return _offered(_titles(left), incomplete)
 
 

@@ -8,8 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_tui.domain.chronicle import Chronicle, Iteration
-from ralph_tui.domain.forecast import Forecast
+from ralph_tui.domain.forecast import Forecast, forecast
 from ralph_tui.domain.metrics import Metric
+from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.notes import write_text
@@ -29,6 +30,14 @@ def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left
     if form == "json":
         return _json(chronicle, metrics, left)
     return _markdown(chronicle, metrics, left)
+
+
+def left_of(chronicle: Chronicle, open_tasks: int | None) -> Forecast:
+    """What is left, from the tries so far; without a plan, of as many tasks as were open last."""
+    its = chronicle.iterations
+    tries = [it for it in its if it.phase is Phase.BUILDING]
+    known = its[-1].open_tasks if its else 0
+    return forecast(tries, known if open_tasks is None else open_tasks)
 
 
 def write_export(root: Path, form: str, text: str, now: datetime, *, stem: str = "history") -> Path:
@@ -59,6 +68,8 @@ def _cell(value: object) -> object:
     if isinstance(value, str):
         text = one_line(value, 2000)
         return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+    if isinstance(value, float):
+        return round(value, 6)
     return "" if value is None else value
 
 

@@ -15,12 +15,12 @@ from textual.containers import Grid, VerticalScroll
 from textual.widget import Widget
 
 from ralph_tui.domain.chronicle import Chronicle, Iteration
-from ralph_tui.domain.forecast import Forecast, forecast
+from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
-from ralph_tui.tui.exporting import export_text, write_export
+from ralph_tui.tui.exporting import export_text, left_of, write_export
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.render.history import Table, metric_parts, table_blocks, table_of, totals
 from ralph_tui.tui.render.parts import Block, parts_blocks
@@ -146,11 +146,9 @@ class History(Searching):
 
     @property
     def _left(self) -> Forecast:
-        its = self._chronicle.iterations if self._chronicle else ()
         tasks = self.app.view.tasks
         left = len(tasks) - tasks.complete
-        tries = [it for it in its if it.phase is Phase.BUILDING]
-        return forecast(tries, left if tasks else (its[-1].open_tasks if its else 0))
+        return left_of(self._chronicle or Chronicle(), left if tasks else None)
 
     def _show_figures(self) -> None:
         if self._chronicle is not None:
