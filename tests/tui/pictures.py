@@ -44,6 +44,7 @@ class Picture:
         opens: A dialog opens by itself.
         launch: What else the launch can do.
         then: Done at last.
+        reads_on: A page is still reading when the picture is taken.
         daily: Sizes that the normal run looks at; the others are for a release.
     """
 
@@ -54,6 +55,7 @@ class Picture:
     opens: bool = False
     launch: Callable[[Launch], Launch] = lambda launch: launch
     then: Callable[[RalphApp], None] = lambda app: None
+    reads_on: bool = False
     daily: tuple[Size, ...] = ()
 
 
@@ -459,8 +461,12 @@ PAGES: dict[str, Picture] = {
     "limits": Picture(in_past, ("8", "j", "enter"), "dollars an iteration", runs=False),
     "why_limited": Picture(told(waiting.limited), ("7",), "Why waiting"),
     "memory_searched": Picture(in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
-    "loading": Picture(in_past, ("5",), "37%", runs=False, then=_slowly(History), daily=(SMALL,)),
-    "loading_iterations": Picture(in_past, ("4",), "37%", runs=False, then=_slowly(Iterations)),
+    "loading": Picture(
+        in_past, ("5",), "37%", runs=False, then=_slowly(History), reads_on=True, daily=(SMALL,)
+    ),
+    "loading_iterations": Picture(
+        in_past, ("4",), "37%", runs=False, then=_slowly(Iterations), reads_on=True
+    ),
     "unreadable": Picture(
         in_past, ("5",), "regular file", runs=False, then=_cannot_read, daily=(MEDIUM,)
     ),

@@ -15,6 +15,7 @@ from ralph_tui.domain.view import LoopView, Sight, reduce
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
+from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.render.bars import spark
 from ralph_tui.tui.render.breaker import breaker_lines
 from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
@@ -292,3 +293,20 @@ def test_money_is_a_signal_of_the_breaker_when_it_is_near_only() -> None:
     near = quiet.model_copy(update={"total_cost": 170.0})
     assert not [line for line in breaker_lines(quiet, 40, UNICODE) if "cost" in plain(line)]
     assert [line for line in breaker_lines(near, 40, UNICODE) if "cost" in plain(line)]
+
+
+def test_an_outcome_is_a_sentence() -> None:
+    for reason, headline in (
+        ("stopped by the person", "Stopped by the person."),
+        ("Done.", "Done."),
+    ):
+        end = ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason=reason, exit_code=1)
+        banner = banner_of(LoopView(), end, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
+        assert banner is not None
+        assert banner.headline == headline
+
+
+def test_the_header_says_the_first_sentence_of_what_waits() -> None:
+    view = view_of(waiting.cooling())
+    second = plain(header_lines(Facts(view, "", "/p", 0, DEFAULT_KEYS, None), 140, UNICODE)[1])
+    assert "approval (failures 3/3, refused claims 2/2)" in second

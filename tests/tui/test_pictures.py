@@ -56,8 +56,7 @@ def staged(
             app._tick()
         for key in picture.keys:
             await pilot.press(key)
-            await until(pilot, lambda: _answered(app))
-            await drained(pilot)
+            await _calm(pilot)
         picture.then(app)
         await drained(pilot)
         try:
@@ -65,14 +64,27 @@ def staged(
         except AssertionError as error:
             text = f"{picture.shows!r} is not on the screen\n{screen_text(app)}"
             raise AssertionError(text) from error
-        await drained(pilot)
+        await (drained if picture.reads_on else _calm)(pilot)
 
     return app, look
 
 
+async def _calm(pilot: Pilot[int]) -> None:
+    """What a key led to is done, and what that led to; an answer may begin the next reading."""
+    app = pilot.app
+    assert isinstance(app, RalphApp)
+    calm = 0
+    while calm < 2:
+        await until(pilot, lambda: _answered(app))
+        await drained(pilot)
+        calm = calm + 1 if _answered(app) else 0
+
+
 def _answered(app: RalphApp) -> bool:
-    """A command is done or waits for the person, and a page has read what it shows."""
+    """A command is done or waits for the person, and a page or the palette has read what it shows."""
     screen = app.screen
+    if not screen.is_mounted:
+        return False
     if isinstance(screen, History) and not screen._trouble and screen.not_now("export"):
         return False
     if any(w.node is screen and not w.is_finished for w in app.workers):

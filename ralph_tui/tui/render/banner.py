@@ -185,6 +185,12 @@ def _next(view: LoopView, done: frozenset[str]) -> Task | None:
     return min(ready, key=lambda task: task.priority, default=None)
 
 
+def _sentence(text: str) -> str:
+    """Words that end a line elsewhere, as a headline."""
+    ends = text.endswith((".", "!", "?", "…"))
+    return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
+
+
 def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
     again = "" if e.status is LoopStatus.COMPLETE else "{build} to start again, "
@@ -197,4 +203,4 @@ def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys) -> Banner:
         f"exit {e.exit_code}",
     ]
     between = f" {glyphs.between} ".join(f for f in figures if f)
-    return Banner(look, e.reason, [Span(f"{e.hint} ".lstrip()), *advice], between)
+    return Banner(look, _sentence(e.reason), [Span(f"{e.hint} ".lstrip()), *advice], between)

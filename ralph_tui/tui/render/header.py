@@ -171,7 +171,8 @@ def _waiting(view: LoopView, keys: Keys) -> list[Span]:
         more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
         text = f"{who_asks(asked)}: {asked.question.question}{more}"
     elif view.approval is not None:
-        summary = f" ({view.approval.summary})" if view.approval.summary else ""
+        first = view.approval.summary.partition(". ")[0].rstrip(".")
+        summary = f" ({first})" if first else ""
         text = f"{view.approval.kind}: waits for your approval{summary}"
     else:
         return []
