@@ -35,6 +35,7 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     if report_folder:
         monkeypatch.setenv("TEXTUAL_SNAPSHOT_TEMPDIR", report_folder)
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setattr("ralph_tui.tui.screens.over.BENEATH_SECONDS", 0.0)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     time.tzset()
     monkeypatch.setattr("locale.getpreferredencoding", lambda do_setlocale=True: "utf-8")

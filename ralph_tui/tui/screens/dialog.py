@@ -14,7 +14,6 @@ from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from ralph_tui.tui.commands import BY_NAME
@@ -23,6 +22,7 @@ from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.rebinding import bind
 from ralph_tui.tui.saving import save
+from ralph_tui.tui.screens.over import Over
 from ralph_tui.tui.widgets.foot import Foot
 from ralph_tui.tui.widgets.search_line import SearchLine
 from ralph_tui.tui.widgets.searchable import Searchable
@@ -37,7 +37,7 @@ FOUND = "n N step, esc end the search"
 """What keys do while words are looked for, and once they are kept."""
 
 
-class Dialog(ModalScreen[Answer]):
+class Dialog(Over[Answer]):
     """A modal screen that Escape closes without an answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]

@@ -8,15 +8,15 @@ from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.geometry import Offset
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ralph_tui.tui.jumping import labels
+from ralph_tui.tui.screens.over import Over
 from ralph_tui.tui.styles import STYLES
 from ralph_tui.tui.widgets.foot import Foot
 
 
-class Jump(ModalScreen[int | None]):
+class Jump(Over[int | None]):
     """Returns which place was chosen; any other key, and a click, only take the letters away."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [STYLES / "jump.tcss"]

@@ -117,6 +117,7 @@ class Page(ModalScreen[None]):
         self.head.active = self.NAME
         self.refresh_keys()
         self.watch(self.app, "view", self._show_view, init=True)
+        self.app.forget_closed()
         self.opened()
 
     def _show_view(self, view: LoopView) -> None:
