@@ -83,7 +83,19 @@ class Asking:
             now = tuple(log.find(question.id) or question for question in asked)
             if not any(question.is_open for question in now):
                 return now
-            await ledger.wait_changed()
+            if lost := tuple(question for question in now if log.find(question.id) is None):
+                await self._ask_again(lost)
+            else:
+                await ledger.wait_changed()
+
+    async def _ask_again(self, lost: tuple[AskedQuestion, ...]) -> None:
+        """Write down once more what went away with its file, or nobody could answer it."""
+
+        def change(docs: Documents) -> Documents:
+            gone = tuple(question for question in lost if docs.questions.find(question.id) is None)
+            return docs.model_copy(update={"questions": docs.questions.asking(gone)})
+
+        await self._shop.ledger.transact(change)
 
 
 def _asked(
@@ -155,6 +167,8 @@ async def decide(
             return interrupted(state)
         await (wait or shop.ledger.wait_changed)()
         decided = _decision(shop, kind)
+        if decided is None and not _stands(shop, kind):
+            await _request(shop, kind, summary)  # its file was lost, and nobody could decide
     await _use_up(shop)
     shop.emit(
         ev.ApprovalGiven(
@@ -184,6 +198,11 @@ def _decision(shop: Workshop, kind: ApprovalKind) -> Approval | None:
     approval = shop.ledger.docs.state.approval
     made = approval is not None and approval.kind is kind and approval.approved is not None
     return approval if made else None
+
+
+def _stands(shop: Workshop, kind: ApprovalKind) -> bool:
+    approval = shop.ledger.docs.state.approval
+    return approval is not None and approval.kind is kind
 
 
 async def _use_up(shop: Workshop) -> None:

@@ -1,0 +1,96 @@
+"""What waits for the person waits on disk; when its file is lost meanwhile, it is asked again."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TypeVar, cast
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.questions import Answer, Option, Question
+from ralph_tui.domain.state import Approval, ApprovalKind, Phase
+from ralph_tui.engine.asking import Asking, decide
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.workshop import Workshop
+from ralph_tui.store.project import Documents, Project
+from tests.harness.waiting import until
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def shop_of(root: Path) -> AsyncIterator[Workshop]:
+    """A workshop whose ledger follows the disk."""
+    project = Project(root)
+    project.create()
+    for path in (project.layout.questions, project.layout.state):
+        path.write_text("{}")  # a file that comes and goes between two looks is one that was never there
+    ledger = Ledger(project, lambda _: None)
+    await ledger.open()
+    following = asyncio.create_task(ledger.follow())
+    shop = SimpleNamespace(
+        ledger=ledger, settings=Settings(), emit=lambda _: None, clock=lambda: datetime.now(UTC)
+    )
+    yield cast("Workshop", shop)
+    following.cancel()
+    await asyncio.wait([following])
+
+
+async def lost_and_answered(
+    root: Path,
+    name: str,
+    stands: Callable[[Documents], bool],
+    waits: Awaitable[T],
+    answer: Callable[[], object],
+) -> T:
+    """What `waits` comes to when the document it waits in is lost before somebody answers."""
+    waiting = asyncio.ensure_future(waits)
+    project = Project(root)
+    await until(lambda: stands(project.load()), what="the question")
+    (project.layout.dot / name).unlink()
+    await until(lambda: stands(Project(root).load()), what="the question again")
+    await asyncio.to_thread(answer)
+    async with asyncio.timeout(20):
+        return await waiting
+
+
+async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> None:
+    options = (Option(label="x"), Option(label="y"))
+    question = Question(question="Which?", header="W", options=options)
+    async with shop_of(tmp_path) as shop:
+        asking = Asking(shop, Mission(interactive=True), Phase.DISCOVERY, most=3)
+
+        def answer() -> None:
+            def change(docs: Documents) -> Documents:
+                (asked,) = docs.questions.open()
+                given = Answer(text="y", by="command")
+                log = docs.questions.answering(asked.id, given, datetime.now(UTC))
+                return docs.model_copy(update={"questions": log})
+
+            Project(tmp_path).transact(change)
+
+        reply = await lost_and_answered(
+            tmp_path,
+            "questions.json",
+            lambda docs: bool(docs.questions.open()),
+            asking.ask((question,)),
+            answer,
+        )
+    assert reply.answers == {"Which?": "y"}
+
+
+async def test_a_decision_whose_file_is_lost_is_asked_for_again(tmp_path: Path) -> None:
+    async with shop_of(tmp_path) as shop:
+        decided = await lost_and_answered(
+            tmp_path,
+            "state.json",
+            lambda docs: docs.state.approval is not None,
+            decide(shop, Mission(interactive=True), ApprovalKind.RECOVERY, "Once more?"),
+            lambda: Controls(tmp_path).decide(approved=True),
+        )
+    assert isinstance(decided, Approval)
+    assert decided.approved is True
