@@ -20,6 +20,11 @@ CLI = "cli-permission"
 NETWORK = "SandboxNetworkAccess"
 """Under this name the CLI asks whether a command in the sandbox may reach a host."""
 
+NOBODY = "nobody"
+"""Who denied where there is nobody to ask."""
+
+UNASKED = "It needs the person's permission, and nobody is there to give it"
+
 Scope = Literal["once", "session", "again"]
 """How long an allowance holds; `again` is a call that an earlier answer covers."""
 
@@ -49,11 +54,14 @@ def question_of(permission: Permission) -> Question:
     what = {"Bash": f"run `{argument}`", NETWORK: f"reach {argument} from the sandbox"}.get(
         permission.tool, f"use {permission.tool} ({argument})"
     )
+    asked = f"May {who} {what}?"
+    if permission.check:
+        asked = f"May ralph run `{argument}` to check the claim?"
     return Question(
-        question=f"May {who} {what}?",
+        question=asked,
         header="Permission",
         options=(
-            Option(label=ONCE, description="Only this call."),
+            Option(label=ONCE, description="Only this time."),
             Option(
                 label=SESSION,
                 description=f"Also {covered(permission)}, until this agent session ends.",

@@ -54,6 +54,8 @@ class Permission(Record):
     patterns: tuple[str, ...] = ()
     """What made the rule apply, so that an allowance can hold for that; else it is for equal calls."""
     sub_agent: bool = False
+    check: bool = False
+    """Whether it is no call of the agent but a command by which ralph checks its claim."""
 
 
 class Answer(Record):

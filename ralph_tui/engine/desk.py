@@ -41,7 +41,8 @@ class BuildDesk:
         self, task: Task, shop: Workshop, *, meter: Meter, on_work: Callable[[], None]
     ) -> None:
         """Oversee work on `task`; `on_work` is called whenever the model uses a tool."""
-        self.work = TaskWork(task, shop, meter)
+        self._permitting = Permitting(shop, task.id)
+        self.work = TaskWork(task, shop, meter, self._permitting.permit_check)
         self.files: list[str] = []
         self.wrap_up = ""
         self.ending = ""
@@ -53,7 +54,6 @@ class BuildDesk:
         self._reminded = False
         self._one_at_a_time = OneAtATime()
         self._pace = Pace(shop)
-        self._permitting = Permitting(shop, task.id)
         self._agents_file = AgentsFile(shop.ledger.project.layout.agents_md)
 
     async def review_tool(self, call: ToolCall) -> Verdict:

@@ -10,6 +10,8 @@ from ralph_tui.domain.permissions import (
     ASK_FIRST,
     CLI,
     NETWORK,
+    NOBODY,
+    UNASKED,
     Ruling,
     question_of,
     ruling_of,
@@ -22,11 +24,6 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 
-NOBODY = "nobody"
-"""Who denied where there is nobody to ask."""
-
-UNASKED = "It needs the person's permission, and nobody is there to give it"
-
 OWN_RULES = (
     "The CLI's own settings want it to be asked about (permissions.ask, or a sensitive path)"
 )
@@ -37,7 +34,9 @@ SHUT = (
 )
 
 
-def permission_of(call: ToolCall, verdict: Verdict | None, *, asked: str, said: str) -> Permission:
+def permission_of(
+    call: ToolCall, verdict: Verdict | None, *, asked: str, said: str, check: bool = False
+) -> Permission:
     """What is to be asked about a call, as it will run.
 
     Args:
@@ -45,6 +44,7 @@ def permission_of(call: ToolCall, verdict: Verdict | None, *, asked: str, said: 
         verdict: The guard's, when it is why the person is asked.
         asked: The command as the agent wrote it.
         said: The CLI's own words for why it asks.
+        check: It is the gate's and not the agent's.
     """
     argument = argument_of(call)
     asked = inert(asked)
@@ -62,6 +62,7 @@ def permission_of(call: ToolCall, verdict: Verdict | None, *, asked: str, said: 
         reason="; ".join(filter(None, reasons)),
         patterns=verdict.asks if verdict is not None and listed else (),
         sub_agent=call.agent_id is not None,
+        check=check,
     )
 
 
@@ -111,6 +112,14 @@ class Permitting:
                 return ruling
         finally:
             self._waiting -= 1
+
+    async def permit_check(self, command: str, verdict: Verdict) -> Ruling:
+        """The ruling on a command that checks a claim and is on the person's list."""
+        if self.known(verdict).decision != "ask":
+            return Ruling(allowed=True, scope="again")
+        runs = {"command": verdict.command or command}
+        call = ToolCall(tool_id="gate", name="Bash", input=runs)
+        return await self.permit(permission_of(call, verdict, asked=command, said="", check=True))
 
     def known(self, verdict: Verdict) -> Verdict:
         """The verdict without its question where an earlier answer covers all of it.

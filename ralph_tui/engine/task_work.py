@@ -12,7 +12,7 @@ from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.verify import receipt_text
+from ralph_tui.engine.verify import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 
@@ -20,7 +20,7 @@ from ralph_tui.store.project import Documents
 class TaskWork:
     """Where the task stands; every claim about it passes the gate."""
 
-    def __init__(self, task: Task, shop: Workshop, meter: Meter) -> None:
+    def __init__(self, task: Task, shop: Workshop, meter: Meter, permit: Permit = unasked) -> None:
         """Work on `task`, in progress and in the words that the agent was given."""
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
@@ -33,6 +33,7 @@ class TaskWork:
         self._shop = shop
         self._ledger = shop.ledger
         self._meter = meter
+        self._permit = permit
 
     @property
     def task_id(self) -> str:
@@ -186,7 +187,8 @@ class TaskWork:
             return self._taken_away()
         if news := self.news():
             return _not_yet(news)
-        self.gate_result = await self._shop.gate.run(task, claim.verification_notes)
+        gate, notes = self._shop.gate, claim.verification_notes
+        self.gate_result = await gate.run(task, notes, self._permit)
         if not self.gate_result.passed:
             return rt.error(receipt_text(self.gate_result))
         self._settled_by_model = await self._change_task(

@@ -10,6 +10,7 @@ from typing import Literal
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.model import Model
+from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.domain.verification import (
@@ -24,6 +25,16 @@ from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
+
+Permit = Callable[[str, Verdict], Awaitable[Ruling]]
+"""The person's ruling on a command that they want to be asked about."""
+
+
+async def unasked(command: str, verdict: Verdict) -> Ruling:
+    """The ruling where there is nobody to ask."""
+    del command, verdict
+    return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
+
 
 OPTIONAL_TOOLS = frozenset({"pytest", "mypy", "ruff", "pyright", "ty", "black", "tox", "nox"})
 """Tools a project may or may not have; a backpressure command for a missing one is skipped."""
@@ -126,14 +137,14 @@ class Gate:
         """What will be run for a claim on `task`."""
         return plan_checks(task, self._backpressure)
 
-    async def run(self, task: Task, notes: str) -> GateResult:
-        """Run every check, one after the other, and tell each receipt."""
+    async def run(self, task: Task, notes: str, permit: Permit = unasked) -> GateResult:
+        """Run every check, one after the other, and tell each receipt; `permit` asks the person about some."""
         checks = self.checks(task)
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         receipts = []
         for check in checks:
-            receipt = await self._receipt(check)
+            receipt = await self._receipt(check, permit)
             receipts.append(receipt)
             self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
         if task.begun is not None and all(receipt.ok for receipt in receipts):
@@ -154,7 +165,7 @@ class Gate:
         )
         return result
 
-    async def _receipt(self, check: Check) -> Receipt:
+    async def _receipt(self, check: Check, permit: Permit) -> Receipt:
         command = check.command
         if check.source == "backpressure":
             tool = missing_tool(command, self._root)
@@ -168,12 +179,12 @@ class Gate:
         else:
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
             verdict = await self._review(call)
-            if verdict.decision in ("deny", "ask"):  # a check asks nobody
+            if refused := await _refused(command, verdict, permit):
                 return Receipt(
                     command=command,
                     source=check.source,
                     status=ReceiptStatus.DENIED,
-                    reason=verdict.message,
+                    reason=refused,
                 )
             command = verdict.command or command
         return await self._run(check, command)
@@ -201,6 +212,20 @@ class Gate:
             tail=result.tail,
             reason=reason,
         )
+
+
+async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
+    """Why a check from the plan does not run; empty when it does."""
+    if verdict.decision == "deny":
+        return verdict.message
+    if verdict.decision != "ask":
+        return ""
+    ruling = await permit(command, verdict)
+    if ruling.allowed:
+        return ""
+    if ruling.by in ("", NOBODY):
+        return f"{verdict.reason} in `{verdict.part}`: {ruling.reason}"
+    return f"the person denies it{f': {ruling.reason}' if ruling.reason else ''}"
 
 
 def receipt_text(result: GateResult) -> str:

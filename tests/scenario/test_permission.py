@@ -16,6 +16,7 @@ from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.questions import AskedQuestion, Question, parse_answer
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import ReceiptStatus
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.guard.sandbox import why_no_sandbox
@@ -325,3 +326,75 @@ async def test_a_question_of_a_session_that_died_is_taken_back(tmp_path: Path) -
     assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
     assert files(project) == []
     assert run.end.exit_code == 0
+
+
+CHECKED = task("a", verification_criteria=["$ touch gate.made"])
+
+
+async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) -> None:
+    """Denied with a reason, then allowed from another terminal; the answer for the session holds for both."""
+    config = {"safety": {"ask_commands": ["touch"]}}
+    project = make_project(tmp_path, [CHECKED], config=config)
+    script = works(
+        CLAIMS,
+        'when: {last_result: "the person denies it: not before the notes"}\n  say: Once more.\n  '
+        + CLAIMS,
+        'when: {last_result: "ACCEPTED:"}\n  say: Done.',
+    )
+
+    async def person(run: Run) -> None:
+        first = await asked_of(run, 1)
+        assert first.task_id == "a"
+        assert first.question.question == "May ralph run `touch gate.made` to check the claim?"
+        await asyncio.to_thread(given, run, first, "3 not before the notes")
+        second = await asked_of(run, 2)
+        told = await run_ralph(["answer", second.id, "2"], project)
+        assert told.stdout == "Permission: allowed for this session\n"
+
+    async with serving(script) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        assert server.unmatched == []
+    assert files(project) == ["gate.made"]
+    receipts = [e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion"]
+    assert [(r.status, r.reason) for r in receipts] == [
+        (ReceiptStatus.DENIED, "the person denies it: not before the notes"),
+        (ReceiptStatus.PASSED, ""),
+    ]
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+
+
+@pytest.mark.long
+async def test_a_check_on_the_list_is_denied_where_nobody_is_there(tmp_path: Path) -> None:
+    config = {"safety": {"ask_commands": ["touch"]}}
+    project = make_project(tmp_path, [CHECKED], config=config)
+    script = works(CLAIMS, 'when: {last_result: "nobody is there to give it"}\n  say: I see.')
+    async with serving(script) as server:
+        run = await play(project, server, mission=Mission(only=Phase.BUILDING))
+    assert files(project) == []
+    assert not run.of(ev.QuestionAsked)
+    denied = next(e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion")
+    assert denied.status is ReceiptStatus.DENIED
+    assert denied.reason == (
+        "The person wants to be asked about `touch` in `touch gate.made`: "
+        "It needs the person's permission, and nobody is there to give it"
+    )
+
+
+@pytest.mark.long
+async def test_a_stop_takes_the_question_of_a_check_back(tmp_path: Path) -> None:
+    config = {"safety": {"ask_commands": ["touch"]}, "agent": {"idle_timeout_seconds": 2}}
+    project = make_project(tmp_path, [CHECKED], config=config)
+
+    async def person(run: Run) -> None:
+        await asked_of(run, 1)
+        begun = time.monotonic()
+        await until(lambda: time.monotonic() - begun > 4)
+        assert not run.of(ev.IterationFinished), "waiting for the person is not being idle"
+        await asyncio.to_thread(lambda: Controls(project).stop(now=True))
+
+    async with serving(works(CLAIMS)) as server:
+        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+    assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
+    assert Controls(project).open_questions() == ()
+    assert files(project) == []
+    assert task_of(project, "a").status is TaskStatus.PENDING

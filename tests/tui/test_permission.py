@@ -115,6 +115,15 @@ async def test_the_call_is_searched_and_copied_whole_and_enter_comes_back_to_the
 
 
 @pytest.mark.long
+async def test_a_check_says_that_it_is_one(open_app: Open) -> None:
+    moment = Moment()
+    check = PUBLISH.model_copy(update={"check": True})
+    async with open_app(script_of(permitting(check)), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        assert "building, task demo-02: a check of the claim needs permission" in screen_text(app)
+
+
+@pytest.mark.long
 async def test_no_asks_why_and_keeps_the_words_while_it_is_deferred(open_app: Open) -> None:
     moment = Moment()
     script = script_of(permitting())

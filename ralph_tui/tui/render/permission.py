@@ -12,6 +12,9 @@ _TITLES = {"Bash": "The command", "SandboxNetworkAccess": "The host a command in
 
 def permission_title(asked: AskedQuestion) -> str:
     """Who wants something."""
+    if asked.permission and asked.permission.check:
+        task = f", task {asked.task_id}" if asked.task_id else ""
+        return f"{asked.phase.value}{task}: a check of the claim needs permission"
     helper = ", through a sub-agent," if asked.permission and asked.permission.sub_agent else ""
     return f"{who_asks(asked)}{helper} for permission"
 
