@@ -11,6 +11,7 @@ from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.doing import do
+from ralph_tui.tui.showing import OLD_TITLE
 from ralph_tui.tui.stderr import quiet_stderr
 from ralph_tui.tui.sweeping import swept_by_hand
 
@@ -34,6 +35,8 @@ def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
         ),
     ):
         code = app.run()
+    if app.is_titled and not (app.is_web or app.is_hung_up):
+        sys.stderr.write(OLD_TITLE)
     if app.last_word:
         sys.stderr.write(f"ralph: {app.last_word}\n")
     return code if code is not None else app.return_code or 0

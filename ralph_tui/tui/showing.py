@@ -33,6 +33,9 @@ IDLE_FLUSH_SECONDS = 0.4
 FRAME_SECONDS = 0.025
 """A little more than Textual waits before it draws."""
 
+KEEP_TITLE, OLD_TITLE = "\x1b[22;0t", "\x1b[23;0t"
+"""Have the terminal remember its title, and show that again."""
+
 _KEYS = (events.Key, events.MouseDown, events.MouseScrollDown, events.MouseScrollUp)
 
 _TURNS = (LoopFound, LoopLost, ProjectRead, ProjectUnreadable)
@@ -51,6 +54,8 @@ class Showing(Owner):
         self._pace = Pace()
         self._clock_timer: Timer | None = None
         self._terminal_title = ""
+        self.is_titled = False
+        """The terminal shows our title instead of its own."""
 
     def on_mount(self) -> None:
         """The clock stands still until the loop runs."""
@@ -133,6 +138,9 @@ class Showing(Owner):
             self._terminal_title = title
             self.title = title
             if self._driver is not None:
+                if not self.is_titled:
+                    self.is_titled = True
+                    self._driver.write(KEEP_TITLE)
                 self._driver.write(f"\x1b]0;{title}\x07")
 
     def _call_at_end(self, batch: list[Event]) -> None:

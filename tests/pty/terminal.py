@@ -118,6 +118,8 @@ class Terminal:
             wrong.append("no full screen was opened")
         if self._last_switch(25) == b"l":
             wrong.append("a hidden cursor")
+        if self.raw.count(b"\x1b[22;0t") != self.raw.count(b"\x1b[23;0t"):
+            wrong.append("the title")
         before, after = ((self._notes / name).read_text() for name in ("before", "after"))
         if before != after:
             wrong.append(f"terminal settings: {_changed_words(before, after)}")
