@@ -28,7 +28,7 @@ async def shop_of(root: Path) -> AsyncIterator[Workshop]:
     project = Project(root)
     project.create()
     for path in (project.layout.questions, project.layout.state):
-        path.write_text("{}")  # a file that comes and goes between two looks is one that was never there
+        path.write_text("{}")  # what comes and goes between two looks was never there
     ledger = Ledger(project, lambda _: None)
     await ledger.open()
     following = asyncio.create_task(ledger.follow())
@@ -67,7 +67,7 @@ async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> N
         def answer() -> None:
             def change(docs: Documents) -> Documents:
                 (asked,) = docs.questions.open()
-                given = Answer(text="y", by="command")
+                given = Answer(labels=("y",))
                 log = docs.questions.answering(asked.id, given, datetime.now(UTC))
                 return docs.model_copy(update={"questions": log})
 
