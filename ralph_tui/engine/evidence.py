@@ -16,6 +16,9 @@ from ralph_tui.domain.verification import Receipt, ReceiptStatus, criterion_text
 MOST_FILES = 50_000
 """A project with more is not looked at: nobody would wait for it before each task."""
 
+MOST_BYTES = 8 * 1024 * 1024
+"""Of a file of tests; what an agent makes may be of any size, and must fit into memory."""
+
 NOT_THE_PROJECT = frozenset({
     ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
     ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
@@ -42,7 +45,7 @@ def look(root: Path) -> Begun:
         try:
             info = entry.stat(follow_symlinks=False)
             if stat.S_ISREG(info.st_mode) and _TEST_FILE.fullmatch(entry.name):
-                tests += len(_TEST.findall(Path(entry.path).read_bytes()))
+                tests += len(_TEST.findall(_head(entry.path)))
         except OSError:
             continue  # gone meanwhile, or not ours to read
         told = f"{entry.path}\0{info.st_size}\0{info.st_mtime_ns}\n".encode(
@@ -53,6 +56,11 @@ def look(root: Path) -> Begun:
         else:
             digest.update(told)
     return Begun(files=digest.hexdigest(), lock=lock, tests=tests)
+
+
+def _head(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(MOST_BYTES)
 
 
 def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:

@@ -21,6 +21,8 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 # A directory that cannot be synced (some network and FUSE file systems) is as durable as it gets.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
+
 
 class DamagedError(Exception):
     """A file's bytes are not what they should be; the message says why, in a few words."""
@@ -234,11 +236,22 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
         if replacement is None or path.is_dir():
             path.rename(aside)
         else:
-            aside.hardlink_to(path)
+            _give_second_name(path, aside)
         sync_directory(path.parent)
     if replacement is not None:
         write_atomic(path, replacement)
     return aside
+
+
+def _give_second_name(path: Path, name: Path) -> None:
+    """The same file under another name; a copy where the file system has no hard links (FAT, some shares)."""
+    try:
+        name.hardlink_to(path)
+    except OSError as error:
+        data = read_regular(path) if error.errno in _NO_LINKS and path.is_file() else None
+        if data is None:
+            raise
+        write_atomic(name, data)
 
 
 def remove_stale_temps(directory: Path) -> None:

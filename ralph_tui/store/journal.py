@@ -265,17 +265,19 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
 
 def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
     """Where the last line begins that has no end, and its bytes."""
-    tail = b""
+    tail: list[
+        bytes
+    ] = []  # from its end; joined once, or a long line would be copied for each chunk
     position = size
     while position > 0:
         step = min(CHUNK, position)
         position -= step
         chunk = os.pread(descriptor, step, position)
         newline = chunk.rfind(b"\n")
+        tail.append(chunk[newline + 1 :])
         if newline >= 0:
-            return position + newline + 1, chunk[newline + 1 :] + tail
-        tail = chunk + tail
-    return 0, tail
+            return position + newline + 1, b"".join(reversed(tail))
+    return 0, b"".join(reversed(tail))
 
 
 def _seq(line: bytes) -> int:

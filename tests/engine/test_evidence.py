@@ -109,3 +109,13 @@ def test_a_project_too_large_to_look_at_is_believed(
     monkeypatch.setattr(evidence, "MOST_FILES", 2)
     assert look(project) == Begun()
     assert against(project, lambda _: None) == []
+
+
+def test_of_a_huge_file_of_tests_only_the_beginning_is_read(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "MOST_BYTES", 1_000)
+    with (project / "tests/test_huge.py").open("wb") as file:
+        file.write(b"def test_x(): ...\n")
+        file.truncate(1 << 40)  # a terabyte of nothing, which a program makes in no time
+    assert look(project).tests == 3

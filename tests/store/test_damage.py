@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import shutil
@@ -372,3 +373,20 @@ def test_json_of_everything_written_is_plain(project: Project) -> None:
             [path.read_text()] if path.name != "injections.json" else path.read_text().splitlines()
         ):
             assert isinstance(json.loads(line), dict)
+
+
+def test_where_files_have_no_second_names_a_damaged_one_is_copied_aside(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FAT and some shares know no hard links."""
+    good = with_tasks(project, "a")
+    project.layout.plan.write_text("oops")
+
+    def refuse(path: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path), str(target))
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    assert project.load() == good
+    (aside,) = project.layout.dot.glob("implementation_plan.json.corrupt-*")
+    assert aside.read_text() == "oops"
+    assert Project(project.root).load() == good

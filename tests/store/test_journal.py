@@ -3,6 +3,7 @@ import errno
 import json
 import os
 import threading
+import time
 from contextlib import aclosing, suppress
 from pathlib import Path
 
@@ -381,3 +382,19 @@ def test_killing_the_writer_costs_at_most_the_last_line(project: Project) -> Non
     writer = JournalWriter(path)
     assert writer.last_seq == len(numbers)
     writer.close()
+
+
+def test_a_long_line_without_an_end_is_set_aside_in_time_that_grows_with_it(
+    project: Project,
+) -> None:
+    """A disk that went away in the middle may leave any amount; copied for each chunk it took minutes."""
+
+    def cpu(size: int) -> float:
+        project.layout.events.write_bytes(b"{}\n" + b"x" * size)
+        before = time.process_time()
+        JournalWriter(project.layout.events).close()
+        return time.process_time() - before
+
+    small = cpu(2_000_000)
+    assert cpu(32_000_000) < 16 * 5 * max(small, 0.002)
+    assert project.layout.events.read_bytes() == b"{}\n"
