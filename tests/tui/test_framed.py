@@ -12,7 +12,6 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.widgets.framed import Framed
 from ralph_tui.tui.widgets.scroll_bar import QuickBar
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, script_of
@@ -68,26 +67,19 @@ async def test_what_is_kept_is_what_textual_would_draw(open_app: Open, theme: st
         same(app.dashboard.stream, ScrollView, app.dashboard.stream.outer_size.region)
 
 
-async def test_a_step_of_scrolling_makes_only_the_new_line(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_step_of_scrolling_makes_only_the_new_lines(open_app: Open) -> None:
     script = script_of([feed.started(), ev.PlanLoaded(tasks=_tasks(200))])
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("1")
         await drained(pilot)
-        made: list[Strip] = []
-        between = Framed._between_edges
-
-        def counted(pane: Framed, strip: Strip) -> Strip:
-            made.append(strip)
-            return between(pane, strip)
-
-        monkeypatch.setattr(Framed, "_between_edges", counted)
-        app.dashboard.board.scroll_to(y=3, animate=False, force=True, immediate=True)
+        board = app.dashboard.board
+        board.render_lines(board.outer_size.region)
+        before = len(board._framed)
+        board.scroll_to(y=3, animate=False, force=True, immediate=True)
         await drained(pilot)
-        app.dashboard.board.render_lines(app.dashboard.board.outer_size.region)
-        assert len(made) == 3
+        board.render_lines(board.outer_size.region)
+        assert len(board._framed) == before + 3
 
 
 async def test_the_mouse_selects_text_in_a_pane(open_app: Open) -> None:

@@ -4,8 +4,10 @@ Textual keeps finished lines by their place in the widget, so one step of scroll
 with border, filters and escape sequences: about a millisecond for each. Here they are kept by what they show.
 """
 
+from operator import is_
+
 from textual.cache import LRUCache
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
@@ -24,35 +26,42 @@ class Framed(ScrollView):
     def notify_style_update(self) -> None:
         """The border may have another colour now."""
         self._edges = None
+        self._frame.clear()
         self._framed.clear()
         super().notify_style_update()
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._framed: LRUCache[int, tuple[Strip, Strip]] = LRUCache(KEPT)
-        """Finished lines by the row they show, each with the content it was made of."""
+        """Lines of content by their identity, each with what was made of it."""
+        self._frame: dict[int, tuple[Size, tuple[object, object], Strip]] = {}
+        """Rows of the border, each with what it was made of."""
 
-    def content_line(self, y: int) -> Strip:
-        """One line of the visible part, as wide as the content; the same object for the same line."""
+    def content_lines(self, ys: range) -> list[Strip]:
+        """Lines of the visible part, as wide as the content; the same object for the same line."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
         """The line, saying of each character where it stands: so the mouse selects text in it."""
-        return self.content_line(y).apply_offsets(0, y + self.scroll_offset.y)
+        (line,) = self.content_lines(range(y, y + 1))
+        return line.apply_offsets(0, y + self.scroll_offset.y)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """What Textual would draw; it draws the rows of the frame and whatever has an effect on it."""
         if not self._is_plain:
             return super().render_lines(crop)
-        top, bottom = self.styles.gutter.top, self.outer_size.height - self.styles.gutter.bottom
+        gutter, (width, height) = self.styles.gutter, self.outer_size
+        first, last = gutter.top, height - gutter.bottom
+        inside = range(max(crop.y, first) - first, max(first, min(crop.bottom, last)) - first)
         strips = [
-            self._line(y - top) if top <= y < bottom else self._row_of_frame(y)
-            for y in crop.line_range
+            *(self._row_of_frame(y) for y in range(crop.y, min(crop.bottom, first))),
+            *map(self._between_edges, self.content_lines(inside)),
+            *(self._row_of_frame(y) for y in range(max(crop.y, last), crop.bottom)),
         ]
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
-        if crop.column_span == (0, self.outer_size.width):
+        if crop.column_span == (0, width):
             return strips
         return [strip.crop(*crop.column_span) for strip in strips]
 
@@ -78,21 +87,24 @@ class Framed(ScrollView):
         )
 
     def _row_of_frame(self, y: int) -> Strip:
-        return super().render_lines(Region(0, y, self.outer_size.width, 1))[0]
-
-    def _line(self, y: int) -> Strip:
-        """One line of the content between its edges."""
-        content, row = self.content_line(y), y + self.scroll_offset.y
-        known = self._framed.get(row)
-        if known is not None and known[0] is content:
-            return known[1]
-        strip = self._between_edges(content)
-        self._framed[row] = (content, strip)
+        """A row above or below the content; its titles are other objects when they are set anew."""
+        size, titles = self.outer_size, (self._border_title, self._border_subtitle)
+        known = self._frame.get(y)
+        if known is not None and known[0] == size and all(map(is_, known[1], titles)):
+            return known[2]
+        strip = super().render_lines(Region(0, y, size.width, 1))[0]
+        self._frame[y] = (size, titles, strip)
         return strip
 
     def _between_edges(self, content: Strip) -> Strip:
+        """A line of the content with what is left and right of it."""
+        known = self._framed.get(id(content))
+        if known is not None:
+            return known[1]
         if self._edges is None:
             gutter, width = self.styles.gutter, self.outer_size.width
-            whole = self._row_of_frame(gutter.top)
+            whole = super().render_lines(Region(0, gutter.top, width, 1))[0]
             self._edges = whole.crop(0, gutter.left), whole.crop(width - gutter.right, width)
-        return Strip.join([self._edges[0], content, self._edges[1]])
+        strip = Strip.join([self._edges[0], content, self._edges[1]])
+        self._framed[id(content)] = (content, strip)
+        return strip

@@ -142,18 +142,28 @@ class RowsView(Toned, Framed, can_focus=True):
         self._styles_of_tones.clear()
         super().notify_style_update()
 
-    def content_line(self, y: int) -> Strip:
-        """One line of the visible part.
+    def content_lines(self, ys: range) -> list[Strip]:
+        """Lines of the visible part.
 
         The same object for the same line: Textual keeps on it what it made of it for the terminal.
         """
-        index, width = y + self.scroll_offset.y, self.size.width
-        if index >= self.row_count():
-            return Strip.blank(width, self._base)
-        row = self.row_at(index)
-        chosen = row[0] is not None and row[0] == self.cursor and self.shows_cursor
-        if chosen or self.text_selection is not None:
-            return self._marked(index, width, chosen=chosen)
+        top, width, count = self.scroll_offset.y, self.size.width, self.row_count()
+        chosen = self.cursor if self.shows_cursor else None
+        is_marked = self.text_selection is not None
+        strips = []
+        for index in range(ys.start + top, ys.stop + top):
+            if index >= count:
+                strips.append(Strip.blank(width, self._base))
+                continue
+            row = self.row_at(index)
+            is_chosen = row[0] is not None and row[0] == chosen
+            if is_chosen or is_marked:
+                strips.append(self._marked(index, width, chosen=is_chosen))
+            else:
+                strips.append(self._kept(row, index, width))
+        return strips
+
+    def _kept(self, row: Row, index: int, width: int) -> Strip:
         known = self._strips.get(row)
         if known is not None and known[:2] == (index, width):
             return known[2]

@@ -2,10 +2,14 @@
 
 from functools import lru_cache
 
+from rich.color import Color
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region
-from textual.scrollbar import ScrollBar
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
+
+_UNKNOWN = Color.default()
 
 
 class QuickBar(ScrollBar):
@@ -13,7 +17,20 @@ class QuickBar(ScrollBar):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """What Textual would draw: a bar has neither border nor padding nor effects."""
-        strips = [_one(tuple(self.render_line(y))) for y in crop.line_range]
+        bar = self.render()
+        if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
+            return super().render_lines(crop)
+        drawn = bar.render_bar(
+            size=self.outer_size.height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=bar.thickness,
+            back_color=bar.style.bgcolor or _UNKNOWN,
+            bar_color=bar.style.color or _UNKNOWN,
+        )
+        base = self.rich_style
+        strips = [_one(segment, base) for segment in drawn.segments[crop.y : crop.bottom]]
         background = self.background_colors[1]
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
@@ -23,5 +40,5 @@ class QuickBar(ScrollBar):
 
 
 @lru_cache(256)
-def _one(segments: tuple[Segment, ...]) -> Strip:
-    return Strip(segments)
+def _one(segment: Segment, base: Style) -> Strip:
+    return Strip(Segment.apply_style([segment], base))
