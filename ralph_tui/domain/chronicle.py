@@ -65,6 +65,7 @@ class Run(Model):
     """None while it runs, and when it was killed."""
     start: int = 0
     end: int = 0
+    """0 while it runs."""
 
 
 class Ruled(Model):
@@ -102,6 +103,15 @@ class Chronicle(Model):
     def iteration(self, number: int) -> Iteration | None:
         """The last iteration of this number: a reset starts counting anew."""
         return next((i for i in reversed(self.iterations) if i.number == number), None)
+
+    def over(self, at: int) -> "Chronicle":
+        """The same where nothing runs any more: what has no end was cut off at the journal's end."""
+        its, runs = self.iterations, self.runs
+        if its and not its[-1].end:
+            its = (*its[:-1], its[-1].model_copy(update={"end": at}))
+        if runs and not runs[-1].end:
+            runs = (*runs[:-1], runs[-1].model_copy(update={"end": at}))
+        return self.model_copy(update={"iterations": its, "runs": runs})
 
     def find(self, wanted: str) -> Iteration | None:
         """An iteration by number, by the beginning of its session's or run's id, or the last.
@@ -179,6 +189,8 @@ class Chronicler:
     def _loop_started(self, start: int, _: int, e: ev.LoopStarted) -> None:
         self._end_current(start)
         self._phase, self._capacity = e.phase, e.context_capacity
+        if self._runs and not self._runs[-1].end:  # it was killed
+            self._runs[-1] = self._runs[-1].model_copy(update={"end": start})
         self._runs.append(
             Run(run_id=e.run_id, started_at=e.time, model=e.model, start=start, end=0)
         )

@@ -1,7 +1,7 @@
 """What the journal tells, read once and then only what is new. Blocks; call it in a thread."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -36,8 +36,9 @@ class TaskPast:
 class Library:
     """The journal of one project for the screens that look back."""
 
-    def __init__(self, root: Path) -> None:
-        """Nothing is read yet."""
+    def __init__(self, root: Path, live: Callable[[], bool] = lambda: True) -> None:
+        """Nothing is read yet; `live` tells whether a loop runs now, which the journal cannot."""
+        self._live = live
         self.path = Layout(root).events
         self._lock = threading.Lock()
         self._chronicler = Chronicler()
@@ -64,7 +65,10 @@ class Library:
                 self._offset = scan.end
             finally:
                 self.unreadable += scan.skipped
-            return self._chronicler.chronicle
+            return self._now(self._chronicler.chronicle)
+
+    def _now(self, known: Chronicle) -> Chronicle:
+        return known if self._live() else known.over(self._size())
 
     def recent(self) -> Chronicle | None:
         """The newest iterations of a long journal; None where all of it is there as soon.
@@ -83,7 +87,7 @@ class Library:
             chronicler.feed(found[0], found[0], found[1])
         for event in Scan(self.path, CHRONICLED, start=line_start(self.path, size - RECENT)):
             chronicler.feed(*event)
-        return chronicler.chronicle
+        return self._now(chronicler.chronicle)
 
     def _size(self) -> int:
         try:

@@ -14,7 +14,7 @@ class Pages:
     def __init__(self, app: Owner) -> None:
         """Nothing is read or imported yet."""
         self._app = app
-        self.library = Library(app.launch.root)
+        self.library = Library(app.launch.root, lambda: app.bridge.live)
 
     async def open(self, name: str, **wanted: Any) -> None:
         """Open a page in the place of the one that is open."""

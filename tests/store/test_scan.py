@@ -25,7 +25,9 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Scan
 from ralph_tui.tui import library
+from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.library import Library
+from ralph_tui.tui.render.iterations import RUNNING, iteration_blocks, look_of
 
 TRAP = '{"type":"iteration_started"}'
 
@@ -136,6 +138,23 @@ def test_the_library_reads_only_what_is_new_and_notices_a_new_journal(tmp_path: 
     path.unlink()
     journal(tmp_path, story(1))
     assert len(library.refresh().iterations) == 1
+
+
+def test_what_has_no_end_goes_on_only_while_a_loop_runs(tmp_path: Path) -> None:
+    begun = (
+        LoopStarted(run_id="r2", project="p", phase=Phase.BUILDING),
+        IterationStarted(iteration=3, task_id="t3"),
+    )
+    journal(tmp_path, [*story(2)[:-1], *begun])
+    live = Library(tmp_path).refresh()
+    assert [run.end > 0 for run in live.runs] == [True, False], (
+        "another run began: the first is over"
+    )
+    assert look_of(live.iterations[-1]) is RUNNING
+    killed = Library(tmp_path, lambda: False).refresh()
+    assert look_of(killed.iterations[-1]).word == "never ended"
+    listed = iteration_blocks(killed.iterations, killed.runs, 60, UNICODE)
+    assert "never ended" in "".join(span.text for span in listed[0].lines[0])
 
 
 def test_metrics_of_a_scan_are_those_of_the_whole_journal(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
     if run is None:
         return [Span("an earlier run", Tone.MUTED)]
     end = run.finished
-    state = end.status.value.replace("_", " ") if end else "no end in the journal"
+    cut_off = OUTCOME[None].word if run.end else RUNNING.word
+    state = end.status.value.replace("_", " ") if end else cut_off
     right = (
         [Span(f"{money(end.cost_usd)} {glyphs.between} {took(end.seconds)}", Tone.MUTED)]
         if end
