@@ -80,11 +80,12 @@ def answers_itself_and_says_so(played: Played) -> None:
     assert [(answer.labels, answer.by) for answer in answers if answer] == [
         (("It may still be done",), "demo"),
         (("This month", "The living streak"), "demo"),
+        (("Allow once",), "demo"),
     ]
     given = [(event.kind.value, event.approved, event.by) for event in of(played, ev.ApprovalGiven)]
     assert given == [(kind, True, "demo") for kind in ("specs", "plan", "validation")]
     before = [event.text for event in of(played, ev.Notice) if "unless you do" in event.text]
-    assert len(before) == 4, "one for the questions, one for each approval"
+    assert len(before) == 5, "one for the questions, one for each approval, one for the permission"
     assert [spec.problems() for spec in Project(played.project).read_specs()] == [()]
 
 
@@ -103,6 +104,9 @@ def shows_what_it_promises(played: Played) -> None:
         ("fix-r1-01", True),
     ]
     assert ["git commit" in str(event) for event in of(played, ev.ToolDenied)] == [True]
+    (allowed,) = of(played, ev.ToolAllowed)
+    assert (allowed.part, allowed.by) == ("cp march.log march.backup", "demo")
+    assert (played.project / "march.backup").exists()
     assert len(of(played, ev.LearningRecorded)) == 1
     assert len(of(played, ev.HandoffFinished)) == 1
     assert "rank is written and tested" in (played.project / "MEMORY.md").read_text()
@@ -150,7 +154,7 @@ def test_the_demo_is_neither_rushed_nor_slow() -> None:
     turns = [item.either[0] if isinstance(item, Either) else item for item in items]
     defaults = {"wait": scenario.wait, "pace": scenario.pace}
     talked = math.fsum(_seconds(turn, defaults) for turn in turns)
-    asked = 5 * scenario.person.after
+    asked = 6 * scenario.person.after
     assert 20 < talked + asked < 35
 
 

@@ -34,6 +34,14 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
         shown.press_until("\r", lambda: "enter send" in shown.text)
         shown.press_until("\r", lambda: len(answers(project)) == 2)
         for kind in ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION:
+            if kind is ApprovalKind.VALIDATION:
+                shown.until_shown("asks for permission", 90)
+                shown.press_until("/", lambda: "enter keep the words" in shown.text)
+                shown.press("march\r")
+                shown.until_shown("1 of 2")
+                shown.press_until("3", lambda: "Why not?" in shown.text)
+                shown.press("no copies\r")
+                shown.until(lambda: denied(project), "the denial")
             shown.until_shown(f"{kind}: waits for your approval", 90)
             shown.press_until("y", lambda k=kind: k in approvals(project))  # type: ignore[misc]  # the default binds the loop's value
         shown.until_shown("5 of 5 tasks complete")
@@ -47,14 +55,22 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
     assert answers(project) == [
         ("It is missed until it is done",),
         ("The living streak", "The best streak ever"),
+        ("Deny",),
     ]
     assert set(approvals(project).values()) == {"screen"}
+    assert denied(project) == ["no copies"]
+    assert not (project / "march.backup").exists()
 
 
 def answers(project: Path) -> list[tuple[str, ...]]:
     """What the person chose."""
     given = [e.question.answer for e in events_of(project) if isinstance(e, ev.QuestionAnswered)]
     return [answer.labels for answer in given if answer and answer.by == "screen"]
+
+
+def denied(project: Path) -> list[str]:
+    """Why the person allowed no call."""
+    return [e.reason for e in events_of(project) if isinstance(e, ev.ToolDenied) and e.by]
 
 
 def approvals(project: Path) -> dict[ApprovalKind, str]:
