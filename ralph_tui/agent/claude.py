@@ -42,11 +42,13 @@ class ClaudeAgent:
     async def close(self) -> None:
         """See `Agent.close`."""
         standby, self._standby = self._standby, None
-        if standby is not None:
-            with contextlib.suppress(SetupError):
-                await (await standby).close()
-        self._launcher.close()
-        self._shelf.close()
+        try:
+            if standby is not None:
+                with contextlib.suppress(SetupError):
+                    await (await standby).close()
+        finally:
+            self._launcher.close()
+            self._shelf.close()
 
     async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
         standby, self._standby = self._standby, None
@@ -54,7 +56,7 @@ class ClaudeAgent:
             return None
         try:
             session = await standby
-        except SetupError:
+        except (SetupError, OSError):
             return None  # the caller connects afresh and reports what is wrong now
         if self._standby_spec == spec and session.alive:
             return session

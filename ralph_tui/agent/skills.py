@@ -36,7 +36,13 @@ class SkillShelf:
 
 
 def _filled(skills: tuple[Path, ...]) -> "tempfile.TemporaryDirectory[str]":
-    directory = tempfile.TemporaryDirectory(prefix="ralph-skills-")
+    try:
+        directory = tempfile.TemporaryDirectory(prefix="ralph-skills-")
+    except OSError as error:
+        message = f"No directory for the skills can be made: {error}"
+        raise SetupError(
+            message, "Free some space in the directory for temporary files."
+        ) from error
     root = Path(directory.name)
     try:
         (root / ".claude-plugin").mkdir()

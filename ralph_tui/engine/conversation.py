@@ -1,7 +1,6 @@
 """One agent session under the loop's eyes: money and context counted, requests obeyed, time bounded."""
 
 import asyncio
-import contextlib
 from enum import StrEnum
 from typing import Protocol, Self
 
@@ -98,10 +97,12 @@ class Conversation:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for helper in self._helpers:
             helper.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*self._helpers, return_exceptions=True)
-        if kind is not None:
+        ended = await asyncio.gather(*self._helpers, return_exceptions=True)
+        broken = next((error for error in ended if isinstance(error, Exception)), None)
+        if kind is not None or broken is not None:
             await self.session.close()
+        if kind is None and broken is not None:
+            raise broken  # who watches the person's requests must not end in silence
 
     async def say(self, prompt: str) -> TurnEnded:
         """One turn: events told, usage counted; how it ended."""

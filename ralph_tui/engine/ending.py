@@ -73,6 +73,13 @@ def used_up(error: OSError) -> End:
     Raises:
         OSError: It is about something else, which nobody expected.
     """
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # outside of the store, which says it itself
+        where = f" ({error.filename})" if error.filename else ""
+        return failed(
+            SetupError(
+                f"The disk is full{where}.", "Free some space, then run again; nothing was lost."
+            )
+        )
     if error.errno not in _USED_UP:
         raise error
     return failed(

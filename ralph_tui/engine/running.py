@@ -80,16 +80,22 @@ class Running:
         if self._held.warning:
             self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
         await self._custody.begin()
-        async with self._parts():
-            await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
-            lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
-            try:
-                end = await lifecycle.run(phase)
-            except RalphError as error:
-                end = failed(error)
-            except OSError as error:
-                end = used_up(error)
+        try:
+            async with self._parts():
+                end = await self._work(phase)
+        except OSError as error:  # what putting away lacked; what was done is done
+            end = used_up(error)
         return self._finished(await self._after_all(end), time.monotonic() - since)
+
+    async def _work(self, phase: Phase) -> End:
+        await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
+        lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
+        try:
+            return await lifecycle.run(phase)
+        except RalphError as error:
+            return failed(error)
+        except OSError as error:
+            return used_up(error)
 
     async def _after_all(self, end: End) -> End:
         """The end, unless the last session did what ends a loop, or was not written down."""
@@ -127,24 +133,35 @@ class Running:
         watchdog = Watchdog(self._run_id)
         watchdog.start()
         follower = asyncio.create_task(self._ledger.follow(), name="ralph-follow")
+        follower.add_done_callback(self._tell_blindness)
         beside = self._wiring.beside or nobody
         companion = asyncio.create_task(beside(self._emitter.emit), name="ralph-beside")
-        self._agent = agent = await asyncio.to_thread(self._wiring.make_agent)
         try:
+            self._agent = await asyncio.to_thread(self._wiring.make_agent)
             yield
         finally:
             follower.cancel()
             companion.cancel()
             await asyncio.wait([follower, companion])
-            await asyncio.shield(self._put_away(agent, watchdog))
+            await asyncio.shield(self._put_away(watchdog))
             if not companion.cancelled():
                 companion.result()  # a bug in it must not end in silence
 
-    async def _put_away(self, agent: Agent, watchdog: Watchdog) -> None:
-        await agent.close()
-        await asyncio.to_thread(end_marked, RUN_MARK, self._run_id)
-        await asyncio.to_thread(tidy, self._project.root, self._held)
-        await watchdog.stop()
+    async def _put_away(self, watchdog: Watchdog) -> None:
+        """End what was started, from the last to the first, each whatever became of the one before."""
+        async with contextlib.AsyncExitStack() as left:
+            left.push_async_callback(watchdog.stop)
+            left.push_async_callback(asyncio.to_thread, tidy, self._project.root, self._held)
+            left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
+            if self._agent is not None:
+                left.push_async_callback(self._agent.close)
+
+    def _tell_blindness(self, follower: asyncio.Task[None]) -> None:
+        """Say that other programs' changes go unnoticed between our own."""
+        error = None if follower.cancelled() else follower.exception()
+        if error is not None:
+            text = f"What other programs change is seen late from now on: {error}"
+            self._emitter.emit(ev.Notice(level="error", text=text))
 
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:

@@ -1,0 +1,72 @@
+"""A run puts everything away, whatever breaks while it does."""
+
+import errno
+from pathlib import Path
+from typing import cast
+
+import psutil
+import pytest
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import Event, LoopStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.ports import Agent
+from ralph_tui.engine.run import run_mission
+from ralph_tui.engine.wiring import Wiring
+from ralph_tui.store.project import Project
+from tests.harness.projects import make_project, task
+
+FULL = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
+
+
+class Breaks:
+    """An agent that cannot be put away."""
+
+    async def close(self) -> None:
+        raise FULL
+
+
+def cannot_be_made() -> Agent:
+    raise FULL
+
+
+@pytest.mark.parametrize("make_agent", [lambda: cast("Agent", Breaks()), cannot_be_made])
+async def test_what_cannot_be_put_away_leaves_nothing_else_behind(
+    tmp_path: Path, make_agent: object
+) -> None:
+    root = make_project(tmp_path, [task("a", status="complete")])
+    told: list[Event] = []
+    before = psutil.Process().children(recursive=True)
+    wiring = Wiring(make_agent=make_agent, settings=load_settings(root, environ={}))  # type: ignore[arg-type]
+    end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
+    assert end.status is LoopStatus.ERROR
+    assert end.reason == "The disk is full (/tmp/x)."
+    assert [p for p in psutil.Process().children(recursive=True) if p not in before] == []
+    assert told[-1].type == "loop_finished"
+
+
+async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_project(tmp_path, [task("a", status="complete")])
+    told: list[Event] = []
+
+    async def breaks(_: object) -> None:
+        raise FULL
+
+    async def nothing() -> None:
+        """An agent that holds nothing."""
+
+    class Idle:
+        close = staticmethod(nothing)
+
+    monkeypatch.setattr(Ledger, "follow", breaks)
+    wiring = Wiring(
+        make_agent=lambda: cast("Agent", Idle()), settings=load_settings(root, environ={})
+    )
+    end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
+    assert end.exit_code == 0
+    notices = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
+    assert notices == [f"What other programs change is seen late from now on: {FULL}"]
+    assert Project(root).load().plan.is_finished
