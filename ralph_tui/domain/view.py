@@ -12,12 +12,13 @@ from typing import Any
 from pydantic import Field, InstanceOf
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain import underway
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.model import Model
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan import ImplementationPlan, Task
 from ralph_tui.domain.questions import AskedQuestion
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tasks import Tasks
@@ -208,7 +209,10 @@ def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
 
 
 def _plan_loaded(view: LoopView, e: ev.PlanLoaded) -> _Changes:
-    return {"tasks": view.tasks.told_anew(e.tasks)}
+    changes: _Changes = {"tasks": view.tasks.told_anew(e.tasks)}
+    worked = view.current_task
+    now = underway.found(ImplementationPlan(tasks=e.tasks), worked) if worked else None
+    return changes | ({"task_id": now.id} if now is not None else {})  # it may have been renamed
 
 
 def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:

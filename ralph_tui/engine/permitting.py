@@ -154,12 +154,17 @@ class Permitting:
         )
 
         def put(docs: Documents) -> Documents:
+            if docs.questions.find(asked.id) is not None:
+                return docs
             return docs.model_copy(update={"questions": docs.questions.asking((asked,))})
 
         await ledger.transact(put)
         try:
-            while (now := ledger.docs.questions.find(asked.id) or asked).is_open:
-                await ledger.wait_changed()
+            while (now := ledger.docs.questions.find(asked.id)) is None or now.is_open:
+                if now is None:
+                    await ledger.transact(put)  # its file was lost, and nobody could answer
+                else:
+                    await ledger.wait_changed()
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
             await self._withdraw(asked.id)
             raise

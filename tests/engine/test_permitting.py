@@ -112,6 +112,17 @@ async def test_a_call_that_is_given_up_takes_its_question_back(tmp_path: Path) -
         assert not d.permitting.waiting
 
 
+async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> None:
+    async with desk(tmp_path) as d:
+        waiting = asyncio.create_task(d.permitting.permit(TOUCH))
+        before = await d.asked(1)
+        (tmp_path / ".ralph/questions.json").unlink()
+        await d.ledger.refresh()
+        assert await d.asked(1) == before
+        await d.answer(1, "1")
+        assert (await waiting).allowed
+
+
 async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) -> None:
     async with desk(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))

@@ -13,6 +13,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.tools import ALLOW, ToolAnswer
+from ralph_tui.domain.view import LoopView, reduce
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.ledger import Ledger
@@ -75,6 +76,16 @@ class Work:
         return await self.work.answer("ralph_mark_task_complete", claim)
 
     @property
+    def sees(self) -> str:
+        """The task that a face shows as being worked."""
+        started = ev.IterationStarted(iteration=1, task_id="a", title="", why="", attempt=1)
+        first, *others = self.told
+        view = reduce(reduce(LoopView(), first), started)
+        for event in others:
+            view = reduce(view, event)
+        return view.current_task.id if view.current_task else ""
+
+    @property
     def notices(self) -> list[str]:
         """What the person read."""
         return [event.text for event in self.told if isinstance(event, ev.Notice)]
@@ -94,6 +105,7 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     await work.edited(lambda tasks: tasks[0].update(id="better"))
     assert (work.work.taken_away, work.work.working) == ("", True)
     assert work.notices == ["a is called better now; its iteration goes on."]
+    assert work.sees == "better"
     assert "ACCEPTED" in (await work.claim()).text
     assert task_of(work.root, "better").status is TaskStatus.COMPLETE
     assert work.work.settled is TaskStatus.COMPLETE
