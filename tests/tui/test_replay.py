@@ -1,10 +1,16 @@
-"""The player: pure, so its clock is the test's."""
+"""The player: pure, so its clock is the test's. And where it is seen."""
 
 from datetime import timedelta
+from pathlib import Path
 
 from ralph_tui.domain.events import AssistantText, Event
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.replay import LONGEST_SILENCE, Player, times_of
+from tests.tui import feed
+from tests.tui.conftest import drained, screen_text, until
 from tests.tui.feed import START
+from tests.tui.past import past_project
 
 
 def said(*seconds: float) -> list[Event]:
@@ -40,3 +46,17 @@ def test_speeds_go_from_one_to_ten_and_no_further() -> None:
         player.faster(step)
         speeds.append(player.speed)
     assert speeds == [2, 5, 10, 10, 5, 2, 1, 1]
+
+
+async def test_on_a_narrow_screen_a_replay_is_seen(tmp_path: Path) -> None:
+    script = past_project(tmp_path / "slug-demo")
+    app = RalphApp(script.launch, autostart=False, clock=feed.clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await drained(pilot)
+        do(app, app.steering.pages.open("iterations", wanted="3", play=True), "replay")
+        await until(pilot, lambda: "hold" in screen_text(app).splitlines()[-1])
+        await until(pilot, lambda: "iteration 3 ·" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "iterations 2" in screen_text(app))
+        await pilot.press("v")  # not the view of something behind the list
+        await until(pilot, lambda: "▶ changes" in screen_text(app))

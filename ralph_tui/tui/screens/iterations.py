@@ -188,7 +188,7 @@ class Iterations(Replaying):
         self.search_again()
         if self._play_at_once:
             self._play_at_once = False
-            self.transcript.focus()
+            self._go_in()
             self.do_play()
 
     @property
@@ -242,15 +242,35 @@ class Iterations(Replaying):
         self.choices.focus()
         return True
 
+    def _go_in(self) -> None:
+        """From the list into the contents."""
+        self.add_class("-reading")
+        self._contents().focus()
+
+    def _put_in_sight(self) -> None:
+        """On a narrow screen what a key changes would be behind the list."""
+        if self.has_class("-narrow") and not self._reading:
+            self._go_in()
+
     def do_look(self) -> None:
         """The next view."""
+        self._put_in_sight()
         self.tabs.next()
+
+    def do_play(self) -> None:
+        """Where it can be seen."""
+        self._put_in_sight()
+        super().do_play()
+
+    def do_filter(self) -> None:
+        """Of what can be seen."""
+        self._put_in_sight()
+        super().do_filter()
 
     def do_open(self) -> None:
         """Into the contents, and there into an entry."""
         if self.choices.has_focus:
-            self.add_class("-reading")
-            self._contents().focus()
+            self._go_in()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
 
