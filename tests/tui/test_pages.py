@@ -597,3 +597,17 @@ async def test_a_theme_is_tried_on_and_kept_only_with_enter(open_app: Open, past
 def test_the_fixture_tells_two_iterations() -> None:
     kinds = [e.type for e in two_iterations()]
     assert kinds.count("iteration_started") == kinds.count("iteration_finished") == 2
+
+
+async def test_contents_that_come_after_the_keys_have_a_cursor(
+    open_app: Open, past: Script
+) -> None:
+    async with open_app(past, autostart=False, size=(80, 24)) as pilot:
+        page = await open_page(pilot, "4", "iterations 2")
+        assert isinstance(page, Iterations)
+        await pilot.press("enter")
+        await until(pilot, lambda: page.transcript.has_focus)
+        page.transcript.restart(page.transcript.timeline)
+        assert page.transcript.cursor is not None
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(ralph(pilot).screen, ToolDetail))

@@ -34,6 +34,12 @@ class Transcript(Stream):
         self.absorb(())
         self.draw()
 
+    def _lay_out(self) -> None:
+        """Who came before the contents has the cursor as who comes after."""
+        super()._lay_out()
+        if self.has_focus and self.cursor is None and not self.following and self._rows:
+            self.action_cursor(1)
+
     def folded(self, events: Sequence[Event]) -> Timeline:
         """A timeline of events; may be called in a thread."""
         timeline = self._fresh(self._roots)
