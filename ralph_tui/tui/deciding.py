@@ -21,7 +21,7 @@ from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.permission import PermissionDialog
 from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.question import QuestionDialog
-from ralph_tui.tui.screens.writing import Reason
+from ralph_tui.tui.screens.writing import SendBack
 
 CONTEXT_LINES = 3
 """Lines of what the model said before it asked."""
@@ -109,7 +109,7 @@ class Deciding:
                 return
             reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
             if needs_one:
-                dialog = Reason(self._reason)
+                dialog = SendBack(approval.kind, self._reason)
                 reason = await self._app.push_screen_wait(dialog) or ""
                 self._reason = dialog.draft
             if reason or not needs_one:

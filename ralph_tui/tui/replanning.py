@@ -10,7 +10,7 @@ from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
-from ralph_tui.tui.screens.edit_task import Edit, EditTask
+from ralph_tui.tui.screens.edit_task import Edit, EditTask, Typed
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.screens.writing import Split
 
@@ -25,6 +25,8 @@ class Replanning:
         self._app = app
         self._attempt = attempt
         self._controls = app.launch.controls
+        self._left: dict[str, tuple[Typed, Typed]] = {}
+        """By task: its fields when somebody began to edit them, and what they had typed when they left."""
 
     async def skip(self) -> None:
         """Block a task, after asking."""
@@ -70,7 +72,7 @@ class Replanning:
                 self._app.say(f"{task.id} is released.")
         elif await self._attempt(partial(self._controls.hold, task.id)) is not None:
             key = key_label(self._app.keys_of(BY_NAME["hold"])[0])
-            self._app.say(f"{task.id} is held; {key} on the board releases it.")
+            self._app.say(f"{task.id} is held; {key} releases it.")
 
     async def model(self) -> None:
         """The model this one task is worked with; what was typed is there again when it was refused."""
@@ -94,16 +96,22 @@ class Replanning:
                 return
 
     async def edit(self) -> None:
-        """Every field; what was typed is there again when it was refused."""
+        """Every field; what was typed is there again when it was refused, or left, and nobody changed the task."""
         task = self._app.situation().task
         if task is None:
             return
+        before, typed = self._left.pop(task.id, (None, None))
         dialog = EditTask(task)
+        if typed is not None and before == dialog.before:
+            dialog = EditTask(task, typed)
         while change := await self._app.push_screen_wait(dialog):
             if await self._attempt(partial(self._change, task.id, change)) is not None:
                 self._app.say(f"{task.id} is changed.")
                 return
             dialog = EditTask(task, dialog.typed)
+        if dialog.typed != dialog.before:
+            self._left[task.id] = dialog.before, dialog.typed
+            self._app.say(self._app.keys.said("What you typed is kept: {edit} goes on with it."))
 
     def _change(self, task_id: str, change: Edit) -> Task:
         return self._controls.edit_task(

@@ -10,7 +10,7 @@ from ralph_tui.tui.render.hints import foot_lines
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.jump import Jump
 from ralph_tui.tui.widgets.foot import Foot
-from tests.tui.conftest import screen_text
+from tests.tui.conftest import screen_text, until
 from tests.tui.pictures import DASHBOARD, DIALOGS, MEDIUM, SMALL, Size
 from tests.tui.test_pictures import staged
 
@@ -18,7 +18,7 @@ LITTLE: Size = (60, 20)
 
 LAYERS = {**DIALOGS, "jump": DASHBOARD["jump"]}
 
-DAILY = {("question", LITTLE), ("plan_approval", LITTLE), ("stop", SMALL), ("jump", SMALL)}
+DAILY = {("question", LITTLE), ("plan_approval", LITTLE), ("jump", SMALL)}
 
 NEEDED = {"plan_approval": "y n esc v e S d + - H m", "plan_graph": "esc v e S d + - H m enter"}
 """Keys that have room in the smallest terminal."""
@@ -67,3 +67,18 @@ async def test_under_every_dialog_are_its_own_keys_whole_and_bound(
 def _is_bound(key: str, bound: set[str]) -> bool:
     first, _, last = key.partition("-")
     return all(key_named(end) in bound for end in ((first, last) if first and last else (key,)))
+
+
+async def test_under_a_dialog_over_a_dialog_are_the_keys_of_the_upper_one_alone(
+    tmp_path: Path,
+) -> None:
+    app, look = staged(DIALOGS["plan_approval"], tmp_path)
+    async with app.run_test(size=LITTLE, notifications=True) as pilot:
+        await look(pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: "ctrl+s save" in screen_text(app))
+        assert "y approve" not in screen_text(app)
+        await pilot.press(*"Mind: ", "escape")
+        await until(pilot, lambda: "y approve" in screen_text(app))
+        await pilot.press("e")
+        await until(pilot, lambda: "Mind: Keep slugs" in screen_text(app))

@@ -79,7 +79,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
     @property
     def verdicts(self) -> tuple[str, str]:
         """What yes and no mean here."""
-        no = "n reject with a reason" if self._approval.kind in REASONED else "n reject"
+        no = "n send back with a reason" if self._approval.kind in REASONED else "n reject"
         return VERDICTS.get(self._approval.kind, ("y approve", no))
 
     def keys_said(self) -> str:

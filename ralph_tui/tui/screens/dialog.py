@@ -100,6 +100,15 @@ class Dialog(Over[Answer]):
         else:
             self.foot.keys = f"{FOUND}, {self.keys_said()}"
 
+    def on_screen_suspend(self) -> None:
+        """Under another dialog its keys mean nothing, and the other's may take fewer lines."""
+        self.query_one("#under").visible = False
+
+    def on_screen_resume(self) -> None:
+        """They do again."""
+        for under in self.query("#under"):
+            under.visible = True
+
     def on_descendant_focus(self) -> None:
         """Keys mean what has the focus."""
         self.say_keys()

@@ -39,7 +39,7 @@ class Typed(NamedTuple):
 
 
 class EditTask(Dialog[Edit | None]):
-    """Returns what was changed; `typed` keeps what was written."""
+    """Returns what was changed; `typed` keeps what was written, also after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "save", show=False, priority=True),
@@ -47,7 +47,7 @@ class EditTask(Dialog[Edit | None]):
         Binding("shift+tab", "app.focus_previous", show=False, priority=True),
     ]
 
-    KEYS = "ctrl+s save, tab next field, esc leave"
+    KEYS = "ctrl+s save, tab next field, esc keep the draft"
 
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
@@ -58,8 +58,8 @@ class EditTask(Dialog[Edit | None]):
         """Change this task; `typed` is what was written before."""
         super().__init__()
         self._task_id = task.id
-        self._before = _typed(task)
-        self.typed = typed or self._before
+        self.before = _typed(task)
+        self.typed = typed or self.before
 
     def framed(self) -> Iterable[Widget]:
         """Two editors and two lines."""
@@ -85,6 +85,19 @@ class EditTask(Dialog[Edit | None]):
         """Enter in a line is done with it."""
         self.focus_next()
 
+    def _now(self) -> Typed:
+        return Typed(
+            self.description.text,
+            self.criteria.text,
+            self.dependencies.value,
+            self.priority.value,
+        )
+
+    def action_cancel(self) -> None:
+        """Nothing typed is lost."""
+        self.typed = self._now()
+        super().action_cancel()
+
     def action_save(self) -> None:
         """Save; this key overtakes those typed just before, so let the editors have them first."""
         self.description.call_later(
@@ -96,13 +109,8 @@ class EditTask(Dialog[Edit | None]):
 
     def _save(self) -> None:
         """Say what changed; nothing when nothing did."""
-        before = self._before
-        now = self.typed = Typed(
-            self.description.text,
-            self.criteria.text,
-            self.dependencies.value,
-            self.priority.value,
-        )
+        before = self.before
+        now = self.typed = self._now()
         if not now.description.strip():
             self.app.say("A task needs a description.")
             return

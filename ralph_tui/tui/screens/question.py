@@ -239,6 +239,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _write(self, text: str) -> None:
         self.words.value = text
         self.words.display = True
+        self.preview.display = False  # of words there is none, and the question needs the room
         self.say_keys()
         self.words.focus()
         self.words.cursor_position = len(text)

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
+from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 
@@ -99,11 +100,21 @@ class Split(Writing):
 
 
 class Reason(Writing):
-    """Why something is rejected."""
+    """Why."""
 
-    HEADING = "why not?"
     HINT = "The model gets these words and works on them next."
     EMPTY = "A rejection needs a reason; esc goes back."
+
+
+class SendBack(Reason):
+    """Why specs, plan or result are sent back."""
+
+    KEYS = "ctrl+s send back, esc keep the draft"
+
+    def __init__(self, kind: ApprovalKind, draft: str) -> None:
+        """Of the specs, the plan or the result."""
+        super().__init__(draft)
+        self.HEADING = f"{kind}: what is to be different?"
 
 
 class Request(Writing):
