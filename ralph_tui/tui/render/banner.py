@@ -1,6 +1,6 @@
 """What the frame above the panes says: before a run, how to start; after one, how it went."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -166,18 +166,26 @@ def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
     counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
     following = _next(view, done)
     if following is None:
-        headline = (
-            "Every task is complete."
-            if sizes[Group.DONE] == len(view.tasks)
-            else ("No task is ready: what is left is blocked or waits for something that is.")
-        )
-        return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, _STUCK), counts)
+        headline, todo = _nothing_ready(sizes)
+        return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, todo), counts)
     headline = f"Ready to build: next is {following.id}, {following.title}"
     advice = hint(keys, "Press {build} to start. Nothing is spent before that.")
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
 
 
-_STUCK = "Edit the plan, or select a blocked task and press {retry} to try it again."
+def _nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
+    """What is left, and what can be done about it."""
+    held, blocked = sizes[Group.HELD], sizes[Group.BLOCKED]
+    if not (held or blocked or sizes[Group.WAITING]):
+        return "Every task is complete.", "Press {request} to ask for more, {history} to look back."
+    left = "No task is ready: what is left is {} or waits for something that is."
+    if not held:
+        advice = "Edit the plan, or select a blocked task and press {retry} to try it again."
+        return left.format("blocked"), advice
+    if not blocked:
+        return left.format("held"), "Select a held task and press {hold} to release it."
+    advice = "Select a task: {hold} releases a held one, {retry} tries a blocked one again."
+    return left.format("held, blocked"), advice
 
 
 def _next(view: LoopView, done: frozenset[str]) -> Task | None:
