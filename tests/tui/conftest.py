@@ -11,6 +11,7 @@ from time import monotonic
 import pytest
 from textual import constants
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
 from ralph_tui.tui.app import RalphApp
@@ -35,6 +36,9 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     if report_folder:
         monkeypatch.setenv("TEXTUAL_SNAPSHOT_TEMPDIR", report_folder)
     monkeypatch.setattr(constants, "TEXTUAL_ANIMATIONS", "none")
+    # On a busy machine a picture is taken later than the half second after which a cursor goes.
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
+    monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     monkeypatch.setattr("ralph_tui.tui.screens.over.BENEATH_SECONDS", 0.0)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     time.tzset()
