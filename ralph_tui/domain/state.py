@@ -115,6 +115,17 @@ class Adjusted(Record):
         )
 
 
+class Injection(Record):
+    """One line of `.ralph/injections.json`: guidance from a person for the next iteration."""
+
+    timestamp: Timestamp
+    guidance: str
+    injected_by: str = "user"
+    id: str = ""
+    now: bool = False
+    """Steer the running turn instead of waiting for the next iteration."""
+
+
 class RalphState(Record):
     """What must survive between runs; field names are the seeds'.
 
@@ -149,6 +160,8 @@ class RalphState(Record):
     """Model requests of the last hour."""
     adjusted: Adjusted | None = None
     """Limits and models of this run that differ from the settings; gone when the next begins."""
+    given: tuple[Injection, ...] = ()
+    """Guidance that the running iteration was given; of one that dies it waits for the next."""
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
@@ -167,14 +180,3 @@ class SessionRecord(Record):
     duration_ms: Count = 0
     task_id: str | None = None
     ended_at: Timestamp | None = None
-
-
-class Injection(Record):
-    """One line of `.ralph/injections.json`: guidance from a person for the next iteration."""
-
-    timestamp: Timestamp
-    guidance: str
-    injected_by: str = "user"
-    id: str = ""
-    now: bool = False
-    """Steer the running turn instead of waiting for the next iteration."""

@@ -10,6 +10,7 @@ from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.state import REASONED, Approval, Halt, Phase
+from ralph_tui.engine.guidance import used_up
 from ralph_tui.store.project import Documents, Project
 
 
@@ -23,6 +24,7 @@ async def begin(
     stale: list[str] = []
 
     def change(docs: Documents) -> Documents:
+        docs = used_up(docs, heard=False)  # a run that was killed
         plan, found = docs.plan.reset_stale()
         stale[:] = found
         now = datetime.now(UTC)

@@ -8,18 +8,23 @@ from ralph_tui.store.project import Documents
 Injections = tuple[Injection, ...]
 
 
+def taken(docs: Documents) -> Documents:
+    """The documents once an iteration takes what waits; it is kept until the iteration has an outcome."""
+    state = docs.state.model_copy(update={"given": docs.pending})
+    return docs.model_copy(update={"state": state, "pending": ()})
+
+
+def used_up(docs: Documents, *, heard: bool) -> Documents:
+    """The documents once that iteration is over; what nobody heard to the end waits for the next one."""
+    if not docs.state.given:
+        return docs
+    state = docs.state.model_copy(update={"given": ()})
+    pending = docs.pending if heard else (*docs.state.given, *docs.pending)
+    return docs.model_copy(update={"state": state, "pending": pending})
+
+
 def tell_consumed(shop: Workshop, waiting: Injections, iteration: int) -> None:
     """Which iteration got it."""
     if waiting:
         ids = tuple(injection.id for injection in waiting)
         shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
-
-
-async def give_back(shop: Workshop, waiting: Injections) -> None:
-    """Guidance that a failed session swallowed waits for the next one."""
-
-    def change(docs: Documents) -> Documents:
-        return docs.model_copy(update={"pending": (*waiting, *docs.pending)})
-
-    if waiting:
-        await shop.ledger.transact(change)

@@ -12,7 +12,7 @@ from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.evidence import look
-from ralph_tui.engine.guidance import give_back, tell_consumed
+from ralph_tui.engine.guidance import taken, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration
 from ralph_tui.engine.ports import AgentSession
@@ -95,8 +95,6 @@ class BuildLoop:
         contents = Files(iteration=number, before=before, after=after)
         result = result.model_copy(update={"contents": contents})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
-        if result.failure is not None:
-            await give_back(self._shop, injections)
         return await self._checkpoint.after(result.failure)
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
@@ -119,7 +117,7 @@ class BuildLoop:
             plan = docs.plan.with_task(
                 task_id, status=TaskStatus.IN_PROGRESS, begun=task.begun or now
             )
-            return docs.model_copy(update={"state": state, "plan": plan, "pending": ()})
+            return taken(docs.model_copy(update={"state": state, "plan": plan}))
 
         docs = await self._shop.ledger.transact(change, "chosen")
         begun = docs.plan.task(task_id)

@@ -6,6 +6,7 @@ from ralph_tui.domain.model import Count
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.ending import failure_told
+from ralph_tui.engine.guidance import used_up
 from ralph_tui.engine.ralph_tools import after_failed_attempt
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.store.project import Documents
@@ -77,7 +78,7 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
 
 
 def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict) -> Documents:
-    """Tokens always count; the breaker counts what says something about the work."""
+    """Tokens always count; the breaker counts what says something about the work; guidance is used up."""
     state = docs.state.model_copy(
         update={
             "total_tokens_used": docs.state.total_tokens_used + result.tokens,
@@ -87,7 +88,8 @@ def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not hit_limit(result):
         breaker = breaker.record_iteration(verdict)
-    return docs.model_copy(update={"state": state, "breaker": breaker})
+    heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
+    return used_up(docs.model_copy(update={"state": state, "breaker": breaker}), heard=heard)
 
 
 def _plan_after(

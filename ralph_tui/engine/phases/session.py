@@ -10,7 +10,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
 from ralph_tui.engine.ending import End
-from ralph_tui.engine.guidance import Injections, give_back, tell_consumed
+from ralph_tui.engine.guidance import Injections, taken, tell_consumed
 from ralph_tui.engine.handoff import session_record
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases.desk import Missing, PhaseDesk
@@ -73,8 +73,6 @@ async def run_session(
     await talk.session.close()
     checkpoint.done += 1
     await _record(shop, phase, number, result)
-    if result.failure is not None:
-        await give_back(shop, guidance)
     return await checkpoint.after(result.failure)
 
 
@@ -87,7 +85,7 @@ async def _begin(shop: Workshop) -> tuple[int, Injections]:
         waiting = docs.pending
         count = docs.state.iteration_count + 1
         state = docs.state.model_copy(update={"iteration_count": count})
-        return docs.model_copy(update={"state": state, "pending": ()})
+        return taken(docs.model_copy(update={"state": state}))
 
     number = (await shop.ledger.transact(change)).state.iteration_count
     tell_consumed(shop, waiting, number)

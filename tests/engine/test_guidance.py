@@ -1,0 +1,85 @@
+"""Guidance is heard by one iteration to its end, or waits for the next one, also after a kill -9."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.domain.events import FailureClass, IterationOutcome
+from ralph_tui.domain.state import Phase
+from ralph_tui.engine.beginning import begin
+from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.ending import End
+from ralph_tui.engine.guidance import taken
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.loop import BuildLoop
+from ralph_tui.engine.ports import Failure
+from ralph_tui.engine.record import phase_recorded, recorded
+from ralph_tui.engine.result import IterationResult
+from ralph_tui.engine.workshop import SpecFor, Workshop
+from ralph_tui.store.project import Documents, Project
+from tests.harness.projects import make_project, task
+
+OUTCOMES = {
+    IterationOutcome.COMPLETE: True,
+    IterationOutcome.INCOMPLETE: True,
+    IterationOutcome.HANDED_OFF: True,
+    IterationOutcome.SKIPPED: True,
+    IterationOutcome.INTERRUPTED: False,
+    IterationOutcome.FAILED: False,
+}
+"""Whether who was given the guidance heard it to the end; a failure is one of the service here."""
+
+
+def said(docs: Documents) -> list[str]:
+    return [injection.guidance for injection in docs.pending]
+
+
+@pytest.mark.parametrize(("outcome", "heard"), OUTCOMES.items())
+def test_guidance_is_used_up_by_whoever_heard_it(
+    tmp_path: Path, outcome: IterationOutcome, *, heard: bool
+) -> None:
+    project = Project(make_project(tmp_path, [task("a", status="in_progress")]))
+    project.queue_injection("first")
+    docs = taken(project.load())
+    assert said(docs) == []
+    later = project.load().pending[0].model_copy(update={"guidance": "second", "id": "2"})
+    docs = docs.model_copy(update={"pending": (later,)})
+    failure = Failure(kind=FailureClass.NETWORK, message="m")
+    failed = failure if outcome is IterationOutcome.FAILED else None
+    result = IterationResult(outcome=outcome, reason="r", failure=failed)
+    for after in (recorded(docs, "a", result), phase_recorded(docs, Phase.PLANNING, result)):
+        assert said(after) == (["second"] if heard else ["first", "second"])
+        assert after.state.given == ()
+
+
+class KilledError(Exception):
+    """Ends the loop where a kill -9 would, once the iteration was begun."""
+
+
+async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
+    tmp_path: Path,
+) -> None:
+    root = make_project(tmp_path, [task("a")])
+    project = Project(root)
+    project.queue_injection("Mind the gap")
+    ledger = Ledger(project, lambda _: None)
+    await ledger.open()
+
+    async def none() -> End | None:
+        return None
+
+    def killed() -> object:
+        raise KilledError
+
+    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=lambda _: None))
+    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=killed))
+    with pytest.raises(KilledError):
+        await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()
+    assert said(Project(root).load()) == []
+    await begin(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
+    docs = Project(root).load()
+    assert said(docs) == ["Mind the gap"]
+    assert docs.state.given == ()
