@@ -116,11 +116,12 @@ def _start_of_run(project: "Project") -> int:
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Compute the seven success metrics from the journal."""
     from ralph_tui.store.measuring import MeasuredJournal
+    from ralph_tui.tui.render.figures import plural
 
     journal = MeasuredJournal(find_project(project_root).layout.events)
     found = journal.metrics()
     if journal.unreadable:
-        note(f"{journal.unreadable} lines of the journal cannot be read and were passed over.")
+        note(f"Passed over in the journal: {plural(journal.unreadable, 'unreadable line')}.")
     if as_json:
         out_json([{**m.model_dump(), "value": m.value} for m in found])
     else:

@@ -87,6 +87,7 @@ def _exported(project: "Project", form: Form) -> str:
     from ralph_tui.domain.plan import TaskStatus
     from ralph_tui.tui.exporting import export_text, left_of
     from ralph_tui.tui.library import Library
+    from ralph_tui.tui.render.figures import plural
 
     library = Library(project.root)
     chronicle = library.refresh()
@@ -95,7 +96,7 @@ def _exported(project: "Project", form: Form) -> str:
     forecast = left_of(chronicle, left if plan.tasks else None)
     text = export_text(form, chronicle, library.metrics(), forecast)
     if library.unreadable:
-        note(f"{library.unreadable} lines of the journal cannot be read and were passed over.")
+        note(f"Passed over in the journal: {plural(library.unreadable, 'unreadable line')}.")
     return text
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
+from ralph_tui.domain.text import one_line
 from ralph_tui.engine.plan_edits import dropped, edited, find, held, moved, released, split
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
@@ -223,8 +225,7 @@ class Controls:
                 message = f"There is no question {question_id!r}."
                 raise RalphError(message, "`ralph answer` lists the open ones.")
             if not question.is_open:
-                message = f"Question {question_id} is not open any more."
-                raise RalphError(message, "Nothing was changed.")
+                raise RalphError(_settled(question), "Nothing was changed.")
             log = docs.questions.answering(question_id, answer, utc_now())
             return docs.model_copy(update={"questions": log})
 
@@ -280,3 +281,11 @@ def _with_state(docs: Documents, **changes: object) -> Documents:
 
 def _with_task(docs: Documents, task_id: str, **changes: object) -> Documents:
     return docs.model_copy(update={"plan": docs.plan.with_task(task_id, **changes)})
+
+
+def _settled(asked: AskedQuestion) -> str:
+    """Why a question takes no answer any more; somebody else was quicker, most likely."""
+    what = one_line(asked.question.header or asked.question.question, 60)
+    if asked.withdrawn:
+        return f"{what} ({asked.id}) is not asked any more: its session has ended."
+    return f"{what} ({asked.id}) was answered already: {one_line(answer_told(asked), 100)}."

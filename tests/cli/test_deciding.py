@@ -77,7 +77,7 @@ def test_an_answer_is_not_changed_afterwards(project: Project) -> None:
     assert ralph("answer", "q-1", "1", cwd=project.root).returncode == 0
     done = inside("answer", "q-1", "2", cwd=project.root)
     assert done.returncode == 3
-    assert "Question q-1 is not open any more." in done.stderr
+    assert "(q-1) was answered already: Red. Nothing was changed." in " ".join(done.stderr.split())
     assert answered(project, "q-1")[0] == ("Red",)
 
 
