@@ -121,7 +121,7 @@ class ImplementationPlan(Record):
             for task in self.tasks
             if task.status is TaskStatus.PENDING
             and not task.held
-            and all(dep in done for dep in task.dependencies)
+            and done.issuperset(task.dependencies)
         )
 
     def complete_ids(self) -> frozenset[str]:

@@ -4,7 +4,7 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus
 
 MOST_NEWS = 200
 """Changed tasks that are kept beside the others before all of them are copied."""
@@ -77,6 +77,15 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
             return None
         return [now for now, then in pairs if now is not then and now != then]
 
+    def is_ordered_like(self, before: "Tasks") -> bool:
+        """Whether nothing has changed that decides the order of work: names, places, what waits for what."""
+        changed = self.changed_since(before)
+        return changed is not None and all(
+            (task.priority, task.dependencies)
+            == (before[task.id].priority, before[task.id].dependencies)
+            for task in changed
+        )
+
 
 def tasks_of(tasks: Iterable[Task]) -> Tasks:
     """The tasks of a plan; of two with the same id the later counts."""
@@ -86,3 +95,17 @@ def tasks_of(tasks: Iterable[Task]) -> Tasks:
 
 def _done(task: Task) -> bool:
     return task.status is TaskStatus.COMPLETE
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What makes a plan unworkable; a task that only gets on does not have all of them looked at again."""
+
+    tasks: Tasks = field(default_factory=Tasks)
+    problems: tuple[PlanProblem, ...] = ()
+
+    def again(self, tasks: Tasks) -> "Checked":
+        """The same of the plan as it is now."""
+        if tasks.is_ordered_like(self.tasks):
+            return Checked(tasks, self.problems)
+        return Checked(tasks, ImplementationPlan(tasks=tuple(tasks.values())).problems())

@@ -1,19 +1,26 @@
 """Work is counted, not timed: what a key or an event must not cost, however much there is."""
 
 import gc
+import threading
 import weakref
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
-from textual.strip import Strip
+from textual._styles_cache import StylesCache
+from textual.pilot import Pilot
 from textual.visual import Visual
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus
+from ralph_tui.tui.render.graph import work_order
+from ralph_tui.tui.render.spans import Line, Span, fold
 from ralph_tui.tui.screens import over
 from ralph_tui.tui.screens.planning import PlanReview
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+from tests.tui.past import past_project
 from tests.tui.test_board import ralph
 
 Open = Callable[..., Opened]
@@ -84,8 +91,8 @@ async def test_screens_that_were_closed_are_let_go_while_nothing_happens(open_ap
     async with open_app(script_of(feed.running())) as pilot:
         app = ralph(pilot)
         opened: list[weakref.ref[object]] = []
-        strips: list[int] = []
-        for key in ("v", "7", "v", "7", "v", "7"):
+        caches: list[int] = []
+        for key in ("7", "v", "v", "v", "v", "v"):
             await pilot.press(key)
             await until(pilot, lambda: app.screen is not app.dashboard)
             await drained(pilot)
@@ -93,9 +100,73 @@ async def test_screens_that_were_closed_are_let_go_while_nothing_happens(open_ap
             await pilot.press("escape")
             await until(pilot, lambda: app.screen is app.dashboard)
             gc.collect()
-            strips.append(sum(isinstance(thing, Strip) for thing in gc.get_objects()))
+            caches.append(sum(isinstance(thing, StylesCache) for thing in gc.get_objects()))
         assert sum(screen() is not None for screen in opened) <= 2
-        assert min(strips[4:]) < 1.3 * max(strips[:2])
+        assert caches[-1] == caches[1], "what they drew is kept of one"
+
+
+async def test_a_task_that_gets_on_has_no_plan_checked_or_ordered_anew(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked, ordered = Counter[str](), Counter[str]()
+    problems = ImplementationPlan.problems
+
+    def checking(plan: ImplementationPlan) -> tuple[PlanProblem, ...]:
+        checked["plan"] += 1
+        return problems(plan)
+
+    def ordering(tasks: Iterable[Task]) -> list[Task]:
+        ordered["plan"] += 1
+        return work_order(tasks)
+
+    monkeypatch.setattr(ImplementationPlan, "problems", checking)
+    monkeypatch.setattr("ralph_tui.tui.widgets.plan_text.work_order", ordering)
+    script = script_of([feed.started(), ev.PlanLoaded(tasks=_tasks(50))])
+
+    async def changes(pilot: Pilot[int], number: int, **changed: object) -> None:
+        task = ralph(pilot).view.tasks[f"t{number}"].model_copy(update=changed)
+        script.news.put_nowait(ev.TaskChanged(task=task))
+        await drained(pilot)
+
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        for key, counts in (("7", checked), ("v", ordered)):
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is not app.dashboard)
+            await drained(pilot)
+            counts.clear()
+            for number in range(5):
+                await changes(pilot, number, status=TaskStatus.COMPLETE)
+            assert not counts
+            await changes(pilot, 9, dependencies=("nowhere",), priority=len(key))
+            await changes(pilot, 9, dependencies=("t1",), priority=7)
+            assert counts["plan"] >= 1
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is app.dashboard)
+
+
+async def test_a_long_text_is_made_into_lines_while_keys_are_answered(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = past_project(tmp_path / "project")
+    words = "- a line of *memory* that goes on and on until it folds at the end of the line"
+    text = "\n".join(f"{words} {number}" for number in range(2_000))
+    (tmp_path / "project" / "MEMORY.md").write_text(text)
+    folded = Counter[bool]()
+
+    def folding(line: Line, width: int) -> list[list[Span]]:
+        folded[threading.current_thread() is threading.main_thread()] += 1
+        return fold(line, width)
+
+    monkeypatch.setattr("ralph_tui.tui.render.parts.fold", folding)
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await pilot.press("6")
+        await until(pilot, lambda: "MEMORY.md" in screen_text(app))
+        await pilot.press("j", "j")
+        await until(pilot, lambda: "until it folds" in screen_text(app))
+        assert folded[False] == 2_000
+        assert folded[True] < 200
 
 
 def _tasks(count: int) -> tuple[Task, ...]:

@@ -73,7 +73,7 @@ def work_order(tasks: Iterable[Task]) -> list[Task]:
     """
     every = list(tasks)
     place = {task.id: (task.priority, at) for at, task in enumerate(every)}
-    waits = {task.id: set(task.dependencies) for task in every}
+    waits = {task.id: len(set(task.dependencies)) for task in every}
     needing = _needing(every)
     free = [place[task.id] for task in every if not waits[task.id]]
     heapify(free)
@@ -87,7 +87,7 @@ def work_order(tasks: Iterable[Task]) -> list[Task]:
         seen.add(task.id)
         order.append(task)
         for other in needing.get(task.id, ()):
-            waits[other].discard(task.id)
+            waits[other] -= 1
             if not waits[other]:
                 heappush(free, place[other])
     return order

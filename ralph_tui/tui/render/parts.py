@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from ralph_tui.tui.render.spans import Line, Span, Tone, plain
+from ralph_tui.tui.render.spans import Line, Span, Tone, fold, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,13 @@ class Block:
     lines: Sequence[Line]
     folds: bool = True
     """Lines that are too long go on below; else they are cut."""
+
+    def folded(self, width: int) -> "Block":
+        """Its lines in so many cells."""
+        if not self.folds:
+            return self
+        lines = [piece for line in self.lines for piece in fold(line, width)]
+        return Block(self.key, lines, folds=False)
 
 
 def parts_text(parts: list[Part]) -> str:

@@ -144,12 +144,15 @@ def wrap(text: str, width: int) -> list[str]:
 def _wrap_paragraph(text: str, width: int) -> list[str]:
     if cell_len(text) <= width:
         return [text]
+    size_of = (
+        len if text.isascii() else cell_len
+    )  # most are, and a page has a hundred thousand words
     indent = text[: len(text) - len(text.lstrip())][: min(width // 2, max(0, width - 2))]
     room = width - cell_len(indent)
     lines: list[str] = []
     current, used = indent, cell_len(indent)
     for word in text.split():
-        size = cell_len(word)
+        size = size_of(word)
         gap = 1 if current.strip() else 0
         if used + gap + size <= width:
             current, used = current + " " * gap + word, used + gap + size

@@ -6,7 +6,7 @@ from datetime import datetime
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.chronicle import BreakerStep, Iteration, Ruled, Run
 from ralph_tui.domain.durations import duration
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
@@ -37,13 +37,14 @@ def _next(keys: Keys, text: str, **values: str) -> Line:
 
 def now_parts(
     view: LoopView,
+    problems: Sequence[PlanProblem],
     last: Run | None,
     iterations: Sequence[Iteration],
     now: datetime,
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """The four answers; what does not apply is left out."""
+    """The four answers; what does not apply is left out. `problems` are those of the view's plan."""
     plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
     look = RUN[view.run_state]
     state = [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]
@@ -51,7 +52,7 @@ def now_parts(
         state.append(Span(f"  {view.detail}", Tone.MUTED))
     parts = [Part("The loop", [state])]
     parts += _waiting(view, now, keys)
-    parts += _task(view, plan, keys)
+    parts += _task(view, plan, problems, keys)
     parts += _blocked(plan, keys)
     parts += _held(plan, keys)
     parts += _not_yet(plan)
@@ -59,7 +60,9 @@ def now_parts(
     return parts
 
 
-def _task(view: LoopView, plan: ImplementationPlan, keys: Keys) -> list[Part]:
+def _task(
+    view: LoopView, plan: ImplementationPlan, problems: Sequence[PlanProblem], keys: Keys
+) -> list[Part]:
     current = view.current_task
     if current is not None:
         lines = [
@@ -75,8 +78,8 @@ def _task(view: LoopView, plan: ImplementationPlan, keys: Keys) -> list[Part]:
             _next(keys, "{skip} skips it; {sooner} and {later} on the board change the order")
         )
         return [Part("Why this task", lines)]
-    if plan.problems():
-        lines = [[Span(problem.message, Tone.BAD)] for problem in plan.problems()[:MAX_LISTED]]
+    if problems:
+        lines = [[Span(problem.message, Tone.BAD)] for problem in problems[:MAX_LISTED]]
         lines.append(_row("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
         return [Part("Why no task: the plan cannot be worked", lines)]
     following = plan.get_next_task()

@@ -1,6 +1,6 @@
 """What the model is given: prompt, memory, learnings, AGENTS.md, specs, the report."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual import getters
 from textual.containers import Horizontal, Vertical
@@ -23,6 +23,24 @@ from ralph_tui.tui.widgets.paper_list import PaperList
 from ralph_tui.tui.widgets.text_view import TextView
 
 REREAD_SECONDS = 2.0
+
+AT_ONCE = 20_000
+"""Characters of a text that is made into lines while a key waits; a longer one is made in a thread."""
+
+
+class Folded:
+    """Many lines, folded already to the width that they will have."""
+
+    def __init__(self, blocks: Sequence[Block], width: int) -> None:
+        """Fold them, which takes long."""
+        self._blocks = blocks
+        self._made = (width, [block.folded(width) for block in blocks])
+
+    def at(self, width: int) -> Sequence[Block]:
+        """Folded to this width."""
+        if width != self._made[0]:
+            self._made = (width, [block.folded(width) for block in self._blocks])
+        return self._made[1]
 
 
 class Memory(Searching):
@@ -86,7 +104,27 @@ class Memory(Searching):
         self._shown = paper
         self.text.border_title = Content(flat(paper.name))
         self.text.border_subtitle = Content(flat(paper.note))
-        self.text.show_blocks(self._blocks(paper))
+        if len(paper.text) <= AT_ONCE:
+            self._lay(paper, self._blocks(paper), other=other)
+            return
+        if other:
+            self._lay(paper, [Block(None, [[Span("reading", Tone.MUTED)]])], other=True)
+        width = self.text.room
+        self.read(
+            lambda _: Folded(self._blocks(paper), width),
+            lambda made: self._lay(paper, made, other=other),
+            group="lines",
+            failed=self._failed,
+        )
+
+    def _lay(self, paper: Paper, made: "list[Block] | Folded", *, other: bool) -> None:
+        """Show the lines, unless the cursor went on before they were made."""
+        if not self.is_attached or paper is not self._shown:
+            return
+        if isinstance(made, Folded):
+            self.text.show_made(made.at)
+        else:
+            self.text.show_blocks(made)
         if other:
             self.text.scroll_to(y=0, animate=False, force=True, immediate=True)
         if self.choices.words:

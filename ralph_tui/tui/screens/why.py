@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.chronicle import Chronicle
+from ralph_tui.domain.tasks import Checked
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.adjusting import reset_breaker
 from ralph_tui.store.project import Project
@@ -54,6 +55,7 @@ class Why(Searching):
         super().__init__()
         self._library = library
         self._known: _Known | None = None
+        self._checked = Checked()
         self._drawn: list[Part] = []
         self._told: object = None
         self._shown: object = None
@@ -80,7 +82,7 @@ class Why(Searching):
         if told != self._told:
             self._told = told
             self.read(self._read, self._take, group="why", failed=self._failed)
-        shown = (*told, view.detail, view.task_id, view.questions, view.approval, id(view.tasks))
+        shown = (*told, view.detail, view.task_id, view.questions, view.approval, view.tasks)
         if shown != self._shown:
             self._shown = shown
             self._show()
@@ -130,7 +132,9 @@ class Why(Searching):
             now = self.app.clock()
             return breaker_view_parts(self.breaker, chronicle.breaker, now, glyphs, keys)
         last = chronicle.runs[-1] if chronicle.runs else None
-        return now_parts(view, last, chronicle.iterations, self.app.clock(), glyphs, keys)
+        self._checked = self._checked.again(view.tasks)
+        problems, now = self._checked.problems, self.app.clock()
+        return now_parts(view, problems, last, chronicle.iterations, now, glyphs, keys)
 
     def _draw(self, parts: list[Part]) -> None:
         """Draw only what is different, so that nothing jumps while somebody reads."""

@@ -34,15 +34,19 @@ def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
     """The whole of an entry, bounded."""
     detail = _detail(entry, glyphs)
     sections = tuple(
-        Section(s.title, _bounded(s), s.kind) for s in detail.sections if s.body.strip()
+        Section(s.title, _bounded(s), s.kind)
+        for s in detail.sections
+        if s.body and not s.body.isspace()
     )
     return Detail(detail.title, detail.facts, sections)
 
 
 def _bounded(section: Section) -> str:
     body = head(section.body, MAX_BODY)
+    if section.kind is not SectionKind.DIFF:
+        return body
     lines = section.body.splitlines()
-    if section.kind is not SectionKind.DIFF or len(lines) <= MAX_DIFF:
+    if len(lines) <= MAX_DIFF:
         return body
     cut = body.splitlines()[:MAX_DIFF]
     return "\n".join([*cut, f"@@ {len(lines) - len(cut):,} more lines are not shown @@"])

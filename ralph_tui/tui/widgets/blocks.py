@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.message import Message
 
 from ralph_tui.tui.render.parts import Block
-from ralph_tui.tui.render.spans import Line, Span, Tone, fold
+from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.rows import Key, Row, RowsView
 
 MARK = 2
@@ -54,9 +54,7 @@ class Blocks(RowsView):
         room = max(1, self._width - MARK)
         self._rows, self._lines, self._first, self._last = [], [], {}, {}
         for block in self._blocks:
-            key, lines = block.key, block.lines
-            if block.folds:
-                lines = [piece for line in lines for piece in fold(line, room)]
+            key, lines = block.key, block.folded(room).lines
             count = len(lines)
             if key is not None and count:
                 self._first[key] = len(self._rows)

@@ -24,9 +24,14 @@ class TextView(Blocks, Searchable):
         self._make = make
         super().show_blocks(())
 
+    @property
+    def room(self) -> int:
+        """Cells of a line."""
+        return max(1, self.row_width - MARK)
+
     def _lay_out(self) -> None:
         if self._make is not None:
-            self._blocks = self._make(max(1, self.row_width - MARK))
+            self._blocks = self._make(self.room)
         self._words = []
         super()._lay_out()
 
