@@ -8,9 +8,14 @@ from pathlib import Path
 
 import psutil
 
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.tui.render.grouping import Grouping
 from tests.bench import startup
 from tests.bench.keys import streaming
 from tests.bench.ptys import PATIENCE, Recording, recording
+from tests.bench.streaming import plan
 
 WATCHED = 20.0
 """Seconds a screen at rest is watched."""
@@ -92,6 +97,19 @@ def steps(tasks: int, keys: str, tmp: Path) -> float:
             record.child.send(key)
             time.sleep(SETTLED)
         return statistics.median(_answer(record, "j", ROW) for _ in range(STEPS))
+
+
+def changes(tasks: int) -> float:
+    """Processor seconds of 200 tasks that get on, folded and moved on the board of so many."""
+    view = reduce(LoopView(), ev.PlanLoaded(tasks=plan(tasks)))
+    board = Grouping(view.tasks)
+    began = time.process_time()
+    for task in list(view.tasks.values())[:100]:
+        for status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETE):
+            changed = task.model_copy(update={"status": status})
+            view = reduce(view, ev.TaskChanged(task=changed))
+            board.follow(view.tasks)
+    return time.process_time() - began
 
 
 def _journey(record: Recording) -> list[float]:

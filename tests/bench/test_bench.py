@@ -185,3 +185,9 @@ def test_a_board_of_many_tasks(tmp_path: Path, rows: list[Row]) -> None:
     rows.append(
         timed_row("half a page of a board of 10,000 tasks", ours, peer, "of 100 tasks", "1")
     )
+
+
+def test_tasks_that_change(rows: list[Row]) -> None:
+    ours, peer = in_turns(partial(lasting.changes, 10_000), partial(lasting.changes, 100), ROUNDS)
+    assert peer > 0
+    rows.append(timed_row("200 changes of 10,000 tasks", ours, peer, "of 100 tasks", "1"))

@@ -30,6 +30,8 @@ class Grouping:
         """The filter."""
         self._tasks = Tasks()
         self._done: set[str] = set()
+        self._needing: dict[str, set[str]] = {}
+        """By id, who waits for it, or did once."""
         self._at: dict[str, int] = {}
         self._group: dict[str, Group] = {}
         self._rows: dict[Group, list[BoardRow]] = {group: [] for group in Group}
@@ -54,6 +56,9 @@ class Grouping:
         self._done = {t.id for t in tasks.values() if t.status is TaskStatus.COMPLETE}
         self._at = {task_id: at for at, task_id in enumerate(tasks)}
         self._group = {task.id: group_of(task, self._done) for task in tasks.values()}
+        self._needing = {}
+        for task in tasks.values():
+            self._note_needs(task)
         members: dict[Group, list[Task]] = {group: [] for group in Group}
         for task, group in zip(tasks.values(), self._group.values(), strict=True):
             members[group].append(task)
@@ -71,15 +76,15 @@ class Grouping:
             if (task.status is TaskStatus.COMPLETE) != (task.id in self._done)
         }
         self._done ^= flipped
+        for task in changed:
+            self._note_needs(task)
         changing = {task.id for task in changed}
-        return [
-            row.task
-            for group in (Group.READY, Group.WAITING)
-            for row in (self._rows[group] if flipped else ())
-            if row.task
-            and row.task.id not in changing
-            and not flipped.isdisjoint(row.task.dependencies)
-        ]
+        waking = {name for task_id in flipped for name in self._needing.get(task_id, ())}
+        return [self._tasks[name] for name in waking - changing]
+
+    def _note_needs(self, task: Task) -> None:
+        for needed in task.dependencies:
+            self._needing.setdefault(needed, set()).add(task.id)
 
     def _place(self, group: Group, task: Task | None) -> tuple[int, int]:
         if task is None:  # a heading, which is above all
