@@ -17,6 +17,7 @@ from ralph_tui.tui.render.spans import pressing
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
+from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
 
 Open = Callable[..., Opened]
@@ -196,7 +197,7 @@ async def test_markup_is_literal_text(open_app: Open) -> None:
 async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
     bad = HOSTILE[name]
     tasks = (Task(id=f"a{bad}", description=bad),)
-    script = script_of([ev.PlanLoaded(tasks=tasks)])
+    script = script_of([feed.started(), ev.PlanLoaded(tasks=tasks)])
     async with open_app(script) as pilot:
         app = cast("RalphApp", pilot.app)
         script.controls.error = RuntimeError(bad)
