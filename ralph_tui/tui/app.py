@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.worker import Worker
 
@@ -63,7 +63,10 @@ class RalphApp(InOrder):
     TITLE = "ralph"
     CSS_PATH = SHEETS
     COMMANDS: ClassVar = {_commands}
-    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(),
+        Binding("ctrl+z", "suspend_screen", show=False),
+    ]
     PAUSE_GC_ON_SCROLL = True
 
     def __init__(self, launch: Launch, *, autostart: bool = False, clock: Clock = utc_now) -> None:
@@ -259,6 +262,14 @@ class RalphApp(InOrder):
         self._warned = True
         self.set_timer(2.0, self._forget_warning)
         self.say("Press ctrl+c again to quit.")
+
+    def action_suspend_screen(self) -> None:
+        """Ctrl+Z: to the shell and back with `fg`, unless the loop would stand still with the screen."""
+        if not self.bridge.running:
+            self.action_suspend_process()
+            return
+        more = " {quit} can let it go on in the background." if self.launch.go_on else ""
+        self.say(self.keys.said("Suspending would hold up the loop, too." + more))
 
     def _forget_warning(self) -> None:
         self._warned = False

@@ -192,3 +192,16 @@ async def test_it_opens_too_small(open_app: Open) -> None:
         await pilot.resize_terminal(1, 1)
         await pilot.resize_terminal(100, 30)
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+@pytest.mark.parametrize("runs", [True, False])
+async def test_ctrl_z_suspends_a_screen_but_never_a_loop(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, *, runs: bool
+) -> None:
+    suspended: list[bool] = []
+    async with open_app(script_of(feed.running() if runs else ()), autostart=runs) as pilot:
+        app = ralph(pilot)
+        monkeypatch.setattr(app, "action_suspend_process", lambda: suspended.append(True))
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: bool(suspended) or "hold up the loop" in screen_text(app))
+    assert bool(suspended) is not runs
