@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_letters, digits
 
 import pytest
 
@@ -36,9 +37,9 @@ KEPT = (
 )
 """Those that lists and dialogs share."""
 
-NEW = {
-    name: f"alt+{n}" for n, name in enumerate(DEFAULT_KEYS.of) if name.split(".")[-1] not in KEPT
-}
+_FREE = [name for name in DEFAULT_KEYS.of if name.split(".")[-1] not in KEPT]
+NEW = {name: f"alt+{sign}" for name, sign in zip(_FREE, ascii_letters + digits, strict=False)}
+assert len(NEW) == len(_FREE), "too few keys for all commands"
 REPLACED = {key: NEW[c.name] for c in COMMANDS if c.name in NEW for key in c.keys}
 
 OLD = re.compile(
@@ -82,7 +83,7 @@ async def test_no_screen_names_a_key_that_was_given_away(name: str, tmp_path: Pa
     app, look = staged(again, tmp_path)
     async with app.run_test(size=MEDIUM, notifications=True) as pilot:
         await look(pilot)
-        text = " ".join(screen_text(app).split())
+        text = re.sub(r"alt\+\w", "…", " ".join(screen_text(app).split()))
         assert not OLD.search(text), OLD.findall(text)
 
 
