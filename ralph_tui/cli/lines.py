@@ -13,8 +13,9 @@ from ralph_tui.cli.line import Line, counted, line
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import STATE_OF, Call
 from ralph_tui.tui.render.figures import money, plural, tokens

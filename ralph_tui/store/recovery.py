@@ -174,7 +174,8 @@ def _view(events: Path) -> "LoopView | None":
     """What the journal tells, or None when it tells nothing."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
     from ralph_tui.domain.events import LoopStarted
-    from ralph_tui.domain.view import LoopView, reduce
+    from ralph_tui.domain.reducer import reduce
+    from ralph_tui.domain.view import LoopView
     from ralph_tui.store.journal import read_events
 
     view, any_event = LoopView(), False

@@ -22,8 +22,9 @@ from ralph_tui.domain.events import (
     Notice,
     PlanLoaded,
 )
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.stopwatch import Stopwatch
 

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EVENT, Event
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tasks import tasks_of
-from ralph_tui.domain.view import ENDED, KEPT_ITERATIONS, KEPT_NOTICES, LoopView, RunState, reduce
+from ralph_tui.domain.view import ENDED, KEPT_ITERATIONS, KEPT_NOTICES, LoopView, RunState
 from tests.domain.strategies import events
 
 

@@ -11,8 +11,9 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.view import LoopView
 from ralph_tui.engine import following
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.lock import LoopLock

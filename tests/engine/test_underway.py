@@ -12,8 +12,9 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.tools import ALLOW, ToolAnswer
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.ledger import Ledger

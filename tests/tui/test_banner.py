@@ -4,7 +4,8 @@ import pytest
 
 from ralph_tui.domain.events import PlanLoaded
 from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.view import LoopView, reduce
+from ralph_tui.domain.reducer import reduce
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.banner import banner_of

@@ -14,10 +14,11 @@ from ralph_tui.domain.budget import Zone
 from ralph_tui.domain.chronicle import Ruled
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.validation import Seen, ValidationReport
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
-from ralph_tui.domain.view import LoopView, RunState, reduce
+from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
 from ralph_tui.tui.render import states
@@ -379,7 +380,9 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
 @pytest.mark.parametrize(
     "end",
     [
-        ev.IterationFinished(iteration=3, task_id="demo-02", outcome=ev.IterationOutcome.INTERRUPTED),
+        ev.IterationFinished(
+            iteration=3, task_id="demo-02", outcome=ev.IterationOutcome.INTERRUPTED
+        ),
         ev.LoopFinished(status=ev.LoopStatus.INTERRUPTED, reason="Stopped.", exit_code=130),
         ev.LoopLost(pid=7),
     ],

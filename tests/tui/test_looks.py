@@ -11,7 +11,8 @@ from textual.color import Color
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.view import LoopView, Sight, reduce
+from ralph_tui.domain.reducer import reduce
+from ralph_tui.domain.view import LoopView, Sight
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
