@@ -112,7 +112,7 @@ def run_command(words: list[str]) -> int:
 
 
 def _misused(error: Exception) -> int:
-    said = getattr(error, "format_message", error.__str__)()
+    said = getattr(error, "format_message", error.__str__)().replace(": Value error, ", ": ")
     # 2 is taken: it says that a usage limit was reached.
     hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
     if said.startswith("No such command"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ExitCode
 from tests.cli.processes import inside
 
 TIMES = ("2026-01-02T03:04:00Z", "2026-01-02T03:05:01.500000Z")
@@ -53,3 +54,9 @@ def test_programs_and_people_get_the_same_totals(project: Path) -> None:
     both = inside("history", "--as", "md", "--json", cwd=project)
     assert both.returncode == 3
     assert "two forms" in both.stderr
+
+
+def test_another_form_is_refused_in_words_of_its_own(project: Path) -> None:
+    done = inside("history", "--as", "xls", cwd=project)
+    assert "Invalid value for '--as': 'xls' is not one of 'csv', 'json', 'md'." in done.stderr
+    assert done.returncode == ExitCode.ERROR

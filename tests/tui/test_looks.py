@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.view import LoopView, Sight
+from ralph_tui.domain.view import LoopView, RunState, Sight
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
@@ -311,3 +311,20 @@ def test_the_header_says_the_first_sentence_of_what_waits() -> None:
     view = view_of(waiting.cooling())
     second = plain(header_lines(Facts(view, "", "/p", 0, DEFAULT_KEYS, None), 140, UNICODE)[1])
     assert "approval (failures 3/3, refused claims 2/2)" in second
+
+
+def test_an_iteration_is_numbered_in_the_project_and_limited_in_the_run() -> None:
+    for begun, shown in (
+        (0, "iteration 33/50"),
+        (33, "iteration 33/50"),
+        (3, "iteration 33 (3/50)"),
+    ):
+        view = LoopView(
+            run_state=RunState.RUNNING,
+            sight=Sight.ALL,
+            iteration=33,
+            run_iterations=begun,
+            max_iterations=50,
+        )
+        facts = Facts(view, "", "/p", 0, DEFAULT_KEYS, None)
+        assert shown in plain(header_lines(facts, 140, UNICODE)[0])

@@ -72,8 +72,7 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
         for text in (", ".join(filter(None, says)), "attached" if attached else "")
     )
     state = _state(facts, glyphs)
-    iteration = f"iteration {view.iteration}"
-    iteration += f"/{view.max_iterations}" if view.max_iterations else ""
+    iteration = _iteration(view)
     elapsed = duration(facts.elapsed)
     rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
     if not view.is_known or not (view.iteration or facts.elapsed):
@@ -95,6 +94,15 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
         if width_of(left) + width_of(right) + 2 <= width and width_of(right) <= width // 2:
             return row(left, right, width, glyphs.ellipsis)
     return row(state, [], width, glyphs.ellipsis)
+
+
+def _iteration(view: LoopView) -> str:
+    """Its number in the project; the limit is of this run, so what this run has begun stands beside it."""
+    if not view.max_iterations:
+        return f"iteration {view.iteration}"
+    if view.run_iterations in (0, view.iteration):
+        return f"iteration {view.iteration}/{view.max_iterations}"
+    return f"iteration {view.iteration} ({view.run_iterations}/{view.max_iterations})"
 
 
 def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
