@@ -77,7 +77,7 @@ class RalphApp(InOrder):
         self._autostart = autostart
         self._watcher: Worker[None] | None = None
         self._warned = False
-        self.is_hung_up = False
+        self._hung_up = False
         self._opening = Opening()
 
     @property
@@ -164,8 +164,8 @@ class RalphApp(InOrder):
 
     def hang_up(self) -> None:
         """The terminal is gone; kernel, shell and our own writing may all say so, and none means to hurry."""
-        if not self.is_hung_up:
-            self.is_hung_up = True
+        if not self._hung_up:
+            self._hung_up = True
             self._end(signal.SIGHUP)
 
     def start_loop(self, request: str = "") -> None:

@@ -116,7 +116,7 @@ class Looking:
             return "tasks", partial(board_text, tasks, app.glyphs, only)
         if dashboard.side.has_focus:
             return "status", partial(str, dashboard.side.text())
-        return "activity", partial(entries_text, dashboard.stream.shown(), app.glyphs)
+        return "activity", partial(entries_text, dashboard.activity(), app.glyphs)
 
     async def keep_theme(self, name: str) -> None:
         """For the next time, too."""

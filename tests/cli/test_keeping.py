@@ -117,7 +117,7 @@ def test_metrics_come_from_the_journal(project: Project) -> None:
     rate = found["task_completion_rate"]
     assert (rate["numerator"], rate["denominator"], rate["value"]) == (1, 1, 1)
     assert found["false_exit_rate"]["value"] == 0.5
-    assert "1 lines of the journal cannot be read" in done.stderr
+    assert "Passed over in the journal: 1 unreadable line." in done.stderr
 
 
 def test_attach_needs_a_loop(project: Project) -> None:

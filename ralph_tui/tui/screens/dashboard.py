@@ -184,6 +184,10 @@ class Dashboard(Screen[None]):
         """Draw the activity, unless its past is still being told; whether there was anything."""
         return self.app.view.sight is not Sight.PAST and self.stream.draw()
 
+    def activity(self) -> list[Entry]:
+        """The activity as it is filtered; empty while its past is still being told."""
+        return [] if self.app.view.sight is Sight.PAST else self.stream.shown()
+
     def show_elapsed(self, seconds: float) -> None:
         """The header's clock."""
         self.header.elapsed = seconds
