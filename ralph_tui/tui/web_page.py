@@ -70,18 +70,24 @@ class PageProcess(AppService):
             await self.blur()
 
     async def stop(self) -> None:
-        """Ask it to end, and end it when it does not: it may be held up by what nobody reads any more."""
+        """Ask it to end, and end it when it does not: it may be held up by what nobody reads any more.
+
+        The server does not wait for ever either: cut off while it waits, this leaves no process behind.
+        """
         process, passing_on = self._process, self._task
         if process is None or passing_on is None:
             return
-        await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
-        await self.send_meta({"type": "quit"})
         try:
+            await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
             async with asyncio.timeout(PATIENCE_SECONDS):
+                await self.send_meta({"type": "quit"})
                 await process.wait()
         except TimeoutError:
-            process.kill()
-            await process.wait()
+            pass  # it is ended now
+        finally:
+            if process.returncode is None:
+                process.kill()
+        await process.wait()
         await passing_on
 
     async def run(self) -> None:

@@ -402,7 +402,7 @@ async def test_memory_shows_what_the_model_was_given_and_is_searched(
         assert isinstance(page, Memory)
         assert "Task ID: demo-02" in screen_text(app)
         await pilot.press("e")
-        await until(pilot, lambda: any("sent already" in t for t in toasts(app)))
+        await until(pilot, lambda: any("as it was sent" in t for t in toasts(app)))
         await pilot.press("j")
         await see(pilot, "You are Ralph.")
         await pilot.press("j", "j", "j")

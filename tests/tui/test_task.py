@@ -79,5 +79,7 @@ async def test_a_journal_that_cannot_be_read_is_said(open_app: Open, tmp_path: P
     journal.unlink()
     journal.mkdir()
     async with open_app(script, autostart=False, size=SIZE) as pilot:
-        await opened(pilot, "demo-02")
+        screen = await opened(pilot, "demo-02")
+        await until(pilot, lambda: str(journal.name) in screen.copied())
+        await pilot.press("G")  # below what is read of the plan meanwhile
         await until(pilot, lambda: str(journal.name) in screen_text(ralph(pilot)))
