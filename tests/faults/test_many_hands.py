@@ -207,13 +207,14 @@ def nothing_is_lost(project: Path, given: Sequence[str], edits: Sequence[str]) -
     documents, events = Project(project).load(), events_of(project)
 
     # Guidance: each word either reached the agent, once, or still waits; what a stop cut off waits again.
-    taken = [e.ids for e in events if isinstance(e, ev.InjectionConsumed)]
-    used = [i for ids in taken for i in ids]
+    consumed = [e for e in events if isinstance(e, ev.InjectionConsumed)]
+    used = [i for e in consumed for i in e.ids]
     left = [i.id for i in documents.pending]
     again = set(used) & set(left)
     assert sorted([*(i for i in used if i not in again), *left]) == sorted(given)
     assert used, "the loop took some meanwhile"
-    assert again <= set(taken[-1])
+    last = max(e.iteration for e in consumed)
+    assert again <= {i for e in consumed if e.iteration == last for i in e.ids}
 
     # Edits: in the plan; one made at the instant of several renames is kept beside it and told.
     assert edits

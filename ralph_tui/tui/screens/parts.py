@@ -22,8 +22,12 @@ class PartsReader(Reader):
 
     def show_again(self) -> None:
         """The blocks may have changed; what is in sight stays where it is."""
-        if self.is_attached and (shown := self.query(PartsText)):
+        if not self.is_attached:
+            return
+        if shown := self.query(PartsText):
             shown.first().show_parts(self.blocks())
+        else:  # made already, with what was known then, and not yet in its frame
+            self.call_after_refresh(self.show_again)
 
     def copied(self) -> str:
         """Every block."""
