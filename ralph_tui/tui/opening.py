@@ -36,7 +36,8 @@ def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
     ):
         code = app.run()
         if app.is_titled and not app.is_web and sys.__stderr__ is not None:
-            sys.__stderr__.write(OLD_TITLE)  # as Textual draws: also a terminal that is gone is no trouble
+            # Written as Textual draws, so that a terminal that is gone is no trouble.
+            sys.__stderr__.write(OLD_TITLE)
     if app.last_word:
         sys.stderr.write(f"ralph: {app.last_word}\n")
     return code if code is not None else app.return_code or 0
