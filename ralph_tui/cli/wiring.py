@@ -41,4 +41,4 @@ def launch_project(
 
 def import_agent() -> None:
     """Import the SDK; takes seconds, so the screen has it done after its first paint."""
-    import ralph_tui.agent.session  # noqa: F401  (asked for its effect)
+    import ralph_tui.agent.claude  # noqa: F401  (asked for its effect)

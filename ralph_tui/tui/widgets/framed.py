@@ -1,7 +1,7 @@
 """Lines that go to the terminal as they were made: scrolling a pane costs what moved, not what is in sight.
 
 Textual keeps finished lines by their place in the widget, so one step of scrolling makes all of them anew,
-with border, filters and escape sequences: about a millisecond for each. Here they are kept by what they show.
+with border, filters and escape sequences, which was most of a drawing. Here they are kept by what they show.
 """
 
 from operator import is_
@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from ralph_tui.tui.widgets.scroll_bar import QuickBar
+from ralph_tui.tui.widgets.scroll_bar import QuickBar, as_seen
 
 KEPT = 512
 """Lines, several screens of them."""
@@ -23,19 +23,19 @@ class Framed(ScrollView):
 
     _edges: tuple[Strip, Strip] | None = None
 
-    def notify_style_update(self) -> None:
-        """The border may have another colour now."""
-        self._edges = None
-        self._frame.clear()
-        self._framed.clear()
-        super().notify_style_update()
-
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._framed: LRUCache[int, tuple[Strip, Strip]] = LRUCache(KEPT)
         """Lines of content by their identity, each with what was made of it."""
         self._frame: dict[int, tuple[Size, tuple[object, object], Strip]] = {}
         """Rows of the border, each with what it was made of."""
+
+    def notify_style_update(self) -> None:
+        """The border may have another colour now."""
+        self._edges = None
+        self._frame.clear()
+        self._framed.clear()
+        super().notify_style_update()
 
     def content_lines(self, ys: range) -> list[Strip]:
         """Lines of the visible part, as wide as the content; the same object for the same line."""
@@ -50,7 +50,7 @@ class Framed(ScrollView):
         """What Textual would draw; it draws the rows of the frame and whatever has an effect on it."""
         if not self._is_plain:
             return super().render_lines(crop)
-        gutter, (width, height) = self.styles.gutter, self.outer_size
+        gutter, height = self.styles.gutter, self.outer_size.height
         first, last = gutter.top, height - gutter.bottom
         inside = range(max(crop.y, first) - first, max(first, min(crop.bottom, last)) - first)
         strips = [
@@ -58,12 +58,7 @@ class Framed(ScrollView):
             *map(self._between_edges, self.content_lines(inside)),
             *(self._row_of_frame(y) for y in range(max(crop.y, last), crop.bottom)),
         ]
-        background = self.background_colors[1]
-        for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, background) for strip in strips]
-        if crop.column_span == (0, width):
-            return strips
-        return [strip.crop(*crop.column_span) for strip in strips]
+        return as_seen(self, strips, crop)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:

@@ -8,6 +8,7 @@ from rich.style import Style
 from textual.geometry import Region
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
+from textual.widget import Widget
 
 _UNKNOWN = Color.default()
 
@@ -31,12 +32,17 @@ class QuickBar(ScrollBar):
         )
         base = self.rich_style
         strips = [_one(segment, base) for segment in drawn.segments[crop.y : crop.bottom]]
-        background = self.background_colors[1]
-        for line_filter in self.get_line_filters():
-            strips = [strip.apply_filter(line_filter, background) for strip in strips]
-        if crop.column_span == (0, self.outer_size.width):
-            return strips
-        return [strip.crop(*crop.column_span) for strip in strips]
+        return as_seen(self, strips, crop)
+
+
+def as_seen(widget: Widget, strips: list[Strip], crop: Region) -> list[Strip]:
+    """Whole lines of a widget in the colours this terminal has, and what of them is asked for."""
+    background = widget.background_colors[1]
+    for line_filter in widget.get_line_filters():
+        strips = [strip.apply_filter(line_filter, background) for strip in strips]
+    if crop.column_span == (0, widget.outer_size.width):
+        return strips
+    return [strip.crop(*crop.column_span) for strip in strips]
 
 
 @lru_cache(256)
