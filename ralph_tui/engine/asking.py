@@ -12,6 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.domain.text import one_line
+from ralph_tui.engine.awaiting import answered
 from ralph_tui.engine.ending import End, interrupted, waiting
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import QuestionReply
@@ -52,50 +53,21 @@ class Asking:
         if len(questions) > self.left:
             text = f"Only {self.left} of {self._most} questions are left in this phase. "
             return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
-        asked = await self._put(questions)
         self.waiting = True
         try:
-            answered = await self._wait_for(asked)
+            replies = await answered(self._shop.ledger, self._batch(questions))
         finally:
             self.waiting = False
-        answers = {q.question.question: _told(q) for q in answered}
-        return QuestionReply(answers=answers)
+        return QuestionReply(answers={q.question.question: _told(q) for q in replies})
 
-    async def _put(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
-        """Write the questions down, those that a file answers with their answer."""
+    def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
+        """The questions as they are written down, those that a file answers with their answer."""
         batch = uuid.uuid4().hex[:8]
         now = self._shop.clock()
-        asked = tuple(
+        return tuple(
             _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._mission)
             for number, question in enumerate(questions, 1)
         )
-
-        def change(docs: Documents) -> Documents:
-            return docs.model_copy(update={"questions": docs.questions.asking(asked)})
-
-        await self._shop.ledger.transact(change)
-        return asked
-
-    async def _wait_for(self, asked: tuple[AskedQuestion, ...]) -> tuple[AskedQuestion, ...]:
-        ledger = self._shop.ledger
-        while True:
-            log = ledger.docs.questions
-            now = tuple(log.find(question.id) or question for question in asked)
-            if not any(question.is_open for question in now):
-                return now
-            if lost := tuple(question for question in now if log.find(question.id) is None):
-                await self._ask_again(lost)
-            else:
-                await ledger.wait_changed()
-
-    async def _ask_again(self, lost: tuple[AskedQuestion, ...]) -> None:
-        """Write down once more what went away with its file, or nobody could answer it."""
-
-        def change(docs: Documents) -> Documents:
-            gone = tuple(question for question in lost if docs.questions.find(question.id) is None)
-            return docs.model_copy(update={"questions": docs.questions.asking(gone)})
-
-        await self._shop.ledger.transact(change)
 
 
 def _asked(

@@ -20,6 +20,7 @@ from ralph_tui.domain.questions import AskedQuestion, Permission
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.engine.awaiting import answered
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
@@ -141,8 +142,7 @@ class Permitting:
         return UNASKED if alone or not self._shop.answerable else ""
 
     async def _ask(self, wanted: Permission) -> Ruling:
-        batch = uuid.uuid4().hex[:8]
-        ledger = self._shop.ledger
+        batch, ledger = uuid.uuid4().hex[:8], self._shop.ledger
         asked = AskedQuestion(
             id=f"q-{batch}-1",
             batch=batch,
@@ -152,19 +152,8 @@ class Permitting:
             permission=wanted,
             asked_at=self._shop.clock(),
         )
-
-        def put(docs: Documents) -> Documents:
-            if docs.questions.find(asked.id) is not None:
-                return docs
-            return docs.model_copy(update={"questions": docs.questions.asking((asked,))})
-
-        await ledger.transact(put)
         try:
-            while (now := ledger.docs.questions.find(asked.id)) is None or now.is_open:
-                if now is None:
-                    await ledger.transact(put)  # its file was lost, and nobody could answer
-                else:
-                    await ledger.wait_changed()
+            (now,) = await answered(ledger, (asked,))
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
             await self._withdraw(asked.id)
             raise

@@ -11,6 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.state import Halt, Phase
 from ralph_tui.domain.text import one_line
+from ralph_tui.engine.awaiting import answered
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
@@ -112,18 +113,16 @@ async def _ask(ledger: Ledger, mission: Mission, told: str) -> bool:
         answer=mission.answers.to(question),
     )
 
-    def put(docs: Documents) -> Documents:
-        return docs.model_copy(update={"questions": docs.questions.asking((asked,))})
+    def stopping() -> bool:
+        return ledger.docs.state.stop is not Halt.NONE
+
+    (now,) = await answered(ledger, (asked,), gives_up=stopping)
+    if not now.is_open:
+        return now.answer is not None and END in now.answer.labels
 
     def withdraw(docs: Documents) -> Documents:
         log = docs.questions.changing(asked.id, withdrawn=True)
         return docs.model_copy(update={"questions": log})
 
-    await ledger.transact(put)
-    while ledger.docs.state.stop is Halt.NONE:
-        now = ledger.docs.questions.find(asked.id)
-        if now is None or not now.is_open:
-            return now is not None and now.answer is not None and END in now.answer.labels
-        await ledger.wait_changed()
     await ledger.transact(withdraw)
     return False

@@ -83,6 +83,34 @@ async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> N
     assert reply.answers == {"Which?": "y"}
 
 
+async def test_of_several_questions_only_what_has_no_answer_yet_is_asked_again(
+    tmp_path: Path,
+) -> None:
+    options = (Option(label="x"), Option(label="y"))
+    questions = tuple(Question(question=q, header=q, options=options) for q in ("One?", "Two?"))
+    async with shop_of(tmp_path) as shop:
+        asking = Asking(shop, Mission(interactive=True), Phase.DISCOVERY, most=3)
+        waiting = asyncio.ensure_future(asking.ask(questions))
+
+        async def answer(label: str) -> None:
+            await until(lambda: bool(shop.ledger.docs.questions.open()), what="a question")
+            asked = shop.ledger.docs.questions.open()[0]
+            given = Answer(labels=(label,))
+            await asyncio.to_thread(Controls(tmp_path).answer, asked.id, given)
+
+        await answer("x")
+        await until(lambda: len(shop.ledger.docs.questions.open()) == 1, what="the answer")
+        path = shop.ledger.project.layout.questions
+        path.unlink()
+        await until(path.exists, what="the questions again")
+        await shop.ledger.refresh()
+        assert [q.question.question for q in shop.ledger.docs.questions.open()] == ["Two?"]
+        await answer("y")
+        async with asyncio.timeout(20):
+            reply = await waiting
+    assert reply.answers == {"One?": "x", "Two?": "y"}
+
+
 async def test_a_decision_whose_file_is_lost_is_asked_for_again(tmp_path: Path) -> None:
     async with shop_of(tmp_path) as shop:
         decided = await lost_and_answered(
