@@ -45,9 +45,9 @@ def key_written(text: str) -> str:
     key = key.lower() if key.lower() in _NAMED else key
     if not set(held) <= set(_MODIFIERS) or not _exists(key):
         raise ConfigError(f"screen.keys: there is no key {given!r}.", _meant(given))
-    if len(key) == 1 and "shift" in held:  # terminals send the capital
+    if "shift" in held and key not in _NAMED:  # terminals send what it makes
         held.remove("shift")
-        key = key.upper()
+        key = _capital(key, given)
     if len(key) == 1 and "ctrl" in held:
         key = key.lower()
     whole = "+".join([*held, key])
@@ -77,6 +77,15 @@ def _character(sign: str) -> str:
         return sign
     name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
     return KEY_NAME_REPLACEMENTS.get(name, name)
+
+
+def _capital(key: str, given: str) -> str:
+    if len(key) == len(key.upper()) == 1 and key.upper() != key.lower():
+        return key.upper()
+    raise ConfigError(
+        f"screen.keys: what {given!r} sends depends on the keyboard.",
+        "Write the sign that it makes, such as ? or !.",
+    )
 
 
 def _exists(key: str) -> bool:
