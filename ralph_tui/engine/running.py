@@ -73,24 +73,27 @@ class Running:
         )
         self._emitter.emit(started(self._project, self._settings, docs, self._run_id))
         await self._ledger.open()
-        await withdraw_left_over(self._ledger)
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
             self._emitter.emit(ev.Notice(level="warning", text=text))
         if self._held.warning:
             self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
-        await self._custody.begin()
         try:
+            await self._custody.begin()
+            await withdraw_left_over(self._ledger)
             async with self._parts():
                 end = await self._work(phase)
-        except OSError as error:  # what putting away lacked; what was done is done
+        except RalphError as error:
+            end = failed(error)
+        except OSError as error:  # also what putting away lacked; what was done is done
             end = used_up(error)
         return self._finished(await self._after_all(end), time.monotonic() - since)
 
     async def _work(self, phase: Phase) -> End:
-        await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
+        """Work from `phase` on; what ends the work is its end, whatever putting away comes to."""
         lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
         try:
+            await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
             return await lifecycle.run(phase)
         except RalphError as error:
             return failed(error)

@@ -9,8 +9,10 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, LoopStatus
 from ralph_tui.domain.state import Phase
+from ralph_tui.engine import running
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import Agent
@@ -27,6 +29,17 @@ class Breaks:
 
     async def close(self) -> None:
         raise FULL
+
+
+class Idle:
+    """An agent that holds nothing."""
+
+    async def close(self) -> None:
+        """There is nothing to put away."""
+
+
+def idle() -> Agent:
+    return cast("Agent", Idle())
 
 
 def cannot_be_made() -> Agent:
@@ -48,6 +61,26 @@ async def test_what_cannot_be_put_away_leaves_nothing_else_behind(
     assert told[-1].type == "loop_finished"
 
 
+UNREADABLE = StoreError("questions.json cannot be read.", "Look at it.")
+
+
+@pytest.mark.parametrize("what", ["withdraw_left_over", "settle_strays"])
+async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    root = make_project(tmp_path, [task("a", status="complete")])
+    told: list[Event] = []
+
+    async def breaks(*_: object) -> None:
+        raise UNREADABLE
+
+    monkeypatch.setattr(running, what, breaks)
+    wiring = Wiring(make_agent=idle, settings=load_settings(root, environ={}))
+    end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
+    assert (end.status, end.reason) == (LoopStatus.ERROR, UNREADABLE.message)
+    assert told[-1] == end.model_copy(update={"seq": told[-1].seq, "time": told[-1].time})
+
+
 async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = make_project(tmp_path, [task("a", status="complete")])
     told: list[Event] = []
@@ -55,16 +88,8 @@ async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.M
     async def breaks(_: object) -> None:
         raise FULL
 
-    async def nothing() -> None:
-        """An agent that holds nothing."""
-
-    class Idle:
-        close = staticmethod(nothing)
-
     monkeypatch.setattr(Ledger, "follow", breaks)
-    wiring = Wiring(
-        make_agent=lambda: cast("Agent", Idle()), settings=load_settings(root, environ={})
-    )
+    wiring = Wiring(make_agent=idle, settings=load_settings(root, environ={}))
     end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
     assert end.exit_code == 0
     notices = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
