@@ -7,7 +7,7 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.command import Command
 from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
 from ralph_tui.tui.key_names import key_written
-from ralph_tui.tui.keys import Keys
+from ralph_tui.tui.keys import Keys, key_label
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, name_of
 
 Keymap = Mapping[str, tuple[str, ...]]
@@ -42,7 +42,7 @@ def _refuse_shared(commands: Iterable[Command], keymap: Keymap) -> None:
             other = owners.setdefault(key, name)
             if other != name:
                 raise ConfigError(
-                    f"screen.keys: {key} would mean both {other} and {name}.",
+                    f"screen.keys: {key_label(key)} would mean both {other} and {name}.",
                     f"Give {other} or {name} another key.",
                 )
 
