@@ -1,6 +1,7 @@
 """The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
 
 import asyncio
+import re
 import shlex
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
@@ -95,7 +96,13 @@ def _declares(tool: str, project: Path) -> bool:
         *(d for e in data.get("project", {}).get("optional-dependencies", {}).values() for d in e),
         *data.get("tool", {}).get("uv", {}).get("dev-dependencies", []),
     ]
-    return any(isinstance(d, str) and d.strip().lower().startswith(tool) for d in declared)
+    return any(isinstance(d, str) and _name_of(d) == tool for d in declared)
+
+
+def _name_of(requirement: str) -> str:
+    """The project that is required: `ruff` of `Ruff[extra] >= 0.5`."""
+    found = re.match(r"\s*([\w.-]+)", requirement)
+    return found[1].lower() if found else ""
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:

@@ -83,6 +83,8 @@ def test_checks_are_planned_once_each() -> None:
         ({"uv.lock": '[[package]]\nname = "mypy"\n'}, "uv run mypy .", None),
         ({"uv.lock": '[[package]]\nname = "mypy"\n'}, "uv run ruff check .", "ruff"),
         ({"pyproject.toml": '[dependency-groups]\ndev = ["ruff>=0.1"]\n'}, "uv run ruff .", None),
+        ({"pyproject.toml": '[project]\ndependencies = ["typer"]\n'}, "uv run ty check", "ty"),
+        ({"pyproject.toml": '[project]\ndependencies = ["Ty [x]>1"]\n'}, "uv run ty check", None),
         ({"pyproject.toml": '[project]\ndependencies = ["x"]\n'}, "uv run ruff .", "ruff"),
         ({"pyproject.toml": "not toml ["}, "uv run ruff .", None),
         ({".venv/bin/pytest": ""}, "uv run pytest -q", None),
