@@ -79,7 +79,7 @@ def _run(command: list[str], project_root: Path | None) -> int:
 
 def _shell(command: str, more: list[str], root: Path) -> int:
     """Run a command line of the settings as a shell would, with `more` arguments at its end."""
-    from ralph_tui.engine.verify import missing_tool
+    from ralph_tui.engine.optional_tools import missing_tool
 
     if command.split()[:1] == ["uv"] and shutil.which("uv") is None:
         raise _no_uv()

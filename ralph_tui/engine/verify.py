@@ -1,9 +1,6 @@
 """The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
 
 import asyncio
-import re
-import shlex
-import tomllib
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -23,6 +20,7 @@ from ralph_tui.domain.verification import (
 )
 from ralph_tui.engine.commands import run_command
 from ralph_tui.engine.evidence import look, objections
+from ralph_tui.engine.optional_tools import missing_tool
 from ralph_tui.engine.ports import EventSink
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
@@ -35,10 +33,6 @@ async def unasked(command: str, verdict: Verdict) -> Ruling:
     """The ruling where there is nobody to ask."""
     del command, verdict
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
-
-
-OPTIONAL_TOOLS = frozenset({"pytest", "mypy", "ruff", "pyright", "ty", "black", "tox", "nox"})
-"""Tools a project may or may not have; a backpressure command for a missing one is skipped."""
 
 
 class Check(Model):
@@ -61,48 +55,6 @@ def plan_checks(task: Task, backpressure: tuple[str, ...]) -> tuple[Check, ...]:
 def prose_criteria(task: Task) -> tuple[str, ...]:
     """Criteria no command stands for."""
     return tuple(criterion_text(c) for c in task.verification_criteria if not runnable_command(c))
-
-
-def missing_tool(command: str, root: Path) -> str | None:
-    """The tool of a `uv run TOOL …` command that the project does not have, or None."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return None
-    tool = words[2] if words[:2] == ["uv", "run"] and len(words) > 2 else ""
-    if tool not in OPTIONAL_TOOLS or _has_tool(tool, root):
-        return None
-    return tool
-
-
-def _has_tool(tool: str, root: Path) -> bool:
-    if any((root / ".venv" / place / tool).exists() for place in ("bin", "Scripts")):
-        return True
-    lock = root / "uv.lock"
-    if lock.is_file():
-        return f'name = "{tool}"\n' in lock.read_text(encoding="utf-8", errors="replace")
-    project = root / "pyproject.toml"
-    return project.is_file() and _declares(tool, project)
-
-
-def _declares(tool: str, project: Path) -> bool:
-    try:
-        data = tomllib.loads(project.read_text(encoding="utf-8", errors="replace"))
-    except tomllib.TOMLDecodeError:
-        return True  # the command itself will say what is wrong with the file
-    declared = [
-        *data.get("project", {}).get("dependencies", []),
-        *(d for group in data.get("dependency-groups", {}).values() for d in group),
-        *(d for e in data.get("project", {}).get("optional-dependencies", {}).values() for d in e),
-        *data.get("tool", {}).get("uv", {}).get("dev-dependencies", []),
-    ]
-    return any(isinstance(d, str) and _name_of(d) == tool for d in declared)
-
-
-def _name_of(requirement: str) -> str:
-    """The project that is required: `ruff` of `Ruff[extra] >= 0.5`."""
-    found = re.match(r"\s*([\w.-]+)", requirement)
-    return found[1].lower() if found else ""
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:

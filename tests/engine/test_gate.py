@@ -11,10 +11,10 @@ from ralph_tui.domain.plan import CommandCriterion, Task
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
 from ralph_tui.domain.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.engine.commands import KEPT_BYTES, run_command
+from ralph_tui.engine.optional_tools import missing_tool
 from ralph_tui.engine.verify import (
     Gate,
     gate_environment,
-    missing_tool,
     plan_checks,
     prose_criteria,
     receipt_text,
