@@ -1,105 +1,34 @@
-"""The one task of a session, and what the model's `ralph_*` tools do about it."""
+"""What the model's `ralph_*` tools do about the one task of a session."""
 
 from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain import underway
 from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
 from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.verify import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 
 
-class TaskWork:
-    """Where the task stands; every claim about it passes the gate."""
+class TaskWork(TaskInHand):
+    """Answers about the task; every claim passes the gate."""
 
     def __init__(self, task: Task, shop: Workshop, meter: Meter, permit: Permit = unasked) -> None:
         """Work on `task`, in progress and in the words that the agent was given."""
+        super().__init__(task, shop.ledger, shop.emit)
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
-        self._settled_by_model = False
-        self._began = task
-        self._names = {task.id}
-        self._said = task
-        self._untold = ""
         self._shop = shop
-        self._ledger = shop.ledger
         self._meter = meter
         self._permit = permit
-
-    @property
-    def task_id(self) -> str:
-        """What the task is called now."""
-        return self.task.id if self.task else self._began.id
-
-    @property
-    def task(self) -> Task | None:
-        """The task as last seen; None when it was taken out of the plan."""
-        return underway.found(self._ledger.docs.plan, self._began)
-
-    @property
-    def status(self) -> TaskStatus | None:
-        """The task's status as last seen."""
-        return self.task.status if self.task else None
-
-    @property
-    def working(self) -> bool:
-        """Whether the task is still in progress."""
-        return self.status is TaskStatus.IN_PROGRESS
-
-    @property
-    def taken_away(self) -> str:
-        """Why the person's edit ends the work on it; empty while it goes on, and once it is settled."""
-        taken = "" if self._settled_by_model else self._why_taken(self._ledger.docs)
-        return f"the person took the task away: {taken}" if taken else ""
-
-    def _why_taken(self, docs: Documents) -> str:
-        return underway.why_taken(docs.plan, self._began)
-
-    def mind_edits(self) -> None:
-        """Tell the person what their edit of the task leads to; the agent is told by `news`."""
-        task = self.task
-        if task is None or self._settled_by_model or self.taken_away:
-            return
-        if task.id != self._began.id:
-            self._tell(f"{self._began.id} is called {task.id} now; its iteration goes on.")
-            self._called(task.id)
-        if what := underway.reworded(self._said, task):
-            self._tell(
-                f"{task.id} was changed while it is worked ({what}): the agent is told, and its claim "
-                "is held against what the plan says now."
-            )
-            self._said = task
-            self._untold = underway.in_its_words(task)
-
-    def news(self) -> str:
-        """What the agent must know of an edit, once; empty when it knows the task as it is."""
-        self.mind_edits()
-        words, self._untold = self._untold, ""
-        return (
-            f"The person changed your task meanwhile. What counts is now:\n{words}" if words else ""
-        )
-
-    def _called(self, name: str) -> None:
-        """Know the task by its new name; the agent may go on using the old one."""
-        self._names.add(name)
-        self._began = self._began.model_copy(update={"id": name})
-
-    def _tell(self, text: str) -> None:
-        self._shop.emit(ev.Notice(text=text))
-
-    @property
-    def settled(self) -> TaskStatus | None:
-        """What the agent made of the task: complete or blocked; None when it did not, or somebody undid it."""
-        return self.status if self._settled_by_model else None
 
     @property
     def claim_refused(self) -> bool:
@@ -150,7 +79,7 @@ class TaskWork:
 
     def _not_mine(self, task_id: str) -> ToolAnswer | None:
         self.mind_edits()
-        if task_id in self._names:
+        if self.is_called(task_id):
             return None
         return rt.error(
             f"Python chose task {self.task_id} for this session, not {task_id}. "
@@ -169,15 +98,10 @@ class TaskWork:
         if self.retry_counted:
             return rt.error("This attempt was counted already; Python counts each attempt once.")
         self.retry_counted = True
-        await self._change_task("an attempt failed", retry_count=(self.task_retries + 1))
+        await self.change("an attempt failed", retry_count=(self.retries + 1))
         return rt.answer(
-            {"task_id": self.task_id, "retry_count": self.task_retries, "blocks_at": MAX_RETRIES}
+            {"task_id": self.task_id, "retry_count": self.retries, "blocks_at": MAX_RETRIES}
         )
-
-    @property
-    def task_retries(self) -> int:
-        """Failed attempts so far."""
-        return self.task.retry_count if self.task else 0
 
     async def _claim(self, claim: rt.Claim) -> ToolAnswer:
         if refused := self._not_mine(claim.task_id):
@@ -191,7 +115,7 @@ class TaskWork:
         self.gate_result = await gate.run(task, notes, self._permit)
         if not self.gate_result.passed:
             return rt.error(receipt_text(self.gate_result))
-        self._settled_by_model = await self._change_task(
+        settled = await self.settle(
             "every check passed",
             judged=task,
             status=TaskStatus.COMPLETE,
@@ -200,7 +124,7 @@ class TaskWork:
             blockers=(),
             begun=None,
         )
-        if not self._settled_by_model:
+        if not settled:
             news = self.news()  # edited while the checks ran
             return _not_yet(news) if news and not self.taken_away else self._taken_away()
         remaining = sum(
@@ -222,33 +146,12 @@ class TaskWork:
         if refused := self._not_mine(block.task_id):
             return refused
         blockers = (*(self.task.blockers if self.task else ()), block.reason)
-        self._settled_by_model = await self._change_task(
+        settled = await self.settle(
             f"blocked: {block.reason}", status=TaskStatus.BLOCKED, blockers=blockers
         )
-        if not self._settled_by_model:
+        if not settled:
             return self._taken_away()
         return rt.answer({"task_id": block.task_id, "status": "blocked", "next": "Stop now."})
-
-    async def _change_task(
-        self, reason: str, *, judged: Task | None = None, **changes: object
-    ) -> bool:
-        """Change our task while it is ours, and in the words that were `judged`; the person's edit wins."""
-        changed = ""
-
-        def change(docs: Documents) -> Documents:
-            nonlocal changed
-            task, changed = underway.found(docs.plan, self._began), ""
-            if task is None or self._why_taken(docs):
-                return docs
-            if judged is not None and underway.reworded(judged, task):
-                return docs
-            changed = task.id
-            return docs.model_copy(update={"plan": docs.plan.with_task(task.id, **changes)})
-
-        await self._ledger.transact(change, reason)
-        if changed:
-            self._called(changed)
-        return bool(changed)
 
     async def _learn(self, learning: rt.Learning) -> ToolAnswer:
         category = learning.category.upper()
