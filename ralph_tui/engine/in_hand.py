@@ -103,8 +103,9 @@ class TaskInHand:
     # What the agent does to it.
 
     async def settle(self, reason: str, *, judged: Task | None = None, **changes: object) -> bool:
-        """As `change`, for good: nothing is left to work."""
-        self._is_settled = await self.change(reason, judged=judged, **changes)
+        """As `change`, for good: nothing is left to work, whatever the agent claims once more."""
+        done = await self.change(reason, judged=judged, **changes)
+        self._is_settled = self._is_settled or done
         return self._is_settled
 
     async def change(self, reason: str, *, judged: Task | None = None, **changes: object) -> bool:

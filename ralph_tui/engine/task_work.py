@@ -106,6 +106,8 @@ class TaskWork(TaskInHand):
     async def _claim(self, claim: rt.Claim) -> ToolAnswer:
         if refused := self._not_mine(claim.task_id):
             return refused
+        if self.settled is not None:
+            return self._settled_already()
         task = self.task
         if task is None or self.taken_away:
             return self._taken_away()
@@ -136,6 +138,10 @@ class TaskWork(TaskInHand):
         )
         return ToolAnswer(text=receipt_text(self.gate_result) + summary)
 
+    def _settled_already(self) -> ToolAnswer:
+        status = self.status.value if self.status else "gone"
+        return ToolAnswer(text=f"Task {self.task_id} is {status} already. Stop now.")
+
     def _taken_away(self) -> ToolAnswer:
         why = self.taken_away.partition(": ")[2]
         return rt.error(
@@ -145,6 +151,8 @@ class TaskWork(TaskInHand):
     async def _block(self, block: rt.Block) -> ToolAnswer:
         if refused := self._not_mine(block.task_id):
             return refused
+        if self.settled is not None:
+            return self._settled_already()
         blockers = (*(self.task.blockers if self.task else ()), block.reason)
         settled = await self.settle(
             f"blocked: {block.reason}", status=TaskStatus.BLOCKED, blockers=blockers

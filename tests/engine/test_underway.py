@@ -1,5 +1,6 @@
 """Line 64: an editor changes the task that is being worked; on disk, with the real ledger and gate."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -111,6 +112,21 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     assert task_of(work.root, "better").status is TaskStatus.COMPLETE
     assert work.work.settled is TaskStatus.COMPLETE
     assert work.work.task_id == "better"
+
+
+async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(work: Work) -> None:
+    await work.begin()
+    both = await asyncio.gather(work.claim(), work.claim())  # two calls of one message
+    assert all("ACCEPTED" in answer.text for answer in both)
+    receipts = len([event for event in work.told if isinstance(event, ev.GateStarted)])
+    again = await work.claim()
+    assert (again.is_error, again.text) == (False, "Task a is complete already. Stop now.")
+    block = {"task_id": "a", "reason": "No idea."}
+    blocked = await work.work.answer("ralph_mark_task_blocked", block)
+    assert blocked.text == again.text
+    assert receipts == len([event for event in work.told if isinstance(event, ev.GateStarted)])
+    assert (work.work.settled, work.work.taken_away) == (TaskStatus.COMPLETE, "")
+    assert task_of(work.root, "a").status is TaskStatus.COMPLETE
 
 
 LEFT: dict[str, tuple[Edit, str]] = {
