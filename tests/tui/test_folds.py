@@ -30,7 +30,7 @@ from ralph_tui.tui.render.header import Facts, header_lines
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
 from ralph_tui.tui.render.task import task_parts
-from ralph_tui.tui.render.why import guard_parts
+from ralph_tui.tui.render.why_log import guard_parts
 from ralph_tui.tui.stopwatch import Stopwatch
 from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.detail import detail_of

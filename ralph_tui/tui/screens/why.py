@@ -16,7 +16,8 @@ from ralph_tui.store.scan import Progress
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.render.parts import Part, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone
-from ralph_tui.tui.render.why import breaker_view_parts, guard_parts, now_parts
+from ralph_tui.tui.render.why import now_parts
+from ralph_tui.tui.render.why_log import breaker_view_parts, guard_parts
 from ralph_tui.tui.screens.searching import Searching
 from ralph_tui.tui.screens.writing import Reason
 from ralph_tui.tui.situation import goes_on_at
