@@ -18,12 +18,14 @@ from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
 from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.render.bars import spark
+from ralph_tui.tui.render.board import BoardRow, Group, board_line
 from ralph_tui.tui.render.breaker import breaker_lines
 from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
 from ralph_tui.tui.render.header import Facts, header_lines
 from ralph_tui.tui.render.spans import (
     Span,
     Tone,
+    crop_fair,
     crop_middle,
     crop_path,
     crop_words,
@@ -113,6 +115,22 @@ def test_lines_are_cut_between_words_and_paths_at_their_beginning() -> None:
     assert plain(crop_words([Span("Donaudampfschiff")], 8)) == "Donauda…", "no word fits"
     assert crop_path("/home/dev/very/long/slug-demo", 20) == "…/long/slug-demo"
     assert crop_path("/home/dev", 20) == "/home/dev"
+
+
+def test_a_title_is_cut_at_a_words_end_where_that_costs_little() -> None:
+    line = [Span("  ○ "), Span("demo-02  "), Span("Turn titles into slugs: lower case")]
+    assert plain(crop_fair(line, 33)) == "  ○ demo-02  Turn titles into…"
+    assert plain(crop_fair(line, 18)) == "  ○ demo-02  Turn…"
+    assert plain(crop_fair([line[0], line[1], Span("Donaudampfschiffe fahren")], 24)) == (
+        "  ○ demo-02  Donaudampf…"
+    ), "a third of the width and more would be empty"
+    task = feed.TASKS[1]
+    for width in range(20, 60):
+        text = plain(board_line(BoardRow(Group.READY, task), width, UNICODE)).rstrip()
+        kept = text.removeprefix("  ○ demo-02  ").removesuffix("…")
+        whole = task.title[len(kept) :][:1] in ("", " ", ":", ",")
+        assert whole or len(task.title[: len(kept)].rpartition(" ")[0]) + 14 < width * 2 / 3
+        assert len(text) <= width
 
 
 STATES: dict[str, Callable[[], list[ev.Event]]] = {

@@ -9,7 +9,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money
-from ralph_tui.tui.render.spans import Line, Span, Tone, row
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop_fair, row
 
 
 class Group(StrEnum):
@@ -89,7 +89,7 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
         return [Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
     if item.extra:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
-        return row([Span(f"    {item.extra}", tone)], [], width)
+        return row([Span(f"    {item.extra}", tone)], [], width, cut=crop_fair)
     quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
     own = item.task.model if item.task.model and item.group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
@@ -100,4 +100,4 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
         Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
         Span(item.task.title, Tone.MUTED if quiet else Tone.TEXT),
     ]
-    return row(left, right, width)
+    return row(left, right, width, cut=crop_fair)

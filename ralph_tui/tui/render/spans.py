@@ -45,6 +45,9 @@ class Span(NamedTuple):
 
 Line = Sequence[Span]
 
+Cut = Callable[[Line, int, str], list[Span]]
+"""Makes a line fit into so many cells, with a sign where it was cut."""
+
 EXPORT_WIDTH = 160
 """Cells of a line in a file."""
 
@@ -102,6 +105,12 @@ def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
 _BREAKS = " ,;:"
 
 
+def crop_fair(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
+    """As `crop_words`, but inside a word where more than a third of the width would stay empty."""
+    between = crop_words(line, width, ellipsis)
+    return between if width_of(between) * 3 >= width * 2 else crop(line, width, ellipsis)
+
+
 def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
     """A path without its first directories where it is too long: its end says more."""
     parts = flat(path).split("/")
@@ -119,15 +128,15 @@ def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
     return plain(crop([Span(flat_text)], max(0, width - cell_len(end)), ellipsis)) + end
 
 
-def row(left: Line, right: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """`left` and `right` at the two ends; the right side yields last, the left side is cut."""
+def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = crop) -> list[Span]:
+    """`left` and `right` at the two ends; the right side yields last, the left side is `cut`."""
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]
     right_width = width_of(right)
     if right_width > width // 2:
         right = crop(right, width // 2, ellipsis)
         right_width = width_of(right)
     gap = 1 if right else 0
-    left = crop(left, width - right_width - gap, ellipsis)
+    left = cut(left, width - right_width - gap, ellipsis)
     fill = max(0, width - width_of(left) - right_width)
     return [*left, Span(" " * fill), *right]
 
