@@ -131,6 +131,10 @@ async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(wo
 
 LEFT: dict[str, tuple[Edit, str]] = {
     "deleted": (lambda tasks: tasks.pop(0), "it is not in the plan any more"),
+    "deleted, another begun": (
+        lambda tasks: (tasks.pop(0), tasks[0].update(RUNNING | {"begun": {"files": "other"}})),
+        "it is not in the plan any more",
+    ),
     "waits": (lambda tasks: tasks[0].update(dependencies=["b"]), "it waits for b now"),
     "put back": (lambda tasks: tasks[0].update(status="pending"), "it is pending now"),
     "held": (lambda tasks: tasks[0].update(status="pending", held=True), "it is held"),

@@ -1,15 +1,17 @@
-"""The process behind a page of the browser."""
+"""The door of `ralph serve`, and the process behind a page of the browser."""
 
 import asyncio
 import contextlib
+import socket
 import sys
 from collections.abc import AsyncIterator
 from typing import cast
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, CookieJar, web
 from textual_serve.download_manager import DownloadManager
 
+from ralph_tui.tui.serving import RalphServer
 from ralph_tui.tui.web_page import PageProcess
 from tests.harness.waiting import until
 
@@ -44,6 +46,43 @@ async def deaf_page() -> AsyncIterator[PageProcess]:
 def _process_of(page: PageProcess) -> asyncio.subprocess.Process:
     assert page._process is not None
     return page._process
+
+
+@contextlib.asynccontextmanager
+async def serving() -> AsyncIterator[RalphServer]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = RalphServer(["false"], "127.0.0.1", port, "p", say=lambda _: None)
+    runner = web.AppRunner(await server._make_app())
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+async def test_the_door_is_open_to_the_key_and_to_our_own_page_only() -> None:
+    async with serving() as server, ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
+        place, evil = server.public_url, {"Origin": "http://evil.example"}
+
+        async def status(url: str, **headers: str) -> int:
+            async with browser.get(url, headers=headers, allow_redirects=False) as answer:
+                return answer.status
+
+        assert await status(place) == 403
+        assert await status(f"{place}/?key=guess") == 403
+        assert await status(server.address, Host="rebound.example") == 403
+        assert await status(server.address, **evil) == 403
+        async with browser.get(server.address, allow_redirects=False) as answer:
+            own, cookie = answer.headers["Location"], answer.headers["Set-Cookie"]
+        assert "key=" not in own
+        assert {f"Path={own.rstrip('/')}", "HttpOnly", "SameSite=Strict"} <= {*cookie.split("; ")}
+        assert await status(place + own) == 200
+        assert await status(place) == 403, "the cookie is for the page's own path"
+        assert await status(place + own, **evil) == 403
+        assert await status(place + own, Host="rebound.example") == 403
 
 
 async def test_a_server_in_a_hurry_leaves_no_process_behind() -> None:
