@@ -32,7 +32,7 @@ from ralph_tui.store.scan import Scan
 
 Told = Coroutine[None, None, None]
 
-OWNER_SECONDS = 0.5
+OWNER_SECONDS = 1.0
 """How often to look who runs the loop."""
 
 CATCH_UP = 2_000

@@ -48,6 +48,8 @@ class Bridge:
         self.stopwatch = Stopwatch()
         self.finished: LoopFinished | None = None
         """The end of the last run; None while one runs and before the first."""
+        self.on_first: Callable[[], None] = lambda: None
+        """Called when something comes and nothing was waiting to be shown."""
         self.running = False
         """The loop runs in this process."""
         self.whole = False
@@ -73,6 +75,8 @@ class Bridge:
 
     def sink(self, event: Event) -> None:
         """Take an event; the next flush shows it."""
+        if not self._queue:
+            self.on_first()
         self._queue.append(event)
 
     def flush(self) -> list[Event]:
@@ -83,6 +87,8 @@ class Bridge:
             self.view = reduce(self.view, event)
             if type(event) in _MARKS:
                 self._mark(event)
+        if self._queue:
+            self.on_first()
         return batch
 
     def _mark(self, event: Event) -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-REST = 2.0
-"""Times that drawing took, to leave to keys before drawing again."""
+REST = 8.0
+"""Times that drawing took, to leave to keys before drawing again: few of them come while it is drawn."""
 
 ANSWER_SECONDS = 0.06
 """After a key the stream is not drawn for so long: what the key does is drawn first, and alone."""

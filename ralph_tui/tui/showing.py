@@ -1,9 +1,11 @@
 """How the loop gets onto the screen: folded at every beat, drawn so that keys need not wait, with clock and title."""
 
 import asyncio
+import os
 from functools import partial
 from time import monotonic
 
+import textual.screen
 from textual import events
 from textual.timer import Timer
 
@@ -22,19 +24,27 @@ from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host import Clock, utc_now
 from ralph_tui.tui.owner import Owner
-from ralph_tui.tui.pacing import Pace
+from ralph_tui.tui.pacing import ANSWER_SECONDS, Pace
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.situation import goes_on_at
 from ralph_tui.tui.sweeping import sweep
 
-IDLE_FLUSH_SECONDS = 0.4
-"""While only files are watched; soon enough for an edit to appear within a second."""
+IDLE_FLUSH_SECONDS = 2.0
+"""While only files are watched: what they have to tell calls for a beat of its own."""
 
-FRAME_SECONDS = 0.025
+FRAMES = 240
+"""A second, at most. With Textual's 60 a key waits for up to 17 ms after each drawing of the stream, which was half of
+what it took. How often there is something to draw is for the beat, the keys and the animations to say."""
+
+FRAME_SECONDS = 1.5 / FRAMES
 """A little more than Textual waits before it draws."""
 
 KEEP_TITLE, OLD_TITLE = "\x1b[22;0t", "\x1b[23;0t"
 """Have the terminal remember its title, and show that again."""
+
+if "TEXTUAL_FPS" not in os.environ:
+    # Set there it would come too late for Textual, and the agent's processes would inherit it.
+    vars(textual.screen)["UPDATE_PERIOD"] = 1 / FRAMES
 
 _KEYS = (events.Key, events.MouseDown, events.MouseScrollDown, events.MouseScrollUp)
 
@@ -54,6 +64,7 @@ class Showing(Owner):
         self._pace = Pace()
         self._clock_timer: Timer | None = None
         self._terminal_title = ""
+        self.bridge.on_first = self._call_beat
         self.is_titled = False
         """The terminal shows our title instead of its own."""
 
@@ -82,11 +93,19 @@ class Showing(Owner):
     def _beat(self) -> None:
         """Fold what came; draw it, and look for garbage, when that keeps no key waiting."""
         began = monotonic()
-        if self.flush(draw=self._pace.may_draw(began)):
+        may_draw = self._pace.may_draw(began)
+        if not may_draw and not self.bridge.live:
+            self.set_timer(ANSWER_SECONDS, self._beat)  # the next one is far away
+        if self.flush(draw=may_draw):
             # Textual draws soon after this; how late that makes us tells what drawing takes.
             took, due = monotonic() - began, monotonic() + FRAME_SECONDS
             self.set_timer(FRAME_SECONDS, partial(self._drawn, took, due))
         sweep(began - self._pace.pressed_at)
+
+    def _call_beat(self) -> None:
+        """What came from the files is shown soon, with what comes along with it."""
+        if not self.bridge.live:
+            self.set_timer(FLUSH_SECONDS, self._beat)
 
     def _drawn(self, took: float, due: float) -> None:
         now = monotonic()

@@ -4,13 +4,18 @@ import gc
 import weakref
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task
+from ralph_tui.tui import app as app_module
+from ralph_tui.tui import bridge, showing
 from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, Pace
 from ralph_tui.tui.sweeping import LATEST, OLDER, QUIET_SECONDS, sweep, swept_by_hand
+from tests.harness.waiting import until
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of
 from tests.tui.test_board import ralph
@@ -28,7 +33,7 @@ def test_after_a_key_the_stream_rests_until_it_is_answered() -> None:
     assert pace.may_draw(10.1 + ANSWER_SECONDS)
 
 
-def test_drawing_takes_a_third_of_the_time_at_most() -> None:
+def test_drawing_takes_a_ninth_of_the_time_at_most() -> None:
     pace = Pace()
     pace.draw(10.0, took=0.1)
     assert not pace.may_draw(10.0 + REST * 0.1 - 0.01)
@@ -94,3 +99,25 @@ async def _typing(pilot: Pilot[int], say: Callable[[], None]) -> None:
         await pilot.press("j")
         if "news of now" in screen_text(ralph(pilot)):
             return
+
+
+async def test_what_files_tell_is_shown_at_once_though_the_beat_at_rest_is_slow(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (app_module, showing):
+        monkeypatch.setattr(module, "IDLE_FLUSH_SECONDS", 3600.0)
+    script = script_of()
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        monkeypatch.setattr(bridge, "MAX_BATCH", 1)
+        for name in ("first", "second", "third"):
+            script.disk.put_nowait(ev.TaskChanged(task=Task(id=name)))
+        await until(lambda: "third" in screen_text(app))
+        await pilot.press("down")  # which postpones what is drawn
+        script.disk.put_nowait(ev.Notice(text="Said by another program."))
+        await until(lambda: "Said by another" in screen_text(app))
+
+
+async def test_a_key_does_not_wait_for_textuals_next_picture(open_app: Open) -> None:
+    async with open_app(script_of()) as pilot:
+        assert pilot.app.screen._update_timer._interval <= 1 / 200
