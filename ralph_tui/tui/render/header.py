@@ -11,7 +11,7 @@ from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.hints import hint
-from ralph_tui.tui.render.question import who_asks
+from ralph_tui.tui.render.permission import asked_briefly
 from ralph_tui.tui.render.spans import (
     Line,
     Span,
@@ -22,7 +22,7 @@ from ralph_tui.tui.render.spans import (
     row,
     width_of,
 )
-from ralph_tui.tui.render.states import BUSY, OPENING, RUN, UNREADABLE, look_of, reading
+from ralph_tui.tui.render.states import BUSY, OPENING, RUN, look_of, reading
 
 _GAP = Span("   ")
 
@@ -108,11 +108,13 @@ def _iteration(view: LoopView) -> str:
 def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
     look = look_of(facts.view)
     glyph = getattr(glyphs, look.glyph)
-    turns = facts.view.run_state in BUSY and look not in (OPENING, UNREADABLE)
+    turns = look in _TURNING
     if facts.frame is not None and turns:
         glyph = glyphs.spinner[facts.frame % len(glyphs.spinner)]
     return [Span(f"{glyph} {look.word.ljust(_WORD)}", look.tone)]
 
+
+_TURNING = frozenset(RUN[state] for state in BUSY)
 
 _WORD = max(len(RUN[state].word) for state in BUSY)
 """Cells of the state, so that nothing moves when a busy loop checks or hands off."""
@@ -177,7 +179,7 @@ def _waiting(view: LoopView, keys: Keys) -> list[Span]:
     if view.questions:
         asked = view.questions[0]
         more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
-        text = f"{who_asks(asked)}: {asked.question.question}{more}"
+        text = f"{asked_briefly(asked)}{more}"
     elif view.approval is not None:
         first = view.approval.summary.partition(". ")[0].rstrip(".")
         summary = f" ({first})" if first else ""

@@ -1,6 +1,7 @@
 """What a permission is asked for, and the answers there are. Pure functions."""
 
 from ralph_tui.domain.questions import AskedQuestion, Permission, Question
+from ralph_tui.domain.text import one_line
 from ralph_tui.tui.drafts import Draft
 from ralph_tui.tui.render.calls import Section, SectionKind
 from ralph_tui.tui.render.parts import Block
@@ -17,6 +18,16 @@ def permission_title(asked: AskedQuestion) -> str:
         return f"{asked.phase.value}{task}: a check of the claim needs permission"
     helper = ", through a sub-agent," if asked.permission and asked.permission.sub_agent else ""
     return f"{who_asks(asked)}{helper} for permission"
+
+
+def asked_briefly(asked: AskedQuestion) -> str:
+    """Who asks what, on the one line of the header: of a command the command comes first."""
+    who = f"task {asked.task_id}" if asked.task_id else asked.phase.value
+    wanted = asked.permission
+    if wanted is None or wanted.tool != "Bash":
+        return f"{who} asks: {asked.question.question}"
+    what = "allow the check" if wanted.check else "allow"
+    return f"{who}: {what} `{one_line(wanted.argument)}`?"
 
 
 def permission_sections(permission: Permission) -> list[Section]:

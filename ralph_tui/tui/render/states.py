@@ -42,7 +42,12 @@ def look_of(view: LoopView) -> Look:
     if view.trouble:
         return UNREADABLE
     unread = view.sight is Sight.NOTHING and view.run_state is RunState.IDLE
-    return OPENING if unread or view.sight is Sight.PAST else RUN[view.run_state]
+    if unread or view.sight is Sight.PAST:
+        return OPENING
+    asks = bool(view.questions) or view.approval is not None
+    if asks and view.run_state in (RunState.PAUSING, RunState.STOPPING):
+        return RUN[RunState.WAITING]  # the iteration does not end before the person answers
+    return RUN[view.run_state]
 
 
 def reading(view: LoopView) -> str:

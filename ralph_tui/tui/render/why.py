@@ -16,7 +16,7 @@ from ralph_tui.tui.render.iterations import when
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.question import who_asks
 from ralph_tui.tui.render.spans import Line, Span, Tone
-from ralph_tui.tui.render.states import RUN
+from ralph_tui.tui.render.states import look_of
 from ralph_tui.tui.render.why_log import cooling, labelled, next_step
 
 MAX_LISTED = 20
@@ -34,7 +34,7 @@ def now_parts(
 ) -> list[Part]:
     """The four answers; what does not apply is left out. `problems` are those of the view's plan."""
     plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
-    look = RUN[view.run_state]
+    look = look_of(view)
     state = [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]
     if view.detail:
         state.append(Span(f"  {view.detail}", Tone.MUTED))

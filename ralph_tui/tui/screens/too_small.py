@@ -7,7 +7,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.states import RUN
+from ralph_tui.tui.render.states import look_of
 
 MIN_WIDTH = 60
 MIN_HEIGHT = 16
@@ -37,7 +37,7 @@ class TooSmall(Screen[None]):
 
     def show(self) -> None:
         """The loop's state, the size, and the size that is needed."""
-        look = RUN[self.app.view.run_state]
+        look = look_of(self.app.view)
         size = self.app.size
         self.query_one(Static).update(
             Content(

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from ralph_tui.domain import events as ev
@@ -82,9 +83,10 @@ class Timeline:
         return next(reversed(self._live.values()), "")[-MAX_LIVE:]
 
     def last_text(self) -> str:
-        """What the model said last, of late."""
+        """What the model said last, of late, in the iteration that goes on."""
         late = reversed(self.entries[-200:])
-        said = next((e.text for e in late if isinstance(e, TextEntry) and not e.depth), "")
+        here = takewhile(lambda entry: not isinstance(entry, HeadingEntry), late)
+        said = next((e.text for e in here if isinstance(e, TextEntry) and not e.depth), "")
         return self.live_text or said
 
     @property
