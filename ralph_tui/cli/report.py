@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
+from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Halt, SessionRecord
@@ -70,6 +71,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         f"{counts[s]} {s.value.replace('_', ' ')}" for s in TaskStatus if counts[s]
     )
     current, following = plan.get_current_task(), plan.get_next_task()
+    run = f"{'this' if owner else 'the last'} run"
     facts = {
         "project": str(project.root),
         "loop": _loop_words(documents, owner),
@@ -80,9 +82,10 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         if following
         else "",
         "iteration": str(state.iteration_count),
-        "cost": f"{money(state.session_cost_usd)} in {'this' if owner else 'the last'} run, "
-        f"{money(state.total_cost_usd)} in total",
-        "tokens": f"{tokens(state.total_tokens_used)} in total",
+        "context": _context(documents.budget) if owner else "",
+        "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total",
+        "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
+        f"{tokens(state.total_tokens_used)} in total",
         "breaker": f"{breaker.state} ({counted(breaker)})",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
         "request": state.request,
@@ -90,6 +93,10 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "approval": _approval(documents),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _context(budget: ContextBudget) -> str:
+    return f"{tokens(budget.current_usage)} of {tokens(budget.total_capacity)} ({budget.percent:.0f} %)"
 
 
 def _questions(documents: Documents) -> str:
@@ -132,6 +139,7 @@ def status_json(
         "current_task": current.id if current else None,
         "next_task": following.id if following else None,
         "problems": [problem.message for problem in plan.problems()],
+        "context": documents.budget.model_dump(mode="json"),
         "breaker": documents.breaker.model_dump(mode="json"),
         "guidance": [injection.model_dump(mode="json") for injection in documents.pending],
         "questions": [question.model_dump(mode="json") for question in documents.questions.open()],

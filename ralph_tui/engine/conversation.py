@@ -139,7 +139,7 @@ class Conversation:
             await asyncio.to_thread(keep_given, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
-        """Money is written down as it is spent, so that a kill -9 forgets none of it.
+        """Money and tokens are written down as they are spent, so that a kill -9 forgets none of it.
 
         Raises:
             StoreError: It, or the journal, cannot be written; then nothing more may be spent.
@@ -148,17 +148,19 @@ class Conversation:
         if unwritten is not None:
             raise unwritten
         self._meter.limits = self._shop.settings.safety.cost_limits  # a person may change them
-        before = self._meter.requests
         now = self._shop.clock()
-        requests = usage.session_requests - before
+        requests = usage.session_requests - self._meter.requests
+        tokens = usage.session_tokens - self._meter.tokens
         counted = self._shop.ledger.docs.state.requests.counting(requests, now).in_hour(now)
         report = self._meter.count(usage).model_copy(update={"requests": counted})
-        if report == self._reported:  # a turn's end repeats the last response's figures
+        if report == self._reported and not tokens:  # a turn's end repeats the last response's
             return
         self._reported = report
         self._shop.emit(report)
-        costs = self._meter.costs
-        await self._shop.ledger.record_costs(costs, requests, now)
+        costs, context = self._meter.costs, self._meter.budget
+        await self._shop.ledger.record_usage(
+            costs, context, tokens=tokens, requests=requests, now=now
+        )
         level = self._meter.exceeded
         if level is not None:
             if self.cut is Cut.NONE:

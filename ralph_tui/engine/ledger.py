@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import ImplementationPlan, Task
@@ -87,16 +88,30 @@ class Ledger:
             self._publish(docs, reason)
             return docs
 
-    async def record_costs(self, costs: CostMeter, requests: int, now: datetime) -> None:
-        """Write down what was spent, and that so many more requests were made now."""
+    async def record_usage(
+        self, costs: CostMeter, context: ContextBudget, *, tokens: int, requests: int, now: datetime
+    ) -> None:
+        """Write down what was spent, how full the context is, and how many more tokens and requests it took."""
 
         def change(docs: Documents) -> Documents:
+            state = docs.state
             figures = {
                 "session_cost_usd": costs.session,
                 "total_cost_usd": costs.total,
-                "requests": docs.state.requests.counting(requests, now),
+                "session_tokens_used": state.session_tokens_used + tokens,
+                "total_tokens_used": state.total_tokens_used + tokens,
+                "requests": state.requests.counting(requests, now),
             }
-            return docs.model_copy(update={"state": docs.state.model_copy(update=figures)})
+            filled = {
+                "current_usage": context.current_usage,
+                "total_capacity": context.total_capacity,
+            }
+            return docs.model_copy(
+                update={
+                    "state": state.model_copy(update=figures),
+                    "budget": docs.budget.model_copy(update=filled),
+                }
+            )
 
         await self.transact(change)
 

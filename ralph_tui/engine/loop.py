@@ -117,7 +117,8 @@ class BuildLoop:
             plan = docs.plan.with_task(
                 task_id, status=TaskStatus.IN_PROGRESS, begun=task.begun or now
             )
-            return taken(docs.model_copy(update={"state": state, "plan": plan}))
+            fresh = {"state": state, "plan": plan, "budget": docs.budget.using(0)}
+            return taken(docs.model_copy(update=fresh))
 
         docs = await self._shop.ledger.transact(change, "chosen")
         begun = docs.plan.task(task_id)

@@ -71,25 +71,18 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
     return counted.model_copy(
         update={
             "state": counted.state.model_copy(update={"tasks_completed_this_session": done}),
-            "budget": docs.budget.using(result.context_tokens),
             "plan": _plan_after(docs.plan, task_id, result),
         }
     )
 
 
 def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict) -> Documents:
-    """Tokens always count; the breaker counts what says something about the work; guidance is used up."""
-    state = docs.state.model_copy(
-        update={
-            "total_tokens_used": docs.state.total_tokens_used + result.tokens,
-            "session_tokens_used": docs.state.session_tokens_used + result.tokens,
-        }
-    )
+    """The breaker counts what says something about the work; guidance is used up."""
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not hit_limit(result):
         breaker = breaker.record_iteration(verdict)
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
-    return used_up(docs.model_copy(update={"state": state, "breaker": breaker}), heard=heard)
+    return used_up(docs.model_copy(update={"breaker": breaker}), heard=heard)
 
 
 def _plan_after(

@@ -85,7 +85,7 @@ async def _begin(shop: Workshop) -> tuple[int, Injections]:
         waiting = docs.pending
         count = docs.state.iteration_count + 1
         state = docs.state.model_copy(update={"iteration_count": count})
-        return taken(docs.model_copy(update={"state": state}))
+        return taken(docs.model_copy(update={"state": state, "budget": docs.budget.using(0)}))
 
     number = (await shop.ledger.transact(change)).state.iteration_count
     tell_consumed(shop, waiting, number)
