@@ -156,8 +156,10 @@ def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
 
 
 def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
-    known = tuple(i for i in view.injections if i.id != e.id)
-    return {"injections": (*known, PendingInjection(id=e.id, text=e.text))}
+    told = PendingInjection(id=e.id, text=e.text)
+    if told in view.injections:
+        return {}
+    return {"injections": (*(i for i in view.injections if i.id != e.id), told)}
 
 
 def _injection_consumed(view: LoopView, e: ev.InjectionConsumed) -> _Changes:

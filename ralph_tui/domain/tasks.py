@@ -3,6 +3,7 @@
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import is_
 
 from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus
 
@@ -62,9 +63,14 @@ class Tasks(Mapping[str, Task]):  # noqa: PLW1641 - like every mapping it has no
         return Tasks(self.base, news, complete)
 
     def told_anew(self, tasks: Iterable[Task]) -> "Tasks":
-        """These instead; one that is as it was stays the same object, which is compared at once."""
+        """These instead, or itself when they are the same in the same order.
+
+        One that is as it was stays the same object, which is compared at once.
+        """
         pairs = ((self.get(task.id), task) for task in tasks)
-        return tasks_of(task if known is None or known != task else known for known, task in pairs)
+        told = [task if known is None or known != task else known for known, task in pairs]
+        same = len(told) == len(self) and all(map(is_, told, self.values()))
+        return self if same else tasks_of(told)
 
     def changed_since(self, before: "Tasks") -> list[Task] | None:
         """The tasks that are not as they were; None when others came, went or moved."""

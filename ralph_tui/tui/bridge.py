@@ -43,7 +43,8 @@ class Bridge:
         """Nothing runs yet."""
         self._launch = launch
         self._clock = clock
-        self._queue: deque[Event] = deque()
+        self._queue: deque[tuple[Event, bool]] = deque()
+        """Events, each with whether it may repeat what is known."""
         self.view = LoopView()
         self.stopwatch = Stopwatch()
         self.finished: LoopFinished | None = None
@@ -75,21 +76,31 @@ class Bridge:
 
     def sink(self, event: Event) -> None:
         """Take an event; the next flush shows it."""
+        self._take(event, may_repeat=False)
+
+    def _sink_watched(self, event: Event) -> None:
+        """After a run the watcher says again what is known."""
+        self._take(event, may_repeat=True)
+
+    def _take(self, event: Event, *, may_repeat: bool) -> None:
         if not self._queue:
             self.on_first()
-        self._queue.append(event)
+        self._queue.append((event, may_repeat))
 
     def flush(self) -> list[Event]:
-        """Fold what has come since the last flush, and return it."""
-        size = min(len(self._queue), MAX_BATCH)
-        batch = [self._queue.popleft() for _ in range(size)]
-        for event in batch:
-            self.view = reduce(self.view, event)
+        """Fold what has come since the last flush, and return what of it is worth a line."""
+        news: list[Event] = []
+        for _ in range(min(len(self._queue), MAX_BATCH)):
+            event, may_repeat = self._queue.popleft()
+            before, self.view = self.view, reduce(self.view, event)
+            if may_repeat and _repeats(event, before, self.view):
+                continue
+            news.append(event)
             if type(event) in _MARKS:
                 self._mark(event)
         if self._queue:
             self.on_first()
-        return batch
+        return news
 
     def _mark(self, event: Event) -> None:
         """A run began or ended, or is not ours."""
@@ -122,7 +133,7 @@ class Bridge:
     async def watch(self) -> None:
         """Follow the project while no loop runs here; trouble is said, not raised."""
         try:
-            await self._launch.watch(self._sink_news)
+            await self._launch.watch(self._sink_watched)
         except RalphError as error:
             self._lose_sight(str(error))
         except Exception as error:  # noqa: BLE001 - losing the watcher must not lose the screen
@@ -135,17 +146,12 @@ class Bridge:
         if self.view.elsewhere is not None:
             self.sink(LoopLost(pid=self.view.elsewhere.pid))
 
-    def _sink_news(self, event: Event) -> None:
-        """After a run the watcher says again what is known; only news is worth a line."""
-        view = self.view
-        if isinstance(event, PlanLoaded):
-            known = bool(view.tasks) and {t.id: t for t in event.tasks} == view.tasks
-        else:
-            known = isinstance(event, InjectionQueued) and any(
-                waits.id == event.id and waits.text == event.text for waits in view.injections
-            )
-        if not known:
-            self.sink(event)
+
+def _repeats(event: Event, before: LoopView, after: LoopView) -> bool:
+    """Whether nothing was told that had not been; the fold has compared it already."""
+    if isinstance(event, PlanLoaded):
+        return bool(before.tasks) and after.tasks is before.tasks
+    return isinstance(event, InjectionQueued) and after.injections is before.injections
 
 
 def _failed(reason: str, hint: str, exit_code: int) -> LoopFinished:

@@ -83,6 +83,8 @@ def test_a_new_run_forgets_the_last_ones_end() -> None:
 @pytest.mark.parametrize("ids", [["i1"], ["i1", "i2"]])
 def test_guidance_is_pending_until_it_is_consumed(ids: list[str]) -> None:
     view = fold([ev.InjectionQueued(id=i, text=i) for i in ["i1", "i2", "i1"]])
-    assert [i.id for i in view.injections] == ["i2", "i1"]
+    assert [i.id for i in view.injections] == ["i1", "i2"]
+    again = fold([ev.InjectionQueued(id="i1", text="i1")], view)
+    assert again.injections is view.injections, "it tells nothing"
     view = fold([ev.InjectionConsumed(ids=tuple(ids), iteration=2)], view)
     assert {i.id for i in view.injections} == {"i1", "i2"} - set(ids)

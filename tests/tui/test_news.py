@@ -1,8 +1,14 @@
 """The stream tells changes, not repetitions."""
 
+from dataclasses import replace
+
+import pytest
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.breaker import breaker_lines, breaker_parts
 from ralph_tui.tui.render.parts import parts_text
@@ -11,6 +17,7 @@ from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.entries import CallEntry
 from ralph_tui.tui.timeline.fold import Timeline
 from tests.tui import feed
+from tests.tui.conftest import script_of
 
 
 def told(*events: ev.Event, roots: tuple[str, ...] = ()) -> list[str]:
@@ -122,3 +129,42 @@ def test_the_detail_has_every_signal_the_evidence_and_what_is_off() -> None:
     assert text.count("git push") == 2
     assert "output collapse    off" in text
     assert text.index("refused claims") < text.index("denials") < text.index("Quiet")
+
+
+async def test_a_plan_that_the_watcher_tells_again_is_compared_once_and_is_no_news(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tasks = tuple(Task(id=f"t{n}") for n in range(50))
+    again = tuple(task.model_copy(deep=True) for task in tasks)
+    waits = ev.InjectionQueued(id="i", text="Prefer sqlite.")
+    told: list[ev.Event] = []
+
+    async def watch(sink: EventSink) -> None:
+        for event in told:
+            sink(event)
+
+    bridge = Bridge(replace(script_of().launch, watch=watch), feed.clock)
+
+    async def news(*events: ev.Event) -> list[ev.Event]:
+        told[:] = events
+        await bridge.watch()
+        return bridge.flush()
+
+    first = ev.PlanLoaded(tasks=tasks)
+    assert await news(first, waits) == [first, waits]
+    compared: list[str] = []
+    real = Task.__eq__
+
+    def counted(task: Task, other: object) -> bool:
+        compared.append(task.id)
+        return real(task, other)
+
+    monkeypatch.setattr(Task, "__eq__", counted)
+    assert await news(ev.PlanLoaded(tasks=again), waits) == []
+    assert len(compared) <= len(tasks)
+    monkeypatch.undo()
+    turned = ev.PlanLoaded(tasks=again[::-1], source="disk")
+    assert await news(turned) == [turned], "the same tasks in another order"
+    assert list(bridge.view.tasks) == [task.id for task in again[::-1]]
+    other = waits.model_copy(update={"text": "Prefer files."})
+    assert await news(other) == [other]
