@@ -41,6 +41,11 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
         f"mkdir o; cd o; {SETUP} cd ..; {SETUP} {ADDED} ./o s; rm -rf o; git commit -qam s",
         (),
     ),
+    "gitlink": (
+        f"{SETUP} git init -q s; git -C s -c user.name=me -c user.email=me@example.org commit -q "
+        "--allow-empty -m s; git add s; git commit -qm s",
+        (),
+    ),
     "nested": (
         f"{SETUP} git init -q lib/a; git init -q b; git init -q node_modules/c",
         ("b, lib/a are repositories of their own",),
