@@ -265,9 +265,8 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
 
 def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
     """Where the last line begins that has no end, and its bytes."""
-    tail: list[
-        bytes
-    ] = []  # from its end; joined once, or a long line would be copied for each chunk
+    # From its end; joined once, or a long line would be copied for each chunk.
+    tail: list[bytes] = []
     position = size
     while position > 0:
         step = min(CHUNK, position)
