@@ -11,6 +11,7 @@ from ralph_tui.agent.skills import SkillShelf
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.text import inert
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec
+from ralph_tui.store.growing import append_log
 
 
 class ClaudeAgent:
@@ -75,5 +76,4 @@ class ClaudeAgent:
 
     def _log(self, line: str) -> None:
         if self._log_path is not None:
-            with self._log_path.open("a", encoding="utf-8", errors="replace") as log:
-                log.write(inert(line).rstrip("\n") + "\n")
+            append_log(self._log_path, inert(line).rstrip("\n") + "\n")

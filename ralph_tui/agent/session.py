@@ -30,7 +30,7 @@ from ralph_tui.agent.options import session_options
 from ralph_tui.agent.tools import tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.errors import SetupError, StoreError
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.tools import ToolAnswer, ToolCall
@@ -279,10 +279,10 @@ class ClaudeSession:
         """A line of the CLI's stderr; only there it says that it goes on without the sandbox."""
         try:
             self._log(line)
-        except OSError as error:
+        except StoreError as error:
             if not self._log_failed:
                 self._log_failed = True
-                text = f"What the CLI writes to its log cannot be kept: {error.strerror or error}."
+                text = f"What the CLI writes to its log is lost: {error.message}"
                 self._emit(ev.Notice(level="warning", text=text))
         if UNHELD in line:
             self._emit(ev.Notice(level="warning", text=one_line(line, 300)))

@@ -1,6 +1,7 @@
 """A loop that goes on without a terminal: `ralph run --headless --wait` in a process of its own."""
 
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -8,10 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.errors import RalphError
+from ralph_tui.cli.say import note
+from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.text import one_line
 
 if TYPE_CHECKING:
+    from ralph_tui.cli.output import Printer
+    from ralph_tui.domain.events import Event
     from ralph_tui.engine.launch import Remaining
     from ralph_tui.store.project import Project
 
@@ -45,8 +49,10 @@ def _start(project: "Project", words: Sequence[str], given: str) -> int:
     Raises:
         RalphError: It ended first, or took too long.
     """
+    from ralph_tui.store.growing import make_room
     from ralph_tui.store.lock import LoopLock
 
+    make_room(project.layout.logs / LOG)
     log, lock = project.log_path(LOG), LoopLock(project.layout)
     with log.open("ab") as file:
         before = file.tell()
@@ -82,3 +88,47 @@ def _last_line(log: Path, before: int) -> str:
         file.seek(before)
         lines = file.read().decode("utf-8", "replace").strip().splitlines()
     return one_line(lines[-1]) if lines else "it said nothing"
+
+
+def bounded(printer: "Printer", root: Path) -> "Printer":
+    """The printer; where it prints to the background's log, that begins anew whenever it is full.
+
+    A run of a week would fill it without end, and its process cannot be told to open another file.
+    """
+    from ralph_tui.store.layout import Layout
+
+    log, full = Layout(root).logs / LOG, False
+
+    def write(event: "Event") -> None:
+        nonlocal full
+        if not full:
+            full = not _go_on_in_a_new_one(log)
+        printer(event)
+
+    return write if _prints_to(log) else printer
+
+
+def _go_on_in_a_new_one(log: Path) -> bool:
+    """Whether there is room for more; where there is none and none can be made, the log says so itself."""
+    from ralph_tui.store.files import explained
+    from ralph_tui.store.growing import make_room, open_log
+
+    try:
+        if _prints_to(log) and make_room(log):
+            with explained("begin", log):
+                fresh = open_log(log)
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+                os.dup2(fresh, stream.fileno())
+            os.close(fresh)
+    except StoreError as error:
+        note(f"This log goes on growing. {error}")
+        return False
+    return True
+
+
+def _prints_to(log: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(sys.stdout.fileno()), log.lstat())
+    except (OSError, ValueError):  # there is no such log, or standard output is no file
+        return False

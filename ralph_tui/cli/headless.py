@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
+from ralph_tui.cli.background import bounded
 from ralph_tui.cli.output import Output, json_printer, line_printer
 from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import ExitCode, RalphError
@@ -102,7 +103,8 @@ def _signals(stopper: _Stopper) -> Iterator[None]:
 
 async def _run(launch: Launch, *, as_json: bool, interactive: bool) -> int:
     stopper = _Stopper(launch)
-    printer = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    plain = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    printer = bounded(plain, launch.root)
     with contextlib.ExitStack() as stack:
         if interactive:
             from ralph_tui.cli.terminal import Terminal

@@ -1,5 +1,6 @@
 """Reports of what nobody expected, for the person to pass on."""
 
+import contextlib
 import os
 import platform
 import sys
@@ -9,9 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph_tui import __version__
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.secrets import hide, redact, secret_values
 from ralph_tui.domain.text import inert
+from ralph_tui.store.growing import keep_newest
 from ralph_tui.store.layout import Layout
+
+KEPT = 20
+"""Reports; a bug that comes back with every drawing writes one each time."""
+
+_PREFIX = "ralph-crash-"
 
 
 def write_report(error: BaseException, root: Path) -> Path:
@@ -27,11 +35,14 @@ def write_report(error: BaseException, root: Path) -> Path:
     logs = Layout(root).logs
     for directory in (logs if logs.is_dir() else None, None):
         try:
-            descriptor, name = tempfile.mkstemp(".txt", "ralph-crash-", directory, text=True)
+            descriptor, name = tempfile.mkstemp(".txt", _PREFIX, directory, text=True)
         except OSError:  # not writable, or not there: the next place is
             continue
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(head + inert(text))
+        if directory is logs:
+            with contextlib.suppress(StoreError):  # what was just written matters more
+                keep_newest(logs, f"{_PREFIX}*.txt", KEPT)
         return Path(name)
     sys.stderr.write(inert(text))
     return Path(os.devnull)

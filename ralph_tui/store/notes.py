@@ -21,6 +21,7 @@ from ralph_tui.store.files import (
     read_regular,
     write_atomic,
 )
+from ralph_tui.store.growing import make_room, read_grown
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.strictjson import parse_object
 
@@ -105,13 +106,14 @@ def archive_session(layout: Layout, record: SessionRecord) -> None:
     """Add a line to the session history."""
     with explained("make the directory of", layout.sessions):
         layout.session_history.mkdir(mode=0o700, exist_ok=True)
+    make_room(layout.sessions)
     append_durable(layout.sessions, json_text(record).encode() + b"\n")
 
 
 def read_sessions(layout: Layout) -> tuple[tuple[SessionRecord, ...], int]:
     """The session history, oldest first, and how many of its lines could not be read."""
     try:
-        lines = (read_regular(layout.sessions) or b"").splitlines()
+        lines = read_grown(layout.sessions).splitlines()
     except DamagedError as error:
         raise StoreError(f"{layout.sessions} is {error}.", "Move it away.") from error
     records = [_session(line) for line in lines if line.strip()]

@@ -70,5 +70,6 @@ async def test_a_log_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_p
         await opened.close()
         await agent.close()
     notices = [item.text for item in items if isinstance(item, ev.Notice)]
-    assert notices == ["What the CLI writes to its log cannot be kept: Is a directory."]
+    lost = f"What the CLI writes to its log is lost: Cannot append to {log}: Is a directory."
+    assert notices == [lost]
     assert any(isinstance(item, ev.AssistantText) for item in items)

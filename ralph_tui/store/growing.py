@@ -1,0 +1,91 @@
+"""Files that grow line by line: a full one becomes `NAME.1`, in the place of an older one, and a new one begins.
+
+The rename is one step: a crash loses nothing, and who has the file open goes on reading what was there.
+The journal is not among them. Its readers know places in it, and it tells what no other file does, so it
+is kept whole until `ralph reset`.
+"""
+
+import os
+from pathlib import Path
+
+from ralph_tui.store.files import explained, open_regular, read_regular, sync_directory, write_all
+
+MOST_BYTES = 4 * 1024 * 1024
+"""Some ten thousand sessions, or forty thousand lines of a log."""
+
+
+def older(path: Path) -> Path:
+    """Where the full file before this one is kept."""
+    return path.with_name(f"{path.name}.1")
+
+
+def make_room(path: Path) -> bool:
+    """Set a full file aside, so that the next line begins a new one; whether it did. For its only writer.
+
+    Raises:
+        StoreError: It cannot be renamed; it is as it was.
+    """
+    with explained("set aside", path):
+        try:
+            if path.lstat().st_size < MOST_BYTES:
+                return False
+        except FileNotFoundError:
+            return False
+        path.replace(older(path))
+        sync_directory(path.parent)
+        return True
+
+
+def append_log(path: Path, text: str) -> None:
+    """Add whole lines to a log; they need not survive a power cut.
+
+    Raises:
+        StoreError: They could not be written.
+    """
+    make_room(path)
+    with explained("append to", path):
+        descriptor = open_log(path)
+        try:
+            write_all(descriptor, text.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+
+
+def open_log(path: Path) -> int:
+    """A descriptor that writes to the end of a log, which only its owner may read."""
+    return open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+
+def read_grown(path: Path) -> bytes:
+    """Both files as one, the older first; whole lines, also while the writer sets one aside.
+
+    Raises:
+        DamagedError: One of them is no file.
+        StoreError: One of them may not be read.
+    """
+    while True:
+        before = _identity(path)
+        first, second = read_regular(older(path)) or b"", read_regular(path) or b""
+        if _identity(path) == before:  # else the two may overlap, or miss what was between them
+            between = b"" if first.endswith(b"\n") or not first else b"\n"
+            return first + between + second
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        info = path.stat()
+    except FileNotFoundError:
+        return None
+    return info.st_dev, info.st_ino
+
+
+def keep_newest(directory: Path, pattern: str, count: int) -> None:
+    """Remove all but the newest files of a kind.
+
+    Raises:
+        StoreError: One cannot be removed.
+    """
+    with explained("clean up", directory):
+        files = [(path.lstat().st_mtime_ns, path) for path in directory.glob(pattern)]
+        for _, path in sorted(files)[:-count]:
+            path.unlink(missing_ok=True)
