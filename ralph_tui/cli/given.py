@@ -54,6 +54,25 @@ def read_guidance(words: Sequence[str]) -> str:
     return text
 
 
+def read_task(words: Sequence[str]) -> str:
+    """What a task is to do, from where a request may come.
+
+    Raises:
+        RalphError: It is empty, too long or cannot be read.
+    """
+    text, where = _said(words, "task")
+    if not text:
+        raise RalphError(
+            f"The task on {where} is empty.", 'Say what is to be done: ralph add "Read a file".'
+        )
+    if len(text) > MAX_GUIDANCE:
+        raise RalphError(
+            f"The task on {where} is longer than {MAX_GUIDANCE:,} characters.",
+            "Put the details into specs/*.md and say here what they are about.",
+        )
+    return text
+
+
 def _said(words: Sequence[str], what: str) -> tuple[str, str]:
     """The words, what stands on standard input (`-`) or in a file (`@path`); and where that was."""
     text = " ".join(words).strip()

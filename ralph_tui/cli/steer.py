@@ -1,5 +1,6 @@
 """Commands that steer a loop from another terminal, and the queue of a loop that is not running."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,29 @@ TaskId = Annotated[
     typer.Argument(
         metavar="TASK", help="The id of a task, as in `ralph tasks`.", autocompletion=open_tasks
     ),
+]
+
+Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower is sooner.")]
+Check = Annotated[
+    list[str] | None,
+    typer.Option("--check", metavar="TEXT", help="A criterion; give it again for each one."),
+]
+After = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--after",
+        metavar="TASK",
+        help="It waits for this task; again for each one, or none.",
+        autocompletion=open_tasks,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", help="Works this task; `none` is the configured one."),
+]
+Tokens = Annotated[
+    int | None,
+    typer.Option("--tokens", metavar="N", min=0, help="About how many it takes; 0: no estimate."),
 ]
 
 
@@ -98,28 +122,11 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     description: Annotated[
         str | None, typer.Option("--description", metavar="TEXT", help="What is to be done.")
     ] = None,
-    priority: Annotated[
-        int | None, typer.Option("--priority", metavar="N", help="Lower is sooner.")
-    ] = None,
-    check: Annotated[
-        list[str] | None,
-        typer.Option("--check", metavar="TEXT", help="A criterion; give it again for each one."),
-    ] = None,
-    after: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--after",
-            metavar="TASK",
-            help="It waits for this task; again for each one, or none.",
-            autocompletion=open_tasks,
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", metavar="NAME", help="Works this task; `none` is the configured one."
-        ),
-    ] = None,
+    priority: Priority = None,
+    check: Check = None,
+    after: After = None,
+    model: Model = None,
+    tokens: Tokens = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -132,31 +139,72 @@ def edit(  # noqa: PLR0913 - an option of the command for each
 
     `--after none` lets it wait for no other. The parts of a task are worked one after the other.
     """
-    criteria = tuple(check) if check else None
-    waits = None if after is None else tuple(other for other in after if other != "none")
-    named = "" if model == "none" else model
-    changes = (description, priority, criteria, waits, named)
+    from ralph_tui.engine.plan_fields import TaskFields
+
+    fields = TaskFields(
+        description=description,
+        priority=priority,
+        criteria=tuple(check) if check else None,
+        dependencies=_waits(after),
+        model=_named(model),
+        tokens=tokens,
+    )
     if part:
-        if any(change is not None for change in changes):
+        if fields != TaskFields():
             raise RalphError("--part stands alone.", "Split the task, then change its parts.")
         made = _controls(project_root).split_task(task_id, part)
         out(f"Split {task_id} into {', '.join(task.id for task in made)}.")
         return
-    if all(change is None for change in changes):
+    if fields == TaskFields():
         raise RalphError(
             "Nothing to change was given.",
-            "Give --description, --priority, --check, --after, --model or --part.",
+            "Give --description, --priority, --check, --after, --model, --tokens or --part.",
         )
-    task = _controls(project_root).edit_task(
-        task_id,
-        description=description,
-        priority=priority,
-        verification_criteria=criteria,
-        dependencies=waits,
-        model=named,
-    )
+    task = _controls(project_root).edit_task(task_id, fields)
     own = f", model {task.model}" if task.model else ""
     out(f"Changed {task.id}: {task.title} (priority {task.priority}{own}).")
+
+
+def add(
+    text: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT", help="What is to be done; `-` reads standard input, `@FILE` a file."
+        ),
+    ],
+    *,
+    priority: Priority = None,
+    check: Check = None,
+    after: After = None,
+    model: Model = None,
+    tokens: Tokens = None,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Put one more task into the plan.
+
+    It gets an id that is free and, without `--priority`, is worked after all others.
+    """
+    from ralph_tui.cli.given import read_task
+    from ralph_tui.engine.plan_fields import TaskFields
+
+    fields = TaskFields(
+        description=read_task(text),
+        priority=priority,
+        criteria=tuple(check) if check else None,
+        dependencies=_waits(after),
+        model=_named(model),
+        tokens=tokens,
+    )
+    task = _controls(project_root).add_task(fields)
+    out(f"Added {task.id}: {task.title} (priority {task.priority}).")
+
+
+def _waits(after: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if after is None else tuple(other for other in after if other != "none")
+
+
+def _named(model: str | None) -> str | None:
+    return "" if model == "none" else model
 
 
 def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
@@ -211,10 +259,15 @@ def register(app: typer.Typer) -> None:
     app.command(
         epilog=examples(
             "ralph edit task-003 --priority 1 --after task-001",
-            "ralph edit task-003 --model opus",
+            "ralph edit task-003 --model opus --tokens 30000",
             'ralph edit task-003 --part "The model" --part "The command"',
         )
     )(edit)
+    app.command(
+        epilog=examples(
+            'ralph add "Say how long it took" --after task-003 --check "uv run pytest"',
+        )
+    )(add)
     app.command(epilog=examples("ralph drop task-003"))(drop)
     app.command(
         epilog=examples(

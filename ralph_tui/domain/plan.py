@@ -1,8 +1,10 @@
 """Tasks and the plan: selection, dependencies, and the checks made before money is spent."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from itertools import count
 from typing import Any, Literal
 
 from ralph_tui.domain.model import Count, Model, Money, Record, Timestamp
@@ -191,6 +193,25 @@ class ImplementationPlan(Record):
     def why_unworkable(self) -> str:
         """The first of these problems in words."""
         return " ".join(problem.message for problem in self.problems()[:5])
+
+
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+"""What ids that count have in common, and the number."""
+
+
+def free_id(plan: ImplementationPlan) -> str:
+    """An id for one more task: the next number of the ids that most tasks have, such as task-004."""
+    plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not _odd(task.id))
+    counted = [found.groups() for found in map(_NUMBERED.fullmatch, plain) if found]
+    stems = Counter(stem for stem, _ in counted)
+    # The parts of a split task, such as task-004-1, are no example for a new one.
+    whole = [stem for stem in stems if not any(map(str.isdigit, stem))]
+    stem = max(whole or stems, key=stems.__getitem__, default="task-")
+    numbers = [number for other, number in counted if other == stem] or ["000"]
+    known = {task.id for task in plan.tasks}
+    width, after = max(map(len, numbers)), max(map(int, numbers)) + 1
+    made = (f"{stem}{number:0{width}}" for number in count(after))
+    return next(task_id for task_id in made if task_id not in known)
 
 
 def in_order(tasks: Iterable[Task]) -> list[Task]:

@@ -1,22 +1,18 @@
 """What a person may ask of a loop, from any process: every request is a change on disk."""
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.permissions import answer_told
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion
 from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
 from ralph_tui.domain.text import one_line
-from ralph_tui.engine.plan_edits import dropped, edited, find, held, moved, released, split
+from ralph_tui.engine.plan_controls import PlanControls
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
-from ralph_tui.store.project import Documents, Project
-
-SKIPPED = "skipped by the person"
+from ralph_tui.store.project import Documents
 
 ENDED_BY: Mapping[int, str] = MappingProxyType(
     {
@@ -27,13 +23,8 @@ ENDED_BY: Mapping[int, str] = MappingProxyType(
 """What a signal that ends a run says, in words."""
 
 
-class Controls:
+class Controls(PlanControls):
     """Requests to the loop of one project; each call blocks for one transaction."""
-
-    def __init__(self, root: Path) -> None:
-        """Address the project at `root`."""
-        self.root = root
-        self._project = Project(root)
 
     def pause(self) -> Halt:
         """Pause after this iteration; asked again while it runs, at once.
@@ -71,133 +62,6 @@ class Controls:
             return _with_state(docs, stop=halt, stop_why=why or docs.state.stop_why)
 
         return self._project.transact(change).state.stop
-
-    def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop goes on with the next; returns the blocked task.
-
-        Raises:
-            RalphError: There is no such task, or it is complete.
-        """
-
-        def change(docs: Documents) -> Documents:
-            task = find(docs.plan, task_id)
-            if task.status is TaskStatus.COMPLETE:
-                message = f"Task {task_id} is complete already."
-                raise RalphError(message, "Nothing was changed.")
-            blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
-            return _with_task(docs, task_id, status=TaskStatus.BLOCKED, blockers=blockers)
-
-        return find(self._project.transact(change).plan, task_id)
-
-    def retry(self, task_id: str) -> Task:
-        """Put a blocked task back to pending with its retries at zero.
-
-        Raises:
-            RalphError: There is no such task, or it is not blocked.
-        """
-
-        def change(docs: Documents) -> Documents:
-            task = find(docs.plan, task_id)
-            if task.status is not TaskStatus.BLOCKED:
-                message = f"Task {task_id} is {task.status.value}, not blocked."
-                raise RalphError(message, "Nothing was changed.")
-            return _with_task(docs, task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0)
-
-        return find(self._project.transact(change).plan, task_id)
-
-    def hold(self, task_id: str) -> Task:
-        """Have a task not chosen until it is released; work on it ends. Returns the held task.
-
-        Raises:
-            RalphError: There is no such task, it is held already, or it is complete or blocked.
-        """
-        return find(self._replan(lambda plan: held(plan, task_id)), task_id)
-
-    def release(self, task_id: str) -> Task:
-        """Let a held task be chosen again; returns it.
-
-        Raises:
-            RalphError: There is no such task, or it is not held.
-        """
-        return find(self._replan(lambda plan: released(plan, task_id)), task_id)
-
-    def edit_task(
-        self,
-        task_id: str,
-        *,
-        description: str | None = None,
-        priority: int | None = None,
-        verification_criteria: tuple[str, ...] | None = None,
-        dependencies: tuple[str, ...] | None = None,
-        model: str | None = None,
-    ) -> Task:
-        """Change a task that is not complete; returns it as it is now.
-
-        A model counts from the task's next session on; an empty one is the configured one.
-
-        Raises:
-            RalphError: There is no such task, it is complete, or the plan would not work.
-        """
-
-        def change(plan: ImplementationPlan) -> ImplementationPlan:
-            return edited(
-                plan,
-                task_id,
-                description=description,
-                priority=priority,
-                criteria=verification_criteria,
-                dependencies=dependencies,
-                model=model,
-            )
-
-        return find(self._replan(change), task_id)
-
-    def move_task(self, task_id: str, step: int) -> bool:
-        """Have an open task worked one place sooner (`step` -1) or later (1); whether there was one.
-
-        Raises:
-            RalphError: There is no such task, or it is complete.
-        """
-        was_moved: list[bool] = []
-
-        def change(plan: ImplementationPlan) -> ImplementationPlan:
-            after = moved(plan, task_id, step)
-            was_moved[:] = [after is not plan]
-            return after
-
-        self._replan(change)
-        return was_moved[0]
-
-    def drop_task(self, task_id: str) -> Task:
-        """Take a task out of the plan; returns it as it was.
-
-        Raises:
-            RalphError: There is no such task, it is complete, or others depend on it.
-        """
-        was: list[Task] = []
-
-        def change(plan: ImplementationPlan) -> ImplementationPlan:
-            was[:] = [find(plan, task_id)]
-            return dropped(plan, task_id)
-
-        self._replan(change)
-        return was[0]
-
-    def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
-        """Put several tasks in the place of one, each building on the one before; returns them.
-
-        Raises:
-            RalphError: There is no such task, it is complete or being worked, or a part is empty.
-        """
-        plan = self._replan(lambda before: split(before, task_id, parts))
-        return tuple(find(plan, f"{task_id}-{n}") for n in range(1, len(parts) + 1))
-
-    def _replan(
-        self, change: Callable[[ImplementationPlan], ImplementationPlan]
-    ) -> ImplementationPlan:
-        return self._project.transact(
-            lambda docs: docs.model_copy(update={"plan": change(docs.plan)})
-        ).plan
 
     def inject(self, guidance: str, *, now: bool = False) -> Injection:
         """Queue guidance for the next iteration's prompt; `now` says it to the running turn.
@@ -277,10 +141,6 @@ class Controls:
 
 def _with_state(docs: Documents, **changes: object) -> Documents:
     return docs.model_copy(update={"state": docs.state.model_copy(update=changes)})
-
-
-def _with_task(docs: Documents, task_id: str, **changes: object) -> Documents:
-    return docs.model_copy(update={"plan": docs.plan.with_task(task_id, **changes)})
 
 
 def _settled(asked: AskedQuestion) -> str:

@@ -2,10 +2,15 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import count, islice
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import Criterion, ImplementationPlan, Task, TaskStatus, in_order
-from ralph_tui.domain.verification import criterion_text, runnable_command
+from ralph_tui.domain.order import open_order
+from ralph_tui.domain.plan import (
+    ImplementationPlan,
+    Task,
+    TaskStatus,
+)
 
 NOTHING_CHANGED = "Nothing was changed."
 
@@ -36,55 +41,28 @@ def find_open(plan: ImplementationPlan, task_id: str) -> Task:
     return task
 
 
-def edited(
-    plan: ImplementationPlan,
-    task_id: str,
-    *,
-    description: str | None = None,
-    priority: int | None = None,
-    criteria: Sequence[str] | None = None,
-    dependencies: Sequence[str] | None = None,
-    model: str | None = None,
-) -> ImplementationPlan:
-    """The plan with a task changed; None leaves a field as it is, an empty model is the configured one.
-
-    Raises:
-        RalphError: There is no such task, it is complete, its text is empty, its model is no name, or
-            the plan would not work.
-    """
-    task = find_open(plan, task_id)
-    if description is not None and not description.strip():
-        raise RalphError("A task needs a description.", "Say what is to be done.")
-    given = {
-        "description": description,
-        "priority": priority,
-        "verification_criteria": None if criteria is None else _kept(task, criteria),
-        "dependencies": None if dependencies is None else tuple(dict.fromkeys(dependencies)),
-    }
-    changes: dict[str, object] = {k: value for k, value in given.items() if value is not None}
-    if model is not None:
-        changes["model"] = _model_name(model)
-    return _sound(plan, plan.with_task(task_id, **changes))
-
-
 def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPlan:
     """The plan with an open task worked one place sooner (`step` -1) or later (1); unchanged at the end.
 
     It takes its neighbour's priority and, where that alone would carry it too far, its place.
 
     Raises:
-        RalphError: There is no such task, or it is complete.
+        RalphError: There is no such task, it is complete, or one of the two waits for the other.
     """
     task = find_open(plan, task_id)
-    order = [t.id for t in in_order(plan.tasks)]
+    order = [t.id for t in open_order(plan.tasks)]
     at = order.index(task_id)
     to = at + step
     if not 0 <= to < len(order):
         return plan
     other = find(plan, order[to])
+    first, second = (task, other) if step > 0 else (other, task)
+    if first.id in second.dependencies:
+        message = f"Task {second.id} waits for {first.id}, so it cannot be worked before it."
+        raise RalphError(message, NOTHING_CHANGED)
     order[at], order[to] = order[to], order[at]
     after = plan.with_task(task_id, priority=other.priority)
-    if [t.id for t in in_order(after.tasks)] == order:
+    if [t.id for t in open_order(after.tasks)] == order:
         return after
     tasks = [t for t in after.tasks if t.id != task_id]
     tasks.insert(
@@ -93,12 +71,31 @@ def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPl
     return plan.model_copy(update={"tasks": tuple(tasks)})
 
 
-def _model_name(typed: str) -> str | None:
-    words = typed.split()
-    if len(words) > 1:
-        message = f"{' '.join(words)!r} is not the name of a model, such as opus."
+SKIPPED = "skipped by the person"
+
+
+def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a task blocked because the person wants another first.
+
+    Raises:
+        RalphError: There is no such task, or it is complete.
+    """
+    task = find_open(plan, task_id)
+    blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
+    return plan.with_task(task_id, status=TaskStatus.BLOCKED, blockers=blockers)
+
+
+def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a blocked task pending again, its retries at zero.
+
+    Raises:
+        RalphError: There is no such task, or it is not blocked.
+    """
+    task = find(plan, task_id)
+    if task.status is not TaskStatus.BLOCKED:
+        message = f"Task {task_id} is {task.status.value}, not blocked."
         raise RalphError(message, NOTHING_CHANGED)
-    return words[0] if words else None
+    return plan.with_task(task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0)
 
 
 def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
@@ -126,17 +123,6 @@ def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     return plan.with_task(task_id, held=False)
 
 
-def _kept(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
-    """The criteria these lines mean: one that is typed as it was shown stays what it is."""
-    known: dict[str, Criterion] = {}
-    for criterion in task.verification_criteria:
-        description = "" if isinstance(criterion, str) else criterion.description
-        for shown in (criterion_text(criterion), runnable_command(criterion), description):
-            if shown:
-                known.setdefault(" ".join(shown.split()), criterion)
-    return tuple(known.get(" ".join(line.split()), line) for line in lines)
-
-
 def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     """The plan without a task.
 
@@ -162,7 +148,9 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
         raise RalphError(f"Task {task_id} is being worked.", "Pause the loop first, or skip it.")
     if len(parts) < 2 or not all(part.strip() for part in parts):
         raise RalphError("A task is split into two parts or more.", "Say what each part is to do.")
-    ids = [f"{task_id}-{number}" for number in range(1, len(parts) + 1)]
+    taken = {other.id for other in plan.tasks}
+    free = (made for number in count(1) if (made := f"{task_id}-{number}") not in taken)
+    ids = list(islice(free, len(parts)))
     share = -(-task.estimated_tokens // len(parts)) if task.estimated_tokens else None
     new = [
         Task(
@@ -181,10 +169,10 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
     for other in plan.tasks:
         waits = tuple(ids[-1] if dep == task_id else dep for dep in other.dependencies)
         tasks += new if other.id == task_id else [other.model_copy(update={"dependencies": waits})]
-    return _sound(plan, plan.model_copy(update={"tasks": tuple(tasks)}))
+    return sound(plan, plan.model_copy(update={"tasks": tuple(tasks)}))
 
 
-def _sound(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
+def sound(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
     """The changed plan, unless the change brings a problem that was not there."""
     old = before.problems()
     new = [problem.message for problem in after.problems() if problem not in old]

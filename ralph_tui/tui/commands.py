@@ -66,8 +66,14 @@ COMMANDS: tuple[Command, ...] = (
         "Task", disabled=reasons.cannot_change,
     ),
     Command(
-        "edit", ("e",), "Edit task", "Change the selected task: text, criteria, what it waits for, priority.",
+        "edit", ("e",), "Edit task",
+        "Change the selected task: text, criteria, what it waits for, priority, tokens, model.",
         "Task", disabled=reasons.cannot_change,
+    ),
+    Command(
+        "add", ("A",), "Add task",
+        "Put one more task into the plan, after all others unless you say otherwise.",
+        "Task", disabled=reasons.no_plan,
     ),
     Command(
         "split", ("S",), "Split task",

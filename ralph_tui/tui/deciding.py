@@ -1,7 +1,6 @@
 """Questions and approvals: put before the person in time, and answered through the controls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from textual.widgets import Input
 
@@ -12,7 +11,7 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import Attention, Wait, approval_key, waits
 from ralph_tui.tui.drafts import Draft
-from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.reading import read_report, read_specs
 from ralph_tui.tui.render.approval import report_parts, spec_parts
 from ralph_tui.tui.render.breaker import breaker_parts
@@ -27,9 +26,6 @@ CONTEXT_LINES = 3
 """Lines of what the model said before it asked."""
 
 _LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
-
-Try = Callable[[Callable[[], object]], Awaitable[object | None]]
-"""Does a request to the controls off the event loop; None when it failed and was said."""
 
 
 class Deciding:

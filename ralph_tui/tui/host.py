@@ -45,6 +45,10 @@ class Picking(DOMNode):
         """The task under the cursor."""
         raise NotImplementedError
 
+    def choose(self, task: Task) -> None:
+        """Put the cursor on a task."""
+        raise NotImplementedError
+
 
 class Host(App[int]):
     """The app as widgets and screens see it."""

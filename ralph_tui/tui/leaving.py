@@ -1,16 +1,11 @@
 """Leaving the screen: at once when nothing runs here; else stop, hand over to the background, or stay."""
 
-from collections.abc import Awaitable, Callable
-
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.tui.bridge import Bridge
-from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.screens.confirm import Choice, Confirm
-
-Try = Callable[[Callable[[], object]], Awaitable[object | None]]
-"""Does a request off the event loop; None when it failed and was said."""
 
 _STOP = Choice("s", "Stop now and quit", "stop", danger=True)
 _STAY = Choice("k", "Keep running", "keep")

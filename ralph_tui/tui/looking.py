@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui.jumping import targets
-from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.grouping import board_text
 from ralph_tui.tui.saving import save
@@ -19,16 +18,6 @@ from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.timeline.detail import detail_of
 from ralph_tui.tui.timeline.lines import entries_text
-
-T = TypeVar("T")
-
-
-class Try(Protocol):
-    """Does a request off the event loop; None when it failed and was said."""
-
-    async def __call__(self, request: Callable[[], T]) -> T | None:
-        """Try it."""
-        ...
 
 
 class Looking:

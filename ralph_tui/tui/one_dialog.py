@@ -13,6 +13,7 @@ OPENS = frozenset(
             "skip",
             "model",
             "edit",
+            "add",
             "split",
             "drop",
             "quit",

@@ -1,7 +1,9 @@
 """The app as the commands see it: what they may ask of it, so that none of them imports it."""
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
 
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import Bridge
@@ -11,6 +13,17 @@ from ralph_tui.tui.screens.dashboard import Dashboard, Selected
 
 TOAST = 160
 """Characters of a toast: two or three lines."""
+
+
+T = TypeVar("T")
+
+
+class Try(Protocol):
+    """Does a request off the event loop; None when it failed and was said."""
+
+    async def __call__(self, request: Callable[[], T]) -> T | None:
+        """Try it."""
+        ...
 
 
 class Owner(Host):
@@ -43,6 +56,17 @@ class Owner(Host):
         """What Enter means."""
         plan = self.screen if isinstance(self.screen, Picking) else None
         return plan.selected if plan else self.dashboard.selection()
+
+    def choose(self, task: Task) -> None:
+        """Put the cursor on a task, where tasks are chosen from now."""
+        if isinstance(self.screen, Picking):
+            self.screen.choose(task)
+        else:
+            self.dashboard.board.move_cursor(task.id)
+
+    def flush(self, *, draw: bool = True) -> bool:
+        """Take in what has happened since the last flush; whether the stream was drawn anew."""
+        raise NotImplementedError
 
     async def keep_theme(self, name: str) -> None:
         """A theme was chosen, for the next time, too."""

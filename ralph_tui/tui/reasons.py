@@ -143,6 +143,13 @@ def request_label(now: Situation) -> str:
     return "" if no_request(now) else "new request"
 
 
+def no_plan(now: Situation) -> str:
+    """The plan was read."""
+    if now.view.trouble:
+        return f"Nothing can be added: {now.view.trouble}"
+    return "" if now.view.is_known else "The project is still being read."
+
+
 def cannot_change(now: Situation) -> str:
     """There is a task, and it is not complete."""
     if now.task is None:

@@ -1,20 +1,18 @@
-"""Changes of the plan by the person: skip, retry, hold, model, edit, split, drop, sooner, later."""
+"""Changes of the plan by the person: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 
-from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
+from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
-from ralph_tui.tui.screens.edit_task import Edit, EditTask, Typed
+from ralph_tui.tui.screens.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.screens.writing import Split
-
-Try = Callable[[Callable[[], object]], Awaitable[object | None]]
+from ralph_tui.tui.task_form import Typed
 
 
 class Replanning:
@@ -27,6 +25,8 @@ class Replanning:
         self._controls = app.launch.controls
         self._left: dict[str, tuple[Typed, Typed]] = {}
         """By task: its fields when somebody began to edit them, and what they had typed when they left."""
+        self._new: Typed | None = None
+        """What was typed of a task that was not added yet."""
 
     async def skip(self) -> None:
         """Block a task, after asking."""
@@ -46,8 +46,7 @@ class Replanning:
         )
         if answer != "skip":
             return
-        skipped = await self._attempt(lambda: self._controls.skip(task.id))
-        if skipped is not None:
+        if await self._attempt(partial(self._controls.skip, task.id)) is not None:
             said = self._app.keys.said(
                 "{task} is blocked; {retry} on the board tries it again.", task=task.id
             )
@@ -58,8 +57,7 @@ class Replanning:
         task = self._app.situation().task
         if task is None:
             return
-        back = await self._attempt(lambda: self._controls.retry(task.id))
-        if back is not None:
+        if await self._attempt(partial(self._controls.retry, task.id)) is not None:
             self._app.say(f"{task.id} is pending again.")
 
     async def hold(self) -> None:
@@ -86,9 +84,8 @@ class Replanning:
                 Value(f"model of {task.id}", hint, typed or "")
             )
         ) is not None:
-            changed = await self._attempt(
-                partial(self._controls.edit_task, task.id, model=typed.strip())
-            )
+            fields = TaskFields(model=typed.strip())
+            changed = await self._attempt(partial(self._controls.edit_task, task.id, fields))
             if changed is not None:
                 self._app.say(
                     f"{task.id} is worked with {typed.strip() or 'the configured model'}."
@@ -104,8 +101,9 @@ class Replanning:
         dialog = EditTask(task)
         if typed is not None and before == dialog.before:
             dialog = EditTask(task, typed)
-        while change := await self._app.push_screen_wait(dialog):
-            if await self._attempt(partial(self._change, task.id, change)) is not None:
+        while fields := await self._app.push_screen_wait(dialog):
+            changed = await self._attempt(partial(self._controls.edit_task, task.id, fields))
+            if changed is not None:
                 self._app.say(f"{task.id} is changed.")
                 return
             dialog = EditTask(task, dialog.typed)
@@ -113,14 +111,19 @@ class Replanning:
             self._left[task.id] = dialog.before, dialog.typed
             self._app.say(self._app.keys.said("What you typed is kept: {edit} goes on with it."))
 
-    def _change(self, task_id: str, change: Edit) -> Task:
-        return self._controls.edit_task(
-            task_id,
-            description=change.description,
-            priority=change.priority,
-            verification_criteria=change.criteria,
-            dependencies=change.dependencies,
-        )
+    async def add(self) -> None:
+        """One more task; what was typed is there again when it was refused, or left."""
+        dialog = AddTask(self._new)
+        self._new = None
+        while fields := await self._app.push_screen_wait(dialog):
+            made = await self._attempt(partial(self._controls.add_task, fields))
+            if made is not None:
+                self._app.say(f"{made.id} is added: {one_line(made.title)}")
+                return
+            dialog = AddTask(dialog.typed)
+        if dialog.typed != dialog.before:
+            self._new = dialog.typed
+            self._app.say(self._app.keys.said("What you typed is kept: {add} goes on with it."))
 
     async def split(self) -> None:
         """In parts, one per line; a draft survives a refusal."""
@@ -148,7 +151,9 @@ class Replanning:
                 (Choice("d", "Drop it", "drop", danger=True), Choice("k", "Keep it", "keep")),
             )
         )
-        if answer == "drop" and await self._attempt(lambda: self._controls.drop_task(task.id)):
+        if answer != "drop":
+            return
+        if await self._attempt(partial(self._controls.drop_task, task.id)) is not None:
             self._app.say(f"{task.id} is out of the plan.")
 
     async def sooner(self) -> None:

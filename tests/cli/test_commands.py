@@ -34,6 +34,7 @@ COMMANDS = (
         "hold",
         "release",
         "edit",
+        "add",
     ),
     *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
     *("typecheck", "deps", "config", "guard", "limits", "breaker"),
@@ -363,6 +364,34 @@ def test_a_task_is_edited_and_dropped(project: Path) -> None:
     assert "task-003 depends on task-002." in inside("drop", "task-002", cwd=root).stderr
     assert inside("drop", "task-003", cwd=root).stdout == "Dropped task-003: Third.\n"
     assert len(Project(root).load().plan.tasks) == 2
+
+
+def test_a_task_is_added(project: Path) -> None:
+    words = (
+        "Say how",
+        "long it took",
+        "--after",
+        "task-003",
+        "--check",
+        "tests",
+        "--tokens",
+        "9000",
+    )
+    done = inside("add", *words, cwd=project)
+    assert done.stdout == "Added task-004: Say how long it took (priority 100).\n"
+    task = Project(project).load().plan.tasks[-1]
+    assert (task.dependencies, task.estimated_tokens) == (("task-003",), 9_000)
+    assert inside("edit", "task-004", "--tokens", "0", cwd=project).returncode == 0
+    assert Project(project).load().plan.tasks[-1].estimated_tokens is None
+    for wrong, why in (
+        (("x", "--after", "task-005"), "in a circle: task-005"),
+        (("x", "--after", "ghost"), "which is not in the plan"),
+        (("  ",), "The task on the command line is empty."),
+        (("@nowhere",), "nowhere"),
+    ):
+        assert why in said(inside("add", *wrong, cwd=project))[0]
+    assert inside("add", "x", "--tokens", "-1", cwd=project).returncode == 3
+    assert len(Project(project).load().plan.tasks) == 4
 
 
 def test_a_wait_is_ended_by_retry(running: Path) -> None:

@@ -18,6 +18,7 @@ from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
@@ -145,7 +146,7 @@ async def test_a_plan_that_somebody_changes_is_theirs_to_approve(tmp_path: Path)
     async with beside(tmp_path, NEVER) as stage:
         stage.request(ApprovalKind.PLAN)
         await until(lambda: stage.person.seconds_left, what="the countdown")
-        Controls(stage.project.root).edit_task("a", description="Do it better")
+        Controls(stage.project.root).edit_task("a", TaskFields(description="Do it better"))
         await until(lambda: stage.person.seconds_left is None, what="the person stands back")
         assert stage.docs.state.approval is not None
         assert stage.docs.state.approval.approved is None

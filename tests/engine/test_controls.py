@@ -3,16 +3,27 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import CommandCriterion, ImplementationPlan, Task, TaskStatus, in_order
+from ralph_tui.domain.events import PlanLoaded, TaskChanged
+from ralph_tui.domain.order import open_order
+from ralph_tui.domain.plan import (
+    CommandCriterion,
+    ImplementationPlan,
+    Task,
+    TaskStatus,
+    free_id,
+    in_order,
+)
 from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
-from ralph_tui.engine.controls import SKIPPED, Controls
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ending import asked_by
-from ralph_tui.engine.plan_edits import moved
+from ralph_tui.engine.plan_edits import SKIPPED, moved
+from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
@@ -76,12 +87,14 @@ def test_a_held_task_is_not_chosen_until_it_is_released(root: Path) -> None:
 
 def test_a_task_has_a_model_of_its_own(root: Path) -> None:
     controls = Controls(root)
-    assert controls.edit_task("a", model=" opus ").model == "opus"
-    assert controls.edit_task("a", priority=1).model == "opus", "what is not given stays"
+    assert controls.edit_task("a", TaskFields(model=" opus ")).model == "opus"
+    assert controls.edit_task("a", TaskFields(priority=1)).model == "opus", (
+        "what is not given stays"
+    )
     with pytest.raises(RalphError, match="not the name of a model"):
-        controls.edit_task("a", model="two words")
+        controls.edit_task("a", TaskFields(model="two words"))
     assert [t.model for t in controls.split_task("a", ["One", "Two"])] == ["opus", "opus"]
-    assert controls.edit_task("a-1", model="").model is None
+    assert controls.edit_task("a-1", TaskFields(model="")).model is None
 
 
 def test_a_task_that_is_not_there_is_named_with_the_nearest(root: Path) -> None:
@@ -92,11 +105,11 @@ def test_a_task_that_is_not_there_is_named_with_the_nearest(root: Path) -> None:
 
 def test_editing_and_dropping(root: Path) -> None:
     controls = Controls(root)
-    edited = controls.edit_task("a", description="New", priority=3, verification_criteria=("x",))
+    edited = controls.edit_task("a", TaskFields(description="New", priority=3, criteria=("x",)))
     assert (edited.description, edited.priority) == ("New", 3)
     assert task_of(root, "a") == edited
     with pytest.raises(RalphError, match="needs a description"):
-        controls.edit_task("a", description=" ")
+        controls.edit_task("a", TaskFields(description=" "))
     with pytest.raises(RalphError, match="b depends on a"):
         controls.drop_task("a")
     with pytest.raises(RalphError, match="complete already"):
@@ -133,6 +146,47 @@ def test_a_task_is_moved_past_its_neighbour_and_no_further(
     assert unmoved == others, "nothing else was changed"
 
 
+PLANS = st.lists(
+    st.tuples(st.integers(0, 3), st.lists(st.integers(0, 6), max_size=2), st.booleans()),
+    min_size=2,
+    max_size=7,
+).map(
+    lambda made: [
+        Task(
+            id=f"t{n}",
+            priority=priority,
+            dependencies=tuple(f"t{d}" for d in needs if d < n),
+            status=TaskStatus.COMPLETE if done else TaskStatus.PENDING,
+        )
+        for n, (priority, needs, done) in enumerate(made)
+    ]
+)
+
+
+@given(PLANS, st.data())
+def test_a_task_is_worked_before_its_neighbour_or_it_is_said_that_it_waits(
+    tasks: list[Task], data: st.DataObject
+) -> None:
+    order = [t.id for t in open_order(tasks)]
+    assume(len(order) > 1)
+    at, step = data.draw(st.integers(0, len(order) - 1)), data.draw(st.sampled_from([-1, 1]))
+    assume(0 <= at + step < len(order))
+    it, other = order[at], order[at + step]
+    plan = ImplementationPlan(tasks=tuple(tasks))
+    first, second = (it, other) if step > 0 else (other, it)
+    waits = plan.task(second)
+    assert waits is not None
+    if first in waits.dependencies:
+        with pytest.raises(RalphError, match=f"{second} waits for {first}"):
+            moved(plan, it, step)
+        return
+    after = [t.id for t in open_order(moved(plan, it, step).tasks)]
+    assert (after.index(it) - after.index(other)) * step > 0
+    assert [t for t in moved(plan, it, step).tasks if t.id != it] == [
+        t for t in tasks if t.id != it
+    ]
+
+
 def test_a_key_pressed_twice_moves_twice_and_the_end_is_said(tmp_path: Path) -> None:
     root = make_project(tmp_path, [task("a"), task("b"), task("c")])
     controls = Controls(root)
@@ -151,24 +205,99 @@ def test_an_edit_keeps_what_was_typed_as_it_was_shown(root: Path) -> None:
     Project(root).transact(change)
     controls = Controls(root)
     lines = ("uv run mypy .", "uv run pytest  tests/x.py", "Something new")
-    edited = controls.edit_task("a", verification_criteria=lines)
+    edited = controls.edit_task("a", TaskFields(criteria=lines))
     assert edited.verification_criteria == (prose, command, "Something new")
     assert task_of(root, "a") == edited
 
 
 def test_dependencies_are_changed_within_reason(root: Path) -> None:
     controls = Controls(root)
-    assert controls.edit_task("a", dependencies=("done", "done")).dependencies == ("done",)
+    assert controls.edit_task("a", TaskFields(dependencies=("done", "done"))).dependencies == (
+        "done",
+    )
     with pytest.raises(RalphError, match="not in the plan"):
-        controls.edit_task("a", dependencies=("nowhere",))
+        controls.edit_task("a", TaskFields(dependencies=("nowhere",)))
     with pytest.raises(RalphError, match="circle"):
-        controls.edit_task("a", dependencies=("b",))
-    assert controls.edit_task("b", dependencies=()).dependencies == ()
+        controls.edit_task("a", TaskFields(dependencies=("b",)))
+    assert controls.edit_task("b", TaskFields(dependencies=())).dependencies == ()
+
+
+def test_an_estimate_is_set_and_taken_away(root: Path) -> None:
+    controls = Controls(root)
+    assert controls.edit_task("a", TaskFields(tokens=30_000)).estimated_tokens == 30_000
+    assert controls.edit_task("a", TaskFields(priority=1)).estimated_tokens == 30_000
+    assert controls.edit_task("a", TaskFields(tokens=0)).estimated_tokens is None
+    before = plan_of(root)
+    with pytest.raises(RalphError, match="-5 is no number of tokens"):
+        controls.edit_task("a", TaskFields(tokens=-5))
+    assert plan_of(root) == before
+
+
+def test_a_task_is_added_under_a_free_id_and_after_all_others(root: Path) -> None:
+    controls = Controls(root)
+    controls.edit_task("b", TaskFields(priority=7))
+    fields = TaskFields("Say how long it took", None, ("uv run pytest",), ("b", "b"), "opus", 9_000)
+    made = controls.add_task(fields)
+    assert (made.id, made.title, made.priority) == ("task-001", "Say how long it took", 100)
+    assert (made.dependencies, made.model, made.estimated_tokens) == (("b",), "opus", 9_000)
+    assert plan_of(root).tasks[-1] == made
+    assert controls.add_task(TaskFields("Next", 3)).id == "task-002"
+    before = plan_of(root)
+    for wrong, said in (
+        (TaskFields("  "), "needs a description"),
+        (TaskFields(), "needs a description"),
+        (TaskFields("x", dependencies=("nowhere",)), "'nowhere', which is not in the plan"),
+        (TaskFields("x", dependencies=("task-003",)), "in a circle: task-003 → task-003"),
+        (TaskFields("x", model="two words"), "not the name of a model"),
+        (TaskFields("x", tokens=-1), "no number of tokens"),
+    ):
+        with pytest.raises(RalphError, match=said):
+            controls.add_task(wrong)
+    assert plan_of(root) == before
+
+
+def test_what_was_done_here_is_known_again_when_it_is_read_from_the_disk(root: Path) -> None:
+    here, there = Controls(root), Controls(root)
+
+    def read(task: Task) -> TaskChanged:
+        return TaskChanged(task=task, reason=CHANGED_ON_DISK)
+
+    mine = here.hold("a")
+    theirs = there.hold("b")
+    assert here.doings.told(read(theirs)) == read(theirs)
+    assert here.doings.told(read(mine)) == TaskChanged(task=mine, reason="you held it")
+    assert here.doings.told(read(mine)) == read(mine), "it comes back once"
+    with pytest.raises(RalphError):
+        here.hold("a")
+    here.drop_task("b")
+    dropped = PlanLoaded(tasks=plan_of(root).tasks, source="disk")
+    here.add_task(TaskFields("More"))
+    there.drop_task("task-001")
+    assert here.doings.told(dropped).model_dump()["source"] == "here"
+    assert here.doings.told(dropped) == dropped, "this was the other's"
+
+
+@pytest.mark.parametrize(
+    ("ids", "made"),
+    [
+        ((), "task-001"),
+        (("demo-08", "demo-09", "demo-02-1", "demo-02-2"), "demo-10"),
+        (("v2-1", "v2-9", "x"), "v2-10"),
+        (("a", "b"), "task-001"),
+        (("1", "2"), "3"),
+        (("t9", "t10", "task\n5", "task\n6", "task\n7"), "t11"),
+        (("task-1",) * 2 + ("x" * 200 + "1",), "task-2"),
+    ],
+)
+def test_a_free_id_counts_on_as_the_others_do(ids: tuple[str, ...], made: str) -> None:
+    plan = ImplementationPlan(tasks=tuple(Task(id=task_id) for task_id in ids))
+    assert free_id(plan) == made
+    assert {p.task_id for p in plan.adding([Task(id=made)]).problems()} <= set(ids)
 
 
 def test_a_task_is_split_into_parts_worked_one_after_the_other(root: Path) -> None:
     controls = Controls(root)
-    controls.edit_task("a", dependencies=("done",), verification_criteria=("It works",))
+    controls.edit_task("a", TaskFields(dependencies=("done",), criteria=("It works",)))
     made = controls.split_task("a", ["The model", " The command "])
     assert [(t.id, t.description, t.dependencies) for t in made] == [
         ("a-1", "The model", ("done",)),
@@ -184,6 +313,10 @@ def test_a_task_is_split_into_parts_worked_one_after_the_other(root: Path) -> No
             controls.split_task("b", wrong)
     with pytest.raises(RalphError, match="complete already"):
         controls.split_task("done", ["x", "y"])
+    assert controls.add_task(TaskFields("c")).id == "a-3", "parts are no example"
+    controls.split_task("a-3", "xy")
+    assert controls.add_task(TaskFields("c")).id == "a-3"
+    assert [t.id for t in controls.split_task("a-3", "xy")] == ["a-3-3", "a-3-4"]
 
 
 def test_answers_reach_their_question_only(root: Path) -> None:

@@ -42,6 +42,7 @@ import sys
 from pathlib import Path
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.plan_fields import TaskFields
 controls, name = Controls(Path(sys.argv[1])), sys.argv[2]
 for n in range(int(sys.argv[3])):
     print(controls.inject(f"{name}-{n}", now=n % 10 == 0).id, flush=True)
@@ -51,7 +52,7 @@ for n in range(int(sys.argv[3])):
             break
         except RalphError as error:  # seen in the instant before the editor took its older text back
             assert error.message == f"Task {name} is pending, not blocked.", error.message
-    controls.edit_task("edited", verification_criteria=(f"{name} {n}",))
+    controls.edit_task("edited", TaskFields(criteria=(f"{name} {n}",)))
 """
 
 EDITS = """

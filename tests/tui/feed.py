@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,12 +10,13 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.costs import CostMeter
-from ralph_tui.domain.plan import CommandCriterion, Task, TaskStatus
+from ralph_tui.domain.plan import CommandCriterion, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Injection, Phase
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.engine.ports import EventSink
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -449,6 +451,12 @@ def stopped() -> list[ev.Event]:
     ]
 
 
+def _given(fields: TaskFields) -> dict[str, object]:
+    """The fields that are set, by the words of the screen."""
+    words = {"description": "text", "criteria": "checks", "dependencies": "after"}
+    return {words.get(n, n): value for n, value in asdict(fields).items() if value is not None}
+
+
 class FakeControls(Controls):
     """Remembers requests; answers as the real ones do; `error` is raised when set."""
 
@@ -480,22 +488,29 @@ class FakeControls(Controls):
     def skip(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"skip {task_id}")
-        return Task(id=task_id, status=TaskStatus.BLOCKED)
+        return self._done(task_id, "you skipped it", status=TaskStatus.BLOCKED)
 
     def retry(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"retry {task_id}")
-        return Task(id=task_id)
+        return self._done(task_id, "you put it back", status=TaskStatus.PENDING, blockers=())
 
     def hold(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"hold {task_id}")
-        return Task(id=task_id, held=True)
+        return self._done(task_id, "you held it", status=TaskStatus.PENDING, held=True)
 
     def release(self, task_id: str) -> Task:
         """Note it."""
         self._note(f"release {task_id}")
-        return Task(id=task_id)
+        return self._done(task_id, "you released it", held=False)
+
+    def _done(self, task_id: str, words: str, **changes: object) -> Task:
+        """The task as it is now, noted as the real ones do."""
+        known = next((task for task in TASKS if task.id == task_id), Task(id=task_id))
+        now = known.model_copy(update=changes)
+        self.doings.note(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
+        return now
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
         """Note it."""
@@ -519,27 +534,15 @@ class FakeControls(Controls):
         """Note it."""
         self._note("retry now")
 
-    def edit_task(
-        self,
-        task_id: str,
-        *,
-        description: str | None = None,
-        priority: int | None = None,
-        verification_criteria: tuple[str, ...] | None = None,
-        dependencies: tuple[str, ...] | None = None,
-        model: str | None = None,
-    ) -> Task:
+    def edit_task(self, task_id: str, fields: TaskFields) -> Task:
         """Note what changes."""
-        given = {
-            "text": description,
-            "priority": priority,
-            "checks": verification_criteria,
-            "after": dependencies,
-            "model": model,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
-        self._note(f"edit {task_id}: {changes}")
+        self._note(f"edit {task_id}: {_given(fields)}")
         return Task(id=task_id)
+
+    def add_task(self, fields: TaskFields) -> Task:
+        """Note what it is to be."""
+        self._note(f"add: {_given(fields)}")
+        return self._done("demo-07", "you added it", description=fields.description or "")
 
     def move_task(self, task_id: str, step: int) -> bool:
         """Note it, and which way."""

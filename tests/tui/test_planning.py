@@ -8,15 +8,18 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.order import work_order
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.glyphs import ASCII, UNICODE
-from ralph_tui.tui.render.graph import graph_blocks, work_order
+from ralph_tui.tui.render.graph import graph_blocks
 from ralph_tui.tui.render.spans import plain, width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.edit_task import EditTask
+from ralph_tui.tui.screens.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.planning import PlanReview
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.writing import Split
+from ralph_tui.tui.task_form import Typed, Wrong, meant
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
@@ -133,11 +136,12 @@ async def test_a_task_is_split_and_a_refusal_keeps_the_parts(open_app: Open) -> 
     [
         (("tab", "tab", *", demo-04"), "{'after': ('demo-01', 'demo-04')}"),
         (("tab", "tab", "tab", "backspace", "7"), "{'priority': 7}"),
+        (("tab", "tab", "tab", "tab", "ctrl+u", *"45k"), "{'tokens': 45000}"),
+        (("tab", "tab", "tab", "tab", "ctrl+u"), "{'tokens': 0}"),
+        (("shift+tab", *"opus"), "{'model': 'opus'}"),
     ],
 )
-async def test_dependencies_and_priority_are_edited(
-    open_app: Open, keys: tuple[str, ...], asked: str
-) -> None:
+async def test_every_field_is_edited(open_app: Open, keys: tuple[str, ...], asked: str) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
         app = ralph(pilot)
@@ -166,6 +170,68 @@ async def test_a_refused_edit_opens_again_with_what_was_typed(open_app: Open) ->
         script.controls.error = None
         await until(pilot, lambda: isinstance(app.screen, EditTask))
         await until(pilot, lambda: "demo-01, ghost" in screen_text(app))
+
+
+BEFORE = Typed("Do it", "tests", "a", "2", "30000", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, TaskFields()),
+        ({"description": " Do it\n", "tokens": "30000"}, TaskFields()),
+        ({"description": "\n "}, "description"),
+        ({"priority": ""}, "priority"),
+        ({"priority": "soon"}, "priority"),
+        ({"priority": "1.5"}, "priority"),
+        ({"priority": "9" * 5_000}, "priority"),
+        ({"priority": " -1 "}, TaskFields(priority=-1)),
+        ({"tokens": "-5"}, "tokens"),
+        ({"tokens": "many"}, "tokens"),
+        ({"tokens": "k"}, "tokens"),
+        ({"tokens": "9" * 30}, "tokens"),
+        ({"tokens": "45K"}, TaskFields(tokens=45_000)),
+        ({"tokens": "45 000"}, TaskFields(tokens=45_000)),
+        ({"tokens": "45,000"}, TaskFields(tokens=45_000)),
+        ({"tokens": " "}, TaskFields(tokens=0)),
+        ({"dependencies": "a,, b ,"}, TaskFields(dependencies=("a", "b"))),
+        ({"criteria": "\n"}, TaskFields(criteria=())),
+        ({"model": " opus "}, TaskFields(model="opus")),
+    ],
+)
+def test_what_is_typed_is_meant_or_its_field_is_named(
+    changes: dict[str, str], found: TaskFields | str
+) -> None:
+    means = meant(BEFORE, BEFORE._replace(**changes))
+    assert (means.field if isinstance(means, Wrong) else means) == found
+
+
+def test_a_new_task_needs_a_description_and_nothing_else() -> None:
+    assert isinstance(meant(Typed(), Typed(priority="3")), Wrong)
+    assert meant(Typed(), Typed("Do it")) == TaskFields("Do it")
+
+
+async def test_a_task_is_added_where_the_plan_is_reviewed(open_app: Open) -> None:
+    script = script_of(feed.running())
+    async with open_app(script, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, PlanReview))
+        await pilot.press("A", "ctrl+s")
+        await until(pilot, lambda: "A task needs a description." in toasts(app))
+        await pilot.press(*"Say when", "tab", "tab", *"ghost", "tab", "tab", *"9k", "escape")
+        await until(pilot, lambda: any("A goes on with it" in t for t in toasts(app)))
+        script.controls.error = RalphError("Task 'demo-07' depends on 'ghost'.", "Look.")
+        await pilot.press("A", "ctrl+s")
+        await until(pilot, lambda: "Task 'demo-07' depends on 'ghost'. Look." in toasts(app))
+        script.controls.error = None
+        await until(pilot, lambda: isinstance(app.screen, AddTask))
+        await pilot.press("tab", "tab", "ctrl+u", *"demo-05", "ctrl+s")
+        await until(pilot, lambda: "demo-07 is added: Say when" in toasts(app))
+        wanted = {"text": "Say when", "after": ("demo-05",), "tokens": 9_000}
+        assert script.controls.asked == [f"add: {wanted}"]
+        await pilot.press("A")
+        await until(pilot, lambda: isinstance(app.screen, AddTask) and app.screen.typed == Typed())
 
 
 async def test_a_very_long_plan_is_a_line_a_task_and_moves_like_a_short_one(open_app: Open) -> None:

@@ -8,15 +8,15 @@
 Pure functions.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from heapq import heapify, heappop, heappush
 
+from ralph_tui.domain.order import needing
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
 from ralph_tui.tui.render.parts import Block, Made
-from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
+from ralph_tui.tui.render.spans import Line, Span, Tone, crop_fair, row, width_of
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 """Ways out of a cell, as `Glyphs.joints` counts them."""
@@ -44,7 +44,8 @@ def graph_blocks(
         ]
         room = width - width_of(left)
         said = [Span(f"{task.id}  ", Tone.INFO), Span(task.title)]
-        return [row([*left, *said], _after(task, tasks, room), width, glyphs.ellipsis)]
+        right = _after(task, tasks, room)
+        return [row([*left, *said], right, width, glyphs.ellipsis, crop_fair)]
 
     blocks = [
         Block(drawn[0].id, Made(partial(line, *drawn)), folds=False)
@@ -65,48 +66,11 @@ def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
     return [Span(f"  after {', '.join(task.dependencies)}", Tone.FAINT)]
 
 
-def work_order(tasks: Iterable[Task]) -> list[Task]:
-    """The order in which the loop would take them.
-
-    What waits in a circle, or for a task that is not there, comes when
-    nothing else is left.
-    """
-    every = list(tasks)
-    place = {task.id: (task.priority, at) for at, task in enumerate(every)}
-    waits = {task.id: len(set(task.dependencies)) for task in every}
-    needing = _needing(every)
-    free = [place[task.id] for task in every if not waits[task.id]]
-    heapify(free)
-    stuck = sorted((place[task.id] for task in every), reverse=True)
-    order: list[Task] = []
-    seen: set[str] = set()
-    while stuck:
-        task = every[(heappop(free) if free else stuck.pop())[1]]
-        if task.id in seen:
-            continue
-        seen.add(task.id)
-        order.append(task)
-        for other in needing.get(task.id, ()):
-            waits[other] -= 1
-            if not waits[other]:
-                heappush(free, place[other])
-    return order
-
-
-def _needing(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """By id, who waits for it."""
-    needing: dict[str, list[str]] = {}
-    for task in tasks:
-        for dep in dict.fromkeys(task.dependencies):
-            needing.setdefault(dep, []).append(task.id)
-    return needing
-
-
 def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Task, str, str]]:
     """Each task with what is drawn left and right of its sign, `most` lanes at the most."""
     owners: list[str] = []
     """The task each lane comes from; empty where a lane is free."""
-    open_ends = {task_id: len(others) for task_id, others in _needing(order).items()}
+    open_ends = {task_id: len(others) for task_id, others in needing(order).items()}
     for task in order:
         needed = set(task.dependencies)
         joined = [at for at, owner in enumerate(owners) if owner and owner in needed]

@@ -19,12 +19,12 @@ from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.widgets.plan_text import PlanText
 
-CHANGES = ("detail", "edit", "split", "drop", "sooner", "later", "hold", "model")
-"""Commands about a task, which mean the one under the cursor."""
+CHANGES = ("detail", "edit", "add", "split", "drop", "sooner", "later", "hold", "model")
+"""Commands about the plan; those about a task mean the one under the cursor."""
 
 
 _CHANGE = (
-    "{edit} edit, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, {model} model, "
+    "{edit} edit, {add} add, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, {model} model, "
     "{detail} detail"
 )
 
@@ -39,6 +39,10 @@ class Planned(Picking):
     def selected(self) -> Task | None:
         """The task under the cursor."""
         return self.plan.selected
+
+    def choose(self, task: Task) -> None:
+        """Put the cursor on a task."""
+        self.plan.move_cursor(task.id)
 
     def bind_changes(self, own: Iterable[str]) -> None:
         """The person's keys for the changes, where the dialog has no use for them itself."""

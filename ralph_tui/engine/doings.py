@@ -1,0 +1,56 @@
+"""What the person did to the plan through this process: known again when it is read from the disk.
+
+Everybody who follows the project sees a change on disk, and cannot see who made it. Here it is noted before
+it is written, so that it is never told as somebody else's.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain.plan import ImplementationPlan, Task
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.events import Event
+
+CHANGED_ON_DISK = "changed on disk"
+"""Why a task is another, as far as can be seen from its file."""
+
+KEPT = 64
+"""Changes that are remembered; each comes back within a second."""
+
+
+class Doings:
+    """The latest changes of a plan, and the words for each."""
+
+    def __init__(self) -> None:
+        """Nothing was done yet."""
+        self._tasks: deque[tuple[Task, str]] = deque(maxlen=KEPT)
+        self._orders: deque[tuple[str, ...]] = deque(maxlen=KEPT)
+
+    def note(self, before: ImplementationPlan, after: ImplementationPlan, words: str) -> None:
+        """What is about to be written; `words` say it of each task that is another then."""
+        known = {task.id: task for task in before.tasks}
+        pairs = ((known.get(task.id), task) for task in after.tasks)
+        changed = [task for was, task in pairs if was is not task and was != task]
+        self._tasks.extend((task, words) for task in changed)
+        self._orders.append(tuple(task.id for task in after.tasks))
+
+    def told(self, event: "Event") -> "Event":
+        """The event, saying of what was done here that the person did it."""
+        # Only a screen needs the events, and every command has the controls.
+        from ralph_tui.domain.events import PlanLoaded, TaskChanged
+
+        if isinstance(event, TaskChanged) and event.reason == CHANGED_ON_DISK:
+            found = next((done for done in tuple(self._tasks) if done[0] == event.task), None)
+            if found is None:
+                return event
+            self._tasks.remove(found)
+            return event.model_copy(update={"reason": found[1]})
+        if isinstance(event, PlanLoaded) and event.source == "disk":
+            order = tuple(task.id for task in event.tasks)
+            if order not in tuple(self._orders):
+                return event
+            while self._orders.popleft() != order:
+                pass  # what was written in between was not seen, and is told with this
+            return event.model_copy(update={"source": "here"})
+        return event
