@@ -114,7 +114,8 @@ class Dashboard(Screen[None]):
     @property
     def is_whole(self) -> bool:
         """Whether its parts are there: timers still fire while the app takes itself apart."""
-        return self.is_attached and bool(self.query(KeyBar))
+        # Asked at every beat: a query would walk through all that is on the screen.
+        return self.is_attached and any(isinstance(child, KeyBar) for child in self.children)
 
     def _roots(self) -> tuple[str, ...]:
         """The project's directory as it may be written in paths."""
