@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.events import EVENT, Event
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.reducer import reduce
@@ -47,6 +48,21 @@ def test_the_view_is_not_changed_in_place(event: Event) -> None:
 
 def started() -> ev.LoopStarted:
     return ev.LoopStarted(run_id="r", project="p", phase=Phase.BUILDING, max_iterations=9)
+
+
+def test_a_run_that_ended_keeps_its_figures_when_its_project_is_read() -> None:
+    read = ev.ProjectRead(
+        project="p", phase=Phase.PLANNING, max_iterations=5, unworkable="a circle"
+    )
+    costs = CostMeter(session=1.5, total=4.0)
+    spent = ev.UsageReported(costs=costs, context_tokens=1_000, context_capacity=200_000)
+    done = ev.LoopFinished(status=ev.LoopStatus.STOPPED, reason="r", exit_code=1)
+    found = ev.LoopFound(pid=1)
+    ended = fold([started(), found, spent, done, ev.LoopLost(pid=1), read])
+    assert (ended.phase, ended.max_iterations, ended.costs.session) == (Phase.BUILDING, 9, 1.5)
+    assert (ended.run_state, ended.unworkable, ended.trouble) == (RunState.STOPPED, "a circle", "")
+    idle = fold([read])
+    assert (idle.phase, idle.max_iterations, idle.run_state) == (Phase.PLANNING, 5, RunState.IDLE)
 
 
 def test_a_run_from_start_to_end() -> None:

@@ -42,8 +42,7 @@ STATES: dict[str, tuple[str, Sequence[str]]] = {
         (),
     ),
     "gitlink": (
-        f"{SETUP} git init -q s; git -C s -c user.name=me -c user.email=me@example.org commit -q "
-        "--allow-empty -m s; git add s; git commit -qm s",
+        f"{SETUP} git init -q s; cd s; {SETUP} cd ..; git add s; git commit -qm s",
         (),
     ),
     "nested": (

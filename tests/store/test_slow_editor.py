@@ -120,9 +120,13 @@ def test_an_editor_that_renames_before_it_writes_does_not_empty_the_plan(
     with_tasks(project, "a")
     plan = project.layout.plan
     plan.rename(plan.with_suffix(".json~"))
+    waits = 0
 
     def write(_: float) -> None:
-        plan.write_text(EDITED)
+        nonlocal waits
+        waits += 1
+        if waits > 5:  # longer than a write that is under way takes to stand still
+            plan.write_text(EDITED)
 
     monkeypatch.setattr("ralph_tui.store.recovery.time.sleep", write)
     assert ids(project.load()) == ["edited"]
