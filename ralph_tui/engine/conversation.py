@@ -2,18 +2,19 @@
 
 import asyncio
 from enum import StrEnum
+from functools import partial
 from typing import Protocol, Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import BudgetDecision
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.state import Halt
+from ralph_tui.engine.guidance import taken
 from ralph_tui.engine.metering import Meter, limit_event
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.given import keep_given
-from ralph_tui.store.project import Documents
 
 
 class Cut(StrEnum):
@@ -213,12 +214,8 @@ class Conversation:
         for injection in waiting:
             await self.session.steer(f"Guidance from the person: {injection.guidance}")
 
-        def change(docs: Documents) -> Documents:
-            left = tuple(i for i in docs.pending if i.id not in ids)
-            return docs.model_copy(update={"pending": left})
-
         try:
-            docs = await self._shop.ledger.transact(change)
+            docs = await self._shop.ledger.transact(partial(taken, ids=ids))
         except StoreError as error:  # it was heard; only the next iteration will hear it again
             self._shop.emit(ev.Notice(level="error", text=str(error)))
             return

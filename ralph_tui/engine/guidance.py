@@ -1,5 +1,7 @@
 """What a person says to the next iteration: taken under the lock, told, given back when nobody heard it."""
 
+from collections.abc import Collection
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.workshop import Workshop
@@ -8,10 +10,12 @@ from ralph_tui.store.project import Documents
 Injections = tuple[Injection, ...]
 
 
-def taken(docs: Documents) -> Documents:
-    """The documents once an iteration takes what waits; it is kept until the iteration has an outcome."""
-    state = docs.state.model_copy(update={"given": docs.pending})
-    return docs.model_copy(update={"state": state, "pending": ()})
+def taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
+    """The documents once what waits, or these `ids` of it, was said; kept until the iteration has an outcome."""
+    said = tuple(i for i in docs.pending if ids is None or i.id in ids)
+    left = tuple(i for i in docs.pending if i not in said)
+    state = docs.state.model_copy(update={"given": (*docs.state.given, *said)})
+    return docs.model_copy(update={"state": state, "pending": left})
 
 
 def used_up(docs: Documents, *, heard: bool) -> Documents:

@@ -1,5 +1,7 @@
 """Guidance is heard by one iteration to its end, or waits for the next one, also after a kill -9."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -11,16 +13,19 @@ from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.beginning import begin
 from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.conversation import Conversation, Desk
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.guidance import taken
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.loop import BuildLoop
-from ralph_tui.engine.ports import Failure
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.ports import Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.record import phase_recorded, recorded
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
+from tests.harness.waiting import until
 
 OUTCOMES = {
     IterationOutcome.COMPLETE: True,
@@ -83,3 +88,60 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     docs = Project(root).load()
     assert said(docs) == ["Mind the gap"]
     assert docs.state.given == ()
+
+
+class Listening:
+    """A session whose turn runs until it is told to end."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self.begun, self.over = asyncio.Event(), asyncio.Event()
+
+    async def run_turn(self, prompt: str) -> AsyncIterator[TurnEnded]:
+        del prompt
+        self.begun.set()
+        await self.over.wait()
+        yield TurnEnded()
+
+    async def steer(self, text: str) -> None:
+        self.heard.append(text)
+
+
+async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has_an_outcome(
+    tmp_path: Path,
+) -> None:
+    root = make_project(tmp_path, [task("a")])
+    ledger = Ledger(Project(root), lambda _: None)
+    await ledger.open()
+    session = Listening()
+
+    async def opened(*_: object) -> Listening:
+        return session
+
+    shop = SimpleNamespace(ledger=ledger, emit=lambda _: None, agent=SimpleNamespace(open=opened))
+    desk = SimpleNamespace(taken_away="", mind_edits=lambda: None, waiting_for_person=False)
+    spec = SimpleNamespace(system_prompt="")
+    talk = Conversation(
+        cast("Workshop", shop),
+        cast("Desk", desk),
+        cast("SessionSpec", spec),
+        cast("Meter", None),
+        seconds=60,
+    )
+    async with talk:
+        saying = asyncio.create_task(talk.say("Work."))
+        await session.begun.wait()
+        Project(root).queue_injection("Mind the gap", now=True)
+        await ledger.refresh()
+        await until(lambda: not said(ledger.docs), what="that it was said")
+        killed = Project(root).load()
+        session.over.set()
+        await saying
+    assert session.heard == ["Guidance from the person: Mind the gap"]
+    for outcome, heard in OUTCOMES.items():
+        failure = Failure(kind=FailureClass.NETWORK, message="m")
+        failed = failure if outcome is IterationOutcome.FAILED else None
+        result = IterationResult(outcome=outcome, reason="r", failure=failed)
+        assert said(recorded(killed, "a", result)) == ([] if heard else ["Mind the gap"])
+    await begin(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
+    assert said(Project(root).load()) == ["Mind the gap"]
