@@ -1,7 +1,6 @@
 """`ClaudeAgent`: makes sessions on the real Claude Code CLI, one of them ahead of time."""
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -42,23 +41,25 @@ class ClaudeAgent:
 
     async def close(self) -> None:
         """See `Agent.close`."""
-        standby, self._standby = self._standby, None
         try:
-            if standby is not None:
-                with contextlib.suppress(SetupError):
-                    await (await standby).close()
+            if (session := await self._made_ahead()) is not None:
+                await session.close()
         finally:
             self._launcher.close()
             self._shelf.close()
 
-    async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
+    async def _made_ahead(self) -> ClaudeSession | None:
+        """The standby session; None where none was wanted, or it could not be made and one made now says why."""
         standby, self._standby = self._standby, None
-        if standby is None:
-            return None
         try:
-            session = await standby
+            return await standby if standby is not None else None
         except (SetupError, OSError):
-            return None  # the caller connects afresh and reports what is wrong now
+            return None
+
+    async def _take_standby(self, spec: SessionSpec) -> ClaudeSession | None:
+        session = await self._made_ahead()
+        if session is None:
+            return None
         if self._standby_spec == spec and session.alive:
             return session
         await session.close()

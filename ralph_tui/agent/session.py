@@ -246,8 +246,11 @@ class ClaudeSession:
         self._translator.interrupt()
         try:
             await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
-        except (ClaudeSDKError, OSError, TimeoutError) as error:
-            self._inbox.put_nowait(_Lost(f"no answer to an interrupt: {error!r}"))
+        except TimeoutError:
+            why = f"no answer to an interrupt in {INTERRUPT_SECONDS:g} seconds"
+            self._inbox.put_nowait(_Lost(why))
+        except (ClaudeSDKError, OSError) as error:
+            self._inbox.put_nowait(_Lost(f"it takes no interrupt: {why_lost(error)}"))
 
     async def close(self) -> None:
         """See `AgentSession.close`; shielded, because a cancelled shutdown leaves the CLI running."""

@@ -1,5 +1,7 @@
 """A CLI that does not start, in every way that was seen: one sentence each, and nothing else on the screen."""
 
+import asyncio
+import errno
 from pathlib import Path
 
 import psutil
@@ -7,8 +9,10 @@ import pytest
 
 from ralph_tui.agent import launcher, session
 from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent.skills import SkillShelf
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
+from ralph_tui.engine.ports import TurnEnded
 from tests.agent.test_contract import Recorder, script, spec, turn
 from tests.harness.model import cli_environment, serving
 
@@ -73,3 +77,30 @@ async def test_a_log_that_cannot_be_written_is_told_once_and_stops_nothing(tmp_p
     lost = f"What the CLI writes to its log is lost: Cannot append to {log}: Is a directory."
     assert notices == [lost]
     assert any(isinstance(item, ev.AssistantText) for item in items)
+
+
+async def test_a_session_made_ahead_that_nobody_needed_any_more_may_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(SkillShelf, "plugin", full)
+    agent = ClaudeAgent({})
+    agent.prepare(spec(tmp_path))
+    await agent.close()  # the run has its own end, and this is not it
+
+
+async def test_an_interrupt_without_an_answer_is_said_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "INTERRUPT_SECONDS", 0.01)
+    deaf = session.ClaudeSession(spec(tmp_path), {}, lambda _: None)
+    monkeypatch.setattr(deaf._client, "interrupt", asyncio.Event().wait)
+    await deaf.interrupt()
+    (ended,) = await deaf._next_items()
+    assert isinstance(ended, TurnEnded)
+    assert ended.failure is not None
+    assert ended.failure.message == (
+        "The Claude Code CLI ended unexpectedly (no answer to an interrupt in 0.01 seconds)."
+    )
