@@ -191,27 +191,20 @@ def bindings() -> list[BindingType]:
 
 
 def key_table() -> str:
-    """The README's table of keys, as Markdown."""
+    """The README's table of keys, as Markdown, with the names that `screen.keys` knows."""
     rows = [
         (
             " ".join(f"`{key_label(key)}`" for key in c.keys),
+            f"`{name_of(c)}`",
             f"{c.title}. {DEFAULT_KEYS.said(c.help)}",
         )
-        for c in COMMANDS
+        for c in EVERY
     ]
-    rows += [
-        (
-            " ".join(f"`{key_label(key)}`" for key in c.keys),
-            f"{c.area}: {c.title}. {DEFAULT_KEYS.said(c.help)}",
-        )
-        for commands in PAGE_COMMANDS.values()
-        for c in commands
-    ]
-    rows += [(" ".join(f"`{key}`" for key in keys.split()), f"{text}.") for keys, text in MOVES]
+    rows += [(" ".join(f"`{key}`" for key in keys.split()), "", f"{text}.") for keys, text in MOVES]
     return "\n".join(
         [
-            "| Key | What it does |",
-            "| --- | --- |",
-            *(f"| {keys} | {text} |" for keys, text in rows),
+            "| Key | Name | What it does |",
+            "| --- | --- | --- |",
+            *(f"| {' | '.join(row)} |" for row in rows),
         ]
     )

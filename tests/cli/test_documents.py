@@ -3,10 +3,12 @@
 import re
 from pathlib import Path
 
+from ralph_tui.config.keys import description
 from ralph_tui.demo.loading import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan import ImplementationPlan
 from ralph_tui.tui.commands import key_table
+from ralph_tui.tui.keymap import NAMES
 from tests.cli.processes import REPOSITORY, inside
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -33,6 +35,11 @@ def test_the_scenarios_in_contributing_load() -> None:
 
 def test_the_table_of_keys_is_fresh() -> None:
     assert f"<!-- keys -->\n{key_table()}\n<!-- /keys -->" in README
+
+
+def test_the_names_that_the_settings_know_stand_beside_the_keys() -> None:
+    assert "names as in the README" in description("screen.keys")
+    assert [name for name in NAMES if f"| `{name}` |" not in README] == []
 
 
 def test_every_picture_is_there() -> None:
