@@ -17,6 +17,7 @@ from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.tools import ALLOW, ToolAnswer
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.checkpoint import Checkpoint
+from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.loop import BuildLoop
@@ -56,7 +57,8 @@ class Work:
                 emit=self.told.append,
             ),
         )
-        self.work = TaskWork(docs.plan.tasks[0], cast("Workshop", shop), cast("Meter", None))
+        self.shop = cast("Workshop", shop)
+        self.work = TaskWork(docs.plan.tasks[0], self.shop, cast("Meter", None))
         return self
 
     def edit(self, change: Edit) -> None:
@@ -112,6 +114,17 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     assert task_of(work.root, "better").status is TaskStatus.COMPLETE
     assert work.work.settled is TaskStatus.COMPLETE
     assert work.work.task_id == "better"
+
+
+async def test_a_model_that_stops_is_told_of_an_edit_that_it_does_not_know(work: Work) -> None:
+    await work.begin()
+    task = work.ledger.docs.plan.tasks[0]
+    desk = BuildDesk(task, work.shop, meter=cast("Meter", None), on_work=lambda: None)
+    assert "ralph_mark_task_complete" in (await desk.on_stop("Done.") or "")
+    assert await desk.on_stop("Done.") is None, "it was reminded"
+    await work.edited(lambda tasks: tasks[0].update(description="Do it well"))
+    assert "Task a: Do it well" in (await desk.on_stop("Done.") or "")
+    assert await desk.on_stop("Done.") is None
 
 
 async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(work: Work) -> None:
