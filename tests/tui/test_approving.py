@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from textual.events import AppBlur, AppFocus
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.render.spans import width_of
 from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
@@ -20,11 +23,12 @@ from ralph_tui.tui.screens.edit_task import EditTask
 from ralph_tui.tui.screens.planning import PlanApproval
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.writing import Reason, Request
+from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
 from tests.tui.feed import Script
 from tests.tui.test_hostile import HOSTILE, assert_inert, hostile_run
-from tests.tui.waiting import approving, limited
+from tests.tui.waiting import approving, cooling, limited
 
 Open = Callable[..., Opened]
 
@@ -59,6 +63,30 @@ async def test_the_plan_is_shown_with_everything_and_approved(open_app: Open) ->
         await until(pilot, lambda: script.controls.asked == ["approve by screen"])
         await pilot.pause()
         assert isinstance(app.screen, Dashboard)
+
+
+async def test_a_text_is_folded_before_it_is_seen_and_stays_where_it_is_when_one_comes_back(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[bool] = []
+    draw = TextView.content_lines
+
+    def noted(self: TextView, ys: range) -> list[Strip]:
+        strips = draw(self, ys)
+        cut = [self.row_line(y, self.row_width) for y in range(self.row_count())]
+        drawn.append(all(width_of(line) <= self.row_width for line in cut))
+        return strips
+
+    monkeypatch.setattr(TextView, "content_lines", noted)
+    async with open_app(script_of(cooling()), size=(80, 24), clock=Moment()) as pilot:
+        app = await asks(pilot, Moment())
+        assert drawn
+        assert all(drawn), "wider than there is room, if only for a moment"
+        assert "What is asked" in screen_text(app)
+        for looks in (AppBlur, AppFocus):
+            app.post_message(looks())
+            await pilot.pause()
+        assert "What is asked" in screen_text(app), "the first line scrolled away by itself"
 
 
 async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from textual.message import Message
+from textual.strip import Strip
 
 from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.spans import Line, Span, Tone
@@ -70,6 +71,12 @@ class Blocks(RowsView):
             self._lay_out()
         self.move_cursor(self.cursor)
 
+    def content_lines(self, ys: range) -> list[Strip]:
+        """Lines folded to the width they have: Textual draws a new size before it tells of it."""
+        if self.row_width != self._width:
+            self._lay_out()
+        return super().content_lines(ys)
+
     def row_count(self) -> int:
         """Lines of all blocks."""
         return len(self._rows)
@@ -118,11 +125,6 @@ class Blocks(RowsView):
         else:
             lines = int(pages * self.size.height)
             self.scroll_relative(y=lines, animate=False, force=True, immediate=True)
-
-    def on_focus(self) -> None:
-        """A list without choices has no cursor."""
-        if self._first:
-            super().on_focus()
 
     def _into_sight(self, y: int) -> None:
         below = y - (self.scroll_offset.y + self.size.height - 1)

@@ -298,6 +298,7 @@ class RowsView(Toned, Framed, can_focus=True):
             self.post_message(self.Opened(self, key))
 
     def on_focus(self) -> None:
-        """Put the cursor somewhere in sight."""
-        if self.cursor is None and self.row_count():
-            self.action_cursor(1)
+        """Put the cursor on the first item in sight; a text without items stays where it is."""
+        key = None if self.cursor is not None else self._next_key(self.scroll_offset.y - 1, 1)
+        if key is not None:
+            self.move_cursor(key)
