@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.reducer import reduce
@@ -46,6 +47,7 @@ class Work:
         docs = await self.ledger.open()
         shop = SimpleNamespace(
             ledger=self.ledger,
+            settings=Settings(),
             emit=self.told.append,
             clock=lambda: datetime.now(UTC),
             gate=Gate(
