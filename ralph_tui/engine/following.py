@@ -95,6 +95,8 @@ class _Seen:
         self._lock = LoopLock(project.layout)
         self._ledger = self._new_ledger()
         self._place: _Place | None = None
+        self._met: Owner | None = None
+        """Whose loop was found, until its end is told."""
         self._trouble = ""
 
     def _new_ledger(self) -> Ledger:
@@ -113,6 +115,8 @@ class _Seen:
             StoreError: Something cannot be read.
         """
         owner = await asyncio.to_thread(self._lock.owner)
+        if self._met is not None and self._met != owner:
+            await self._take_leave(self._met)
         if owner is None:
             await _until(_owner_is_not(self._lock, None), self._watch_documents())
         else:
@@ -135,9 +139,15 @@ class _Seen:
             self._place = _Place(owner.run_id, beginning)
         await _tell_past(path, self._place, owner, self._sink)
         self._trouble = ""
+        self._met = owner
         self._sink(LoopFound(pid=owner.pid, host=owner.host, since=owner.since))
         await _until(_owner_is_not(self._lock, owner), _tail(path, self._place, self._sink))
-        await _tell_past(path, self._place, owner, self._sink)  # its last words, if unnoticed yet
+
+    async def _take_leave(self, owner: Owner) -> None:
+        """Its last words may not have been noticed yet; nor, while there was trouble, that it is gone."""
+        if self._place is not None:
+            await _tell_past(self._project.layout.events, self._place, owner, self._sink)
+        self._met = None
         self._sink(LoopLost(pid=owner.pid))
         self._ledger = self._new_ledger()
 

@@ -168,6 +168,30 @@ async def test_a_journal_that_cannot_be_read_loses_no_loop_and_repeats_nothing(
     assert not of(told, ev.LoopLost)
 
 
+async def test_a_loop_that_ends_while_its_journal_cannot_be_read_is_not_taken_for_a_running_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a")]))
+    long_run(project, calls=3)
+    journal, away = project.layout.events, tmp_path / "away"
+    lock = LoopLock(project.layout)
+    lock.acquire(RUN)
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: bool(of(told, ev.LoopFound)), what="the loop")
+        journal.rename(away)
+        journal.mkdir()
+        (journal / "something").write_text("larger than before\n" * 999, encoding="utf-8")
+        await until(lambda: bool(view_of(told).trouble), what="trouble")
+        lock.release()
+        shutil.rmtree(journal)
+        away.rename(journal)
+        await until(lambda: view_of(told).elsewhere is None, what="that the loop is gone")
+        await until(lambda: not view_of(told).trouble, what="the project")
+    assert view_of(told).run_state.value == "disconnected"
+    assert len(of(told, ev.LoopLost)) == 1
+    assert len(of(told, ev.ToolFinished)) == 3
+
+
 async def test_a_long_past_says_how_far_it_was_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
