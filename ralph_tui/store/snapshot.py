@@ -83,7 +83,8 @@ class Snapshots:
         """Apply `change` and write what it changed; call with the write lock held.
 
         Raises:
-            StoreError: A file changed under every try for `PATIENCE_SECONDS`, or cannot be written.
+            StoreError: A file changed under every try for `PATIENCE_SECONDS`, was being written for
+                `LONGEST_EDIT`, or cannot be written.
         """
         if not self._swept:
             commit.sweep(self._layout, self._tell)
@@ -97,7 +98,7 @@ class Snapshots:
             after = self._stamped(before.documents, synced(change(before.documents)))
             if (unfinished := self._unfinished(before, after)) is not None:
                 if time.monotonic() - started > LONGEST_EDIT:
-                    raise _never_still(unfinished)
+                    raise _never_still(unfinished, LONGEST_EDIT)
                 patience = recovery.DEPENDED_SECONDS
                 continue  # reading it waits
             writes, documents = self._encoded(before, after)
@@ -109,7 +110,7 @@ class Snapshots:
                 self._written(writes, documents)
                 return documents
             if time.monotonic() - started > PATIENCE_SECONDS:
-                raise _never_still(changed)
+                raise _never_still(changed, PATIENCE_SECONDS)
             time.sleep(pause)  # who writes in bursts pauses some time
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -229,8 +230,8 @@ class Snapshots:
         return path
 
 
-def _never_still(path: Path) -> StoreError:
+def _never_still(path: Path, seconds: float) -> StoreError:
     return StoreError(
-        f"Another program keeps changing {path}: it was never still for {PATIENCE_SECONDS:g} seconds.",
+        f"Another program keeps changing {path}: it was never still for {seconds:g} seconds.",
         "End the editor or script that writes it, then try again; its version is in place.",
     )
