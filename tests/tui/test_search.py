@@ -1,13 +1,16 @@
 """Finding, filtering, and what runs for how long, on the dashboard."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
 from ralph_tui.tui.timeline.entries import CallEntry
 from tests.tui import feed
-from tests.tui.conftest import Moment, Opened, drained, screen_text, script_of, until
+from tests.tui.conftest import Moment, Opened, click_on, drained, screen_text, script_of, until
+from tests.tui.past import past_project
 from tests.tui.test_keys import ralph
 
 Open = Callable[..., Opened]
@@ -40,6 +43,33 @@ async def test_words_are_found_while_typing_and_n_steps_round(open_app: Open) ->
         assert app.dashboard.stream.has_focus
         await pilot.press("n")
         await until(pilot, lambda: "cannot be typed here" in screen_text(app))  # n is its own again
+
+
+@pytest.mark.parametrize("page", ["", "4"])
+async def test_the_footer_says_what_the_keys_do_while_somebody_searches(
+    open_app: Open, tmp_path: Path, page: str
+) -> None:
+    script = past_project(tmp_path / "slug-demo") if page else script_of(feed.running())
+    async with open_app(script, autostart=not page, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+
+        def foot() -> str:
+            return screen_text(app).splitlines()[-1].strip()
+
+        await pilot.press(*page)
+        await until(pilot, lambda: bool(foot()) and "iteration" in screen_text(app))
+        before = foot()
+        await pilot.press("slash", *"e")
+        await until(pilot, lambda: foot() == "enter keep the words  esc end the search")
+        await click_on(pilot, "enter keep")
+        await until(pilot, lambda: foot().startswith("n  N step  esc end the search  "))
+        assert foot().endswith("^p more")
+        assert " of " in screen_text(app).splitlines()[-2]
+        first = screen_text(app).splitlines()[-2]
+        await click_on(pilot, "N step")
+        await until(pilot, lambda: screen_text(app).splitlines()[-2] != first)
+        await click_on(pilot, "esc end")
+        await until(pilot, lambda: foot() == before)
 
 
 async def test_the_board_is_searched_when_it_has_the_focus(open_app: Open) -> None:

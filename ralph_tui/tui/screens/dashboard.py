@@ -229,6 +229,10 @@ class Dashboard(Screen[None]):
             await self.mount(self._search_line, before=self.keybar)
         self._search_line.enter()
 
+    def on_search_line_stands(self, message: "SearchLine.Stands") -> None:
+        """Keys mean the search."""
+        self.keybar.stage = message.stage
+
     def on_search_line_changed(self, message: "SearchLine.Changed") -> None:
         """Every letter counts."""
         pane = self._searched or self.stream

@@ -239,6 +239,10 @@ class Page(ModalScreen[None]):
         """Ask for words."""
         self.search_line.enter()
 
+    def on_search_line_stands(self, message: SearchLine.Stands) -> None:
+        """Keys mean the search."""
+        self.bar.stage = message.stage
+
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         """Find while the person types."""
         self.searched(message.words)

@@ -1,46 +1,34 @@
 """The footer: keys of the commands that matter now, generated from their declaration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from textual.reactive import reactive
 
 from ralph_tui.tui.command import Command
 from ralph_tui.tui.commands import COMMANDS
-from ralph_tui.tui.keys import Keys, key_label
-from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.situation import Situation
-from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.key_line import KeyLine, Link
 
 
-def more(keys: Keys) -> Line:
-    """The way to all other commands."""
-    label = keys.label("palette").replace("ctrl+", "^")
-    return (Span(label, Tone.ACCENT), Span(" more", Tone.MUTED))
-
-
-class KeyBar(LinkLine):
-    """Whole labels only; the least important go first when the line is short."""
-
-    can_jump = False
+class KeyBar(KeyLine):
+    """Of the dashboard."""
 
     situation: reactive[Situation | None] = reactive(None)
 
-    def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """The footer's commands by rank, and the palette for the rest."""
-        if self.situation is None:
-            return []
-        palette = more(self.app.keys)
-        room = width - width_of(palette)
-        shown: list[tuple[str, Line]] = []
+    def links(self, width: int) -> Sequence[Link]:
+        """None before anything is known."""
+        return super().links(width) if self.situation is not None else []
+
+    def commands(self) -> Iterable[Link]:
+        """By rank."""
+        now = self.situation
+        if now is None:
+            return
         for command in sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank):
-            if not command.footer_label(self.situation):
-                continue
-            line = self._line(command, self.situation)
-            room -= width_of(line) + len(self.GAP)
-            if room < 0:
-                break
-            shown.append((command.name, line))
-        return [*shown, ("palette", palette)]
+            if command.footer_label(now):
+                yield command.name, self._line(command, now)
 
     def _line(self, command: Command, now: Situation) -> Line:
         usable = not command.disabled(now)

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from ralph_tui.tui.host import Host
+from ralph_tui.tui.widgets.key_line import Stage
 
 
 class SearchLine(Horizontal):
@@ -26,6 +27,14 @@ class SearchLine(Horizontal):
             """Say which."""
             super().__init__()
             self.words = words
+
+    class Stands(Message):
+        """Other keys mean something now."""
+
+        def __init__(self, stage: Stage) -> None:
+            """Say how far the search is."""
+            super().__init__()
+            self.stage = stage
 
     def compose(self) -> ComposeResult:
         """The sign, the words, what was found."""
@@ -53,8 +62,17 @@ class SearchLine(Horizontal):
         """The search is over."""
         self.query_one(Input).value = ""
         self.display = False
+        self.post_message(self.Stands(""))
         self.post_message(self.Changed(""))
         self.screen.focus_next()
+
+    def on_descendant_focus(self) -> None:
+        """Letters are words."""
+        self.post_message(self.Stands("typing"))
+
+    def on_descendant_blur(self) -> None:
+        """Letters are keys again."""
+        self.post_message(self.Stands("found" if self.words else ""))
 
     def action_leave(self) -> None:
         """Escape."""
