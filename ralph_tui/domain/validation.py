@@ -77,6 +77,13 @@ class ValidationReport(Record):
         calls = f"{len(self.seen)} look{'' if len(self.seen) == 1 else 's'} with extra tools"
         return calls + shown if self.seen else ""
 
+    def settles(self, plan: ImplementationPlan) -> bool:
+        """Whether it passed, and was made when the plan as it is was complete."""
+        made = self.created_at
+        if made is None or not self.passed or not plan.is_finished:
+            return False
+        return all(task.completed_at is None or task.completed_at <= made for task in plan.tasks)
+
     def failures(self) -> tuple[str, ...]:
         """Everything that did not pass, as sentences."""
         failed = [f"check failed: {r.command}" for r in self.checks if not r.ok]

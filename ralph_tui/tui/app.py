@@ -177,6 +177,7 @@ class RalphApp(InOrder):
             do(self, self.steering.leaving.run_elsewhere(request), "elsewhere")
             return
         self.bridge.running = True
+        self.request = request or self.request
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:
             self._watcher.cancel()
@@ -188,6 +189,7 @@ class RalphApp(InOrder):
         self.flush()
         then, self.when_finished = self.when_finished, None
         if then is None or not await then():
+            self.nothing_runs()
             self._start_watching()
 
     def _start_watching(self) -> None:
@@ -212,7 +214,7 @@ class RalphApp(InOrder):
         if isinstance(self.screen, Picking):
             task = self.screen.selected
         takes = self.launch.run_request is not None
-        return Situation(self.view, self.keys, self.bridge.live, task, takes)
+        return Situation(self.view, self.keys, self.bridge.live, task, takes, self.request)
 
     def complain(self, text: str) -> None:
         """Say it now, and keep it where it can be read later."""

@@ -64,8 +64,8 @@ class Host(App[int]):
     findings: tuple[Notice, ...] = ()
     """What was found before a run: models, limits, what is wrong."""
 
-    request = ""
-    """What the project was asked for, as far as is known while nothing runs."""
+    request: str | None = None
+    """What the project was asked for and is not done yet; None while that is not known."""
 
     def __init__(self, launch: Launch, clock: Clock = utc_now) -> None:
         """Show the project of `launch`."""

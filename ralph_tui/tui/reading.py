@@ -26,9 +26,13 @@ def read_report(root: Path) -> ValidationReport | None:
     return Project(root).read_report()
 
 
-def read_request(root: Path) -> str:
-    """What the person asked for; empty when nothing was asked or nothing can be read yet."""
+def open_request(root: Path) -> str:
+    """What the person asked for and is not done yet; empty where nothing is, or nothing can be read."""
+    project = Project(root)
     try:
-        return Project(root).load().state.request
+        docs = project.load()
+        waits = docs.state.approval is not None
+        report = None if waits else project.read_report()
     except RalphError:
         return ""  # the watcher says what is wrong with the files
+    return "" if report is not None and report.settles(docs.plan) else docs.state.request

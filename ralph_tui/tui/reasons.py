@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.view import RunState
+from ralph_tui.tui.render.next_up import why_not_build
 from ralph_tui.tui.situation import Situation, goes_on_at
 
 Reason = Callable[[Situation], str]
@@ -38,9 +39,9 @@ def not_running(now: Situation) -> str:
 
 
 def cannot_build(now: Situation) -> str:
-    """None runs yet, and the plan can be built."""
+    """None runs yet, and there is something to do for one."""
     wrong = f"Nothing can be built: {now.view.unworkable}" if now.view.unworkable else ""
-    return not_running(now) or wrong
+    return not_running(now) or wrong or now.keys.said(why_not_build(now.view, now.request))
 
 
 def cannot_pause(now: Situation) -> str:

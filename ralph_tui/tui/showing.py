@@ -132,7 +132,9 @@ class Showing(Owner):
         self.show_banner()
         if any(isinstance(event, _TURNS) for event in batch):
             self.flush_every(FLUSH_SECONDS if self.bridge.live else IDLE_FLUSH_SECONDS)
-        if not self.bridge.live and any(isinstance(event, PlanLoaded) for event in batch):
+        if not self.bridge.live and any(
+            isinstance(event, PlanLoaded | LoopLost) for event in batch
+        ):
             self.call_after_refresh(self.nothing_runs)
         if any(isinstance(event, LoopStarted | LoopFinished | LoopLost) for event in batch):
             self._run_clock(on=self.view.run_state not in ENDED)

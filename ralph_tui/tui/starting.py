@@ -3,7 +3,7 @@
 import asyncio
 
 from ralph_tui.tui.owner import Owner
-from ralph_tui.tui.reading import read_request
+from ralph_tui.tui.reading import open_request
 from ralph_tui.tui.screens.writing import Request
 
 
@@ -19,12 +19,13 @@ class Starting:
     async def look(self) -> None:
         """Called when the plan was read while nothing runs: ask for a request when there is none."""
         app = self._app
-        app.request = await asyncio.to_thread(read_request, app.launch.root)
+        app.request = await asyncio.to_thread(open_request, app.launch.root)
         if not app.dashboard.is_whole:
             return  # the person left meanwhile
         app.show_banner()
+        app.dashboard.refresh_keys()
         free = app.screen is app.dashboard and not app.bridge.live
-        wanted = not (app.request or app.view.tasks or self._offered)
+        wanted = app.view.is_known and not (app.request or app.view.tasks or self._offered)
         if wanted and free and app.launch.run_request is not None:
             self._offered = True
             app.action_invoke("request")

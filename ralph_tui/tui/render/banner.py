@@ -1,19 +1,24 @@
 """What the frame above the panes says: before a run, how to start; after one, how it went."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
-from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
-from ralph_tui.tui.render.board import Group, complete_ids, group_of
 from ralph_tui.tui.render.figures import money, plural
 from ralph_tui.tui.render.hints import hint
+from ralph_tui.tui.render.next_up import (
+    NO_PLAN,
+    next_task,
+    nothing_ready,
+    sizes_of,
+    why_not_build,
+)
 from ralph_tui.tui.render.spans import Line, Span, Tone, flow, wrap
 from ralph_tui.tui.render.states import RUN, UNREADABLE, Look
 from ralph_tui.tui.timeline.news import standing
@@ -44,11 +49,17 @@ _ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAI
 
 
 def banner_of(
-    view: LoopView, finished: LoopFinished | None, request: str, *, glyphs: Glyphs, keys: Keys
+    view: LoopView,
+    finished: LoopFinished | None,
+    request: str | None,
+    *,
+    glyphs: Glyphs,
+    keys: Keys,
 ) -> Banner | None:
-    """What to say while nothing runs."""
+    """What to say while nothing runs; `request` is what was asked for and is not done yet."""
     if finished is not None:
-        return _outcome(finished, glyphs, keys)
+        again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
+        return _outcome(finished, glyphs, keys, again=again)
     if view.run_state is RunState.LOST:
         headline = f"Disconnected: {view.detail}."
         return Banner(RUN[RunState.LOST], headline, hint(keys, _LOST), "")
@@ -151,46 +162,23 @@ def _asked_for(request: str, keys: Keys) -> Banner:
 def _no_plan(keys: Keys) -> Banner:
     advice = hint(
         keys,
-        "Press {request} and say what to build. Or put tasks into .ralph/implementation_plan.json "
-        "(ralph init makes one); they appear here as soon as the file is saved.",
+        "Press {request} and say what to build, or {add} to add a task. Tasks that are written into "
+        ".ralph/implementation_plan.json (ralph init makes one) appear here as soon as it is saved.",
     )
     look = Look("idle", "no tasks yet", Tone.WARN)
-    return Banner(look, "There is no plan to build.", advice, "")
+    return Banner(look, NO_PLAN, advice, "")
 
 
 def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
-    done = complete_ids(view.tasks.values())
-    sizes = dict.fromkeys(Group, 0)
-    for task in view.tasks.values():
-        sizes[group_of(task, done)] += 1
+    sizes = sizes_of(view.tasks.values())
     counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
-    following = _next(view, done)
+    following = next_task(view.tasks.values())
     if following is None:
-        headline, todo = _nothing_ready(sizes)
+        headline, todo = nothing_ready(sizes)
         return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, todo), counts)
     headline = f"Ready to build: next is {following.id}, {following.title}"
     advice = hint(keys, "Press {build} to start. Nothing is spent before that.")
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
-
-
-def _nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
-    """What is left, and what can be done about it."""
-    held, blocked = sizes[Group.HELD], sizes[Group.BLOCKED]
-    if not (held or blocked or sizes[Group.WAITING]):
-        return "Every task is complete.", "Press {request} to ask for more, {history} to look back."
-    left = "No task is ready: what is left is {} or waits for something that is."
-    if not held:
-        advice = "Edit the plan, or select a blocked task and press {retry} to try it again."
-        return left.format("blocked"), advice
-    if not blocked:
-        return left.format("held"), "Select a held task and press {hold} to release it."
-    advice = "Select a task: {hold} releases a held one, {retry} tries a blocked one again."
-    return left.format("held, blocked"), advice
-
-
-def _next(view: LoopView, done: frozenset[str]) -> Task | None:
-    ready = (t for t in view.tasks.values() if group_of(t, done) in (Group.READY, Group.WORKING))
-    return min(ready, key=lambda task: task.priority, default=None)
 
 
 def _sentence(text: str) -> str:
@@ -199,10 +187,10 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
 
 
-def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys) -> Banner:
+def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
-    again = "" if e.status is LoopStatus.COMPLETE else "{build} to start again, "
-    advice = hint(keys, f"Press {again}{{detail}} to look at an entry, {{quit}} to leave.")
+    begin = "{build} to start again, " if again else ""
+    advice = hint(keys, f"Press {begin}{{detail}} to look at an entry, {{quit}} to leave.")
     figures = [
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
         plural(e.iterations, "iteration"),

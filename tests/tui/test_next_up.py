@@ -1,0 +1,97 @@
+"""Building is offered where a run would do something, and else it is said why not."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.reducer import reduce
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.validation import ValidationReport
+from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.store.project import Project
+from ralph_tui.tui.commands import DEFAULT_KEYS
+from ralph_tui.tui.owner import TOAST
+from ralph_tui.tui.reading import open_request
+from ralph_tui.tui.reasons import cannot_build
+from ralph_tui.tui.situation import Situation
+from tests.harness.projects import make_project, task
+from tests.tui import feed
+from tests.tui.conftest import screen_text, script_of, toasts, until
+from tests.tui.test_keys import ralph
+from tests.tui.test_leaving import Open
+
+READY, HELD = Task(id="r"), Task(id="h", held=True)
+BLOCKED = Task(id="b", status=TaskStatus.BLOCKED)
+WAITS = Task(id="w", dependencies=("b",))
+DONE, WORKED = Task(id="d", status=TaskStatus.COMPLETE), Task(id="i", status=TaskStatus.IN_PROGRESS)
+ASKED = "Build a thing"
+
+
+@pytest.mark.parametrize(
+    ("tasks", "asked", "phase", "why"),
+    [
+        ((), "", Phase.BUILDING, "There is no plan to build. Press n"),
+        ((BLOCKED, WAITS), "", Phase.BUILDING, "left is blocked or waits"),
+        ((HELD,), ASKED, Phase.BUILDING, "Select a held task and press H to release it."),
+        ((DONE,), "", Phase.BUILDING, "Every task is complete. Press n to ask for more"),
+        ((DONE,), ASKED, Phase.BUILDING, ""),
+        ((DONE,), ASKED, Phase.VALIDATION, ""),
+        ((), ASKED, Phase.DISCOVERY, ""),
+        ((), ASKED, Phase.BUILDING, ""),
+        ((BLOCKED,), ASKED, Phase.PLANNING, ""),
+        ((DONE,), None, Phase.VALIDATION, ""),
+        ((HELD, BLOCKED, READY), "", Phase.BUILDING, ""),
+        ((DONE, WORKED), "", Phase.BUILDING, ""),
+    ],
+)
+def test_building_is_offered_where_a_run_would_do_something(
+    tasks: tuple[Task, ...], asked: str | None, phase: Phase, why: str
+) -> None:
+    view = reduce(LoopView(), feed.read().model_copy(update={"phase": phase}))
+    view = reduce(view, ev.PlanLoaded(tasks=tasks))
+    now = Situation(view, DEFAULT_KEYS, running=False, request=asked)
+    reason = cannot_build(now)
+    assert why in reason
+    assert bool(reason) is bool(why)
+    assert len(reason) <= TOAST, "it is not cut"
+
+
+async def test_b_says_why_nothing_is_built_and_goes_on_once_something_is_ready(
+    open_app: Open,
+) -> None:
+    script = script_of()
+    script.idle = [feed.read(), ev.PlanLoaded(tasks=(BLOCKED, WAITS))]
+    async with open_app(script, autostart=False) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: app.request is not None)
+        await pilot.press("b")
+        assert script.runs == 0
+        assert any("No task is ready" in toast for toast in toasts(app))
+        script.disk.put_nowait(
+            ev.TaskChanged(task=BLOCKED.model_copy(update={"status": TaskStatus.PENDING}))
+        )
+        await until(pilot, lambda: "Ready to build" in screen_text(app))
+        await pilot.press("b")
+        await until(pilot, lambda: script.runs == 1)
+
+
+def test_what_was_validated_is_not_open_any_more(tmp_path: Path) -> None:
+    root = make_project(tmp_path, [task("a", status="complete", completed_at="2026-03-01T12:00Z")])
+    project = Project(root)
+    project.create()
+    state = {"request": ASKED, "current_phase": Phase.VALIDATION}
+    project.transact(
+        lambda docs: docs.model_copy(update={"state": docs.state.model_copy(update=state)})
+    )
+    assert open_request(root) == ASKED
+    for made, left in (("2026-03-01T11:00Z", ASKED), ("2026-03-01T13:00Z", "")):
+        report = ValidationReport(round=1, created_at=datetime.fromisoformat(made))
+        project.write_report(report)
+        assert open_request(root) == left
+    Controls(root).add_task(TaskFields("More"))
+    assert open_request(root) == ASKED
