@@ -6,6 +6,7 @@ The loop runs on the app's own event loop. Its sink only appends; whatever is sl
 flush, so the number of repaints does not depend on the number of events.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
@@ -26,6 +27,7 @@ from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
+from ralph_tui.store.crash import write_report
 from ralph_tui.tui.stopwatch import Stopwatch
 
 FLUSH_SECONDS = 1 / 20
@@ -126,7 +128,8 @@ class Bridge:
         except Exception as error:  # noqa: BLE001 - the screen must outlive any bug in the loop
             text = f"The loop crashed: {type(error).__name__}: {one_line(str(error))}"
             hint = "This is a bug in ralph; what was done so far is safe in .ralph/."
-            self.sink(_failed(text, hint, ExitCode.ERROR))
+            details = await self._written_down(error)
+            self.sink(_failed(text, f"{hint} {details}", ExitCode.ERROR))
         finally:
             self.running = False
 
@@ -137,9 +140,14 @@ class Bridge:
         except RalphError as error:
             self._lose_sight(str(error))
         except Exception as error:  # noqa: BLE001 - losing the watcher must not lose the screen
-            self._lose_sight(
-                f"Watching .ralph/ failed: {type(error).__name__}: {one_line(str(error))}"
-            )
+            what = f"Watching .ralph/ failed: {type(error).__name__}: {one_line(str(error))}."
+            details = await self._written_down(error)
+            self._lose_sight(f"{what} {details} Changes are seen again by a new screen.")
+
+    async def _written_down(self, error: Exception) -> str:
+        """Where the details of a bug are."""
+        path = await asyncio.to_thread(write_report, error, self._launch.root)
+        return f"The details are in {path}."
 
     def _lose_sight(self, why: str) -> None:
         self.sink(Notice(level="error", text=why))

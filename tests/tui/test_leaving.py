@@ -1,6 +1,8 @@
 """Quitting, exit statuses, and what the screen outlives."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,17 @@ async def test_a_loop_that_cannot_start_is_explained_and_can_be_tried_again(
         assert "Process 42 works here." not in screen_text(app).split("activity")[0]
 
 
+def details(said: str) -> str:
+    """What stands in the file that is named."""
+    found = re.search(r"The details are in (\S+\.txt)\.", said)
+    assert found, said
+    report = Path(found[1])
+    text = report.read_text()
+    report.unlink()
+    assert "Traceback" in text
+    return text
+
+
 async def test_a_crash_of_the_loop_is_a_state_not_a_traceback(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
@@ -146,6 +159,7 @@ async def test_a_crash_of_the_loop_is_a_state_not_a_traceback(open_app: Open) ->
         text = screen_text(app)
         assert "The loop crashed: KeyError" in text
         assert "\x1b" not in text
+        assert "KeyError" in details(app.view.detail)
         await pilot.press("q")
         await until(pilot, lambda: app._exit)
         assert app.return_value == 3
@@ -167,6 +181,8 @@ async def test_a_watcher_that_fails_says_so(open_app: Open) -> None:
         script.disk.put_nowait(OSError("inotify limit"))
         app = ralph(pilot)
         await until(pilot, lambda: "inotify limit" in screen_text(app))
+        (notice,) = app.view.notices
+        assert "inotify limit" in details(notice.text)
 
 
 async def test_too_small_covers_and_uncovers_while_the_loop_goes_on(open_app: Open) -> None:
