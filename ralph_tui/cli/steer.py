@@ -232,7 +232,10 @@ def inject(
 
     controls = _controls(project_root)
     controls.inject(read_guidance(text), now=now)
-    out("Said as soon as the session listens." if now else "Queued for the next iteration.")
+    if now and controls.loop_runs:
+        out("Said as soon as the session listens.")
+    else:
+        out(f"{'No loop is running. ' if now else ''}Queued for the next iteration.")
 
 
 def _controls(project_root: Path | None) -> "Controls":

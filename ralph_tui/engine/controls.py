@@ -133,8 +133,13 @@ class Controls(PlanControls):
         assert approval is not None
         return approval
 
+    @property
+    def loop_runs(self) -> bool:
+        """Whether a loop works here, in whatever process."""
+        return LoopLock(self._project.layout).owner() is not None
+
     def _need_loop(self, what: str) -> None:
-        if LoopLock(self._project.layout).owner() is None:
+        if not self.loop_runs:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
             raise RalphError(message, "`ralph build` starts one.")
 

@@ -399,9 +399,15 @@ def test_a_wait_is_ended_by_retry(running: Path) -> None:
     assert Project(running).load().state.retry_now
 
 
-def test_guidance_for_now(project: Path) -> None:
-    assert "Said as soon as" in inside("inject", "--now", "look", "up", cwd=project).stdout
-    (queued,) = Project(project).load().pending
+def test_guidance_for_now_where_nobody_listens_waits_and_says_so(project: Path) -> None:
+    done = inside("inject", "--now", "look", "up", cwd=project)
+    assert done.stdout == "No loop is running. Queued for the next iteration.\n"
+    assert [queued.now for queued in Project(project).load().pending] == [True]
+
+
+def test_guidance_for_now(running: Path) -> None:
+    assert "Said as soon as" in inside("inject", "--now", "look", "up", cwd=running).stdout
+    (queued,) = Project(running).load().pending
     assert (queued.guidance, queued.now) == ("look up", True)
 
 
