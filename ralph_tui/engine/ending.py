@@ -6,6 +6,7 @@ from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
 from ralph_tui.domain.model import Model
+from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.state import RalphState
 from ralph_tui.engine.ports import Failure
 
@@ -106,3 +107,25 @@ def fatal(failure: Failure | None) -> End | None:
         return None
     status, code = _FATAL[failure.kind]
     return End(status=status, reason=failure.message, hint=failure.hint, exit_code=code)
+
+
+def nothing_ready(plan: ImplementationPlan) -> End:
+    """No task can be selected, yet the plan is not finished: say what is in the way."""
+    blocked = [t.id for t in plan.tasks if t.status is TaskStatus.BLOCKED]
+    held = [t.id for t in plan.tasks if t.is_held]
+    waiting = [t.id for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
+    parts = []
+    if blocked:
+        parts.append(f"{_count(blocked, 'task')} blocked ({', '.join(blocked[:5])})")
+    if held:
+        parts.append(f"{_count(held, 'task')} held ({', '.join(held[:5])})")
+    if waiting:
+        parts.append(f"{len(waiting)} waiting on them ({', '.join(waiting[:5])})")
+    ways = ["`ralph retry TASK` opens a blocked task again"] if blocked else []
+    ways += ["`ralph release TASK` lets a held one go on"] if held else []
+    hint = "; ".join(("`ralph tasks` shows why", *ways)) + "."
+    return stopped(f"no task can be worked: {', '.join(parts)}", hint)
+
+
+def _count(items: list[str], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

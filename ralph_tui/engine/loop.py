@@ -10,7 +10,7 @@ from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chos
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents
-from ralph_tui.engine.ending import End, complete, stopped
+from ralph_tui.engine.ending import End, complete, nothing_ready
 from ralph_tui.engine.evidence import look
 from ralph_tui.engine.guidance import taken, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
@@ -66,7 +66,7 @@ class BuildLoop:
             require_workable(self._docs.plan)
             task = self._docs.plan.get_next_task()
             if task is None:
-                return _nothing_ready(self._docs.plan)
+                return nothing_ready(self._docs.plan)
             end = await self._iterate(task)
             if end is not None:
                 return end
@@ -221,25 +221,3 @@ def require_workable(plan: ImplementationPlan) -> None:
             message,
             '`ralph "what you want"` makes one, or write it into .ralph/implementation_plan.json.',
         )
-
-
-def _nothing_ready(plan: ImplementationPlan) -> End:
-    """No task can be selected, yet the plan is not finished: say what is in the way."""
-    blocked = [t.id for t in plan.tasks if t.status is TaskStatus.BLOCKED]
-    held = [t.id for t in plan.tasks if t.is_held]
-    waiting = [t.id for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
-    parts = []
-    if blocked:
-        parts.append(f"{_count(blocked, 'task')} blocked ({', '.join(blocked[:5])})")
-    if held:
-        parts.append(f"{_count(held, 'task')} held ({', '.join(held[:5])})")
-    if waiting:
-        parts.append(f"{len(waiting)} waiting on them ({', '.join(waiting[:5])})")
-    ways = ["`ralph retry TASK` opens a blocked task again"] if blocked else []
-    ways += ["`ralph release TASK` lets a held one go on"] if held else []
-    hint = "; ".join(("`ralph tasks` shows why", *ways)) + "."
-    return stopped(f"no task can be worked: {', '.join(parts)}", hint)
-
-
-def _count(items: list[str], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

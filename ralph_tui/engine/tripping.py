@@ -10,10 +10,11 @@ from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
+from ralph_tui.domain.plan import ImplementationPlan
 from ralph_tui.domain.recovery import given_up, recovery_for
-from ralph_tui.domain.state import Approval, ApprovalKind, Halt
+from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.asking import decide
-from ralph_tui.engine.ending import End, stopped
+from ralph_tui.engine.ending import End, nothing_ready, stopped
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.waiting import RETRIED, changed_within, forget_retry
 from ralph_tui.engine.workshop import Workshop
@@ -53,8 +54,8 @@ async def get_past_open(
 ) -> End | None:
     """Recover by policy; None when an iteration may run, which half-open is exactly one.
 
-    `limit` would end the run before the next iteration, so that there is nothing to ask about; `steady`
-    counts the seconds of the cool-down.
+    `limit` would end the run before the next iteration, so that there is nothing to ask about, and nor
+    is there where no task can be tried; `steady` counts the seconds of the cool-down.
     """
     docs = shop.ledger.docs
     action = recovery_for(docs.plan, docs.breaker)
@@ -65,11 +66,23 @@ async def get_past_open(
     hint = "Put right what failed, then run again; a new run resets it."
     end = stopped(reason, hint).model_copy(update={"recovery": action})
     plans_anew = action is RecoveryAction.REGENERATE_PLAN and mission.only is None
-    if plans_anew or limit is not None or not mission.interactive:
+    if plans_anew:
+        return end
+    if docs.state.current_phase is Phase.BUILDING and _is_stuck(docs.plan):
+        stuck = nothing_ready(docs.plan)
+        return end.model_copy(
+            update={"reason": f"{reason}, and {stuck.reason}", "hint": stuck.hint}
+        )
+    if limit is not None or not mission.interactive:
         return end
     until = await _cool(shop, reason)
     cooling = None if until is None else Cooling(shop, until, steady)
     return await _ask(shop, mission, reason, end, cooling)
+
+
+def _is_stuck(plan: ImplementationPlan) -> bool:
+    """Whether an iteration would have nothing to work on."""
+    return bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
 
 
 async def _ask(

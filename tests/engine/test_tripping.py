@@ -13,6 +13,7 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Halt
 from ralph_tui.engine import waiting
 from ralph_tui.engine.adjusting import reset_breaker
@@ -187,6 +188,20 @@ async def test_where_nothing_can_be_tried_nothing_is_waited_for(tmp_path: Path) 
     assert alone == limited
     assert alone is not None
     assert alone.reason == "the circuit breaker is open: failures 3/3"
+    assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)
+
+
+async def test_nobody_is_asked_for_a_try_of_nothing(tmp_path: Path) -> None:
+    stage = await opened(tmp_path)
+    plan = stage.ledger.docs.plan.with_task("a", status=TaskStatus.BLOCKED)
+    stage.ledger.project.transact(lambda docs: docs.model_copy(update={"plan": plan}))
+    await stage.ledger.refresh()
+    end = await stage.gets_past()
+    assert end is not None
+    assert end.reason == (
+        "the circuit breaker is open: failures 3/3, and no task can be worked: 1 task blocked (a)"
+    )
+    assert "ralph retry" in end.hint
     assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)
 
 
