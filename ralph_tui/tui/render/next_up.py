@@ -49,7 +49,8 @@ def why_not_build(view: LoopView, request: str | None) -> str:
 
     `request` is what was asked for and is not done yet; None while that is not known.
     """
-    if next_task(view.tasks.values()) is not None or _goes_on(view, request):
+    unread = not view.is_known
+    if unread or next_task(view.tasks.values()) is not None or _goes_on(view, request):
         return ""
     if not view.tasks:
         return f"{NO_PLAN} {_BEGIN}"
