@@ -281,6 +281,7 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.LimitReached: _limit_reached,
     ev.ApiRetry: _api_retry,
     ev.AgentFailed: _agent_failed,
+    ev.FilesUnfinished: _simply(work.files_unfinished),
     ev.Notice: _notice,
     ev.PauseRequested: _requested,
     ev.StopRequested: _requested,

@@ -10,6 +10,7 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural
+from ralph_tui.tui.timeline.notes import unfinished
 
 _PHASES = frozenset(phase.value for phase in Phase)
 
@@ -79,3 +80,11 @@ def handoff_finished(signs: Glyphs, e: ev.HandoffFinished) -> Iterator[Line]:
     """Where the summary is, and whose it is."""
     by = "the model's summary" if e.summarised else "what ralph knows; the model gave no summary"
     yield line(f"{signs.handoff} handed off in {e.path} ({by})", "cyan", 1)
+
+
+def files_unfinished(signs: Glyphs, e: ev.FilesUnfinished) -> Iterator[Line]:
+    """Files that somebody writes, and that they are whole again."""
+    if e.names:
+        yield line(f"{signs.note} {unfinished(e.names)}; what was there before holds", "dim")
+    else:
+        yield line(f"{signs.ok} the files are whole again", "dim")

@@ -134,7 +134,8 @@ class PlanLoaded(EventBase):
 
     type: Literal["plan_loaded"] = "plan_loaded"
     tasks: tuple[Task, ...]
-    source: Literal["start", "disk"] = "start"
+    source: Literal["start", "disk", "here"] = "start"
+    """`here`: the person did it on the very screen that tells it."""
 
 
 class TaskChanged(EventBase):
@@ -477,6 +478,14 @@ class LimitsChanged(EventBase):
     adjusted: Adjusted
 
 
+class FilesUnfinished(EventBase):
+    """Files of the project are not whole, as while an editor writes them; what they said before holds."""
+
+    type: Literal["files_unfinished"] = "files_unfinished"
+    names: tuple[str, ...] = ()
+    """None: all are whole again."""
+
+
 class StopRequested(EventBase):
     """Somebody asked the loop to stop."""
 
@@ -584,6 +593,7 @@ Event = Annotated[
     | LoopResumed
     | StopRequested
     | LimitsChanged
+    | FilesUnfinished
     | Notice
     | ProjectRead
     | ProjectUnreadable

@@ -86,6 +86,7 @@ def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
         "task_id": None,
         "questions": (),
         "limit_until": None,
+        "unfinished": (),
     }
 
 
@@ -243,7 +244,7 @@ def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
 
 
 def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
-    changes: _Changes = {"elsewhere": None, "sight": Sight.ALL}
+    changes: _Changes = {"elsewhere": None, "sight": Sight.ALL, "unfinished": ()}
     if view.run_state in ENDED or view.run_state is RunState.IDLE:
         return changes
     return changes | {
@@ -310,5 +311,6 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.ProjectUnreadable: lambda _, e: {"trouble": e.reason},
     ev.CatchingUp: lambda _, e: {"sight": Sight.PAST, "caught_up": e.percent},
     ev.LoopFound: lambda _, e: {"elsewhere": e, "sight": Sight.ALL, "trouble": ""},
+    ev.FilesUnfinished: lambda _, e: {"unfinished": e.names},
     ev.LoopLost: _loop_lost,
 }

@@ -71,6 +71,8 @@ class LoopView(Model):
     """Percent of the past that was told, while it is on its way."""
     trouble: str = ""
     """Why the project cannot be read now; the rest was told before that."""
+    unfinished: tuple[str, ...] = ()
+    """Files that are not whole just now; what they said before is shown."""
     unworkable: str = ""
     """Why the plan cannot be built as it is, while nobody builds it."""
     run_state: RunState = RunState.IDLE

@@ -15,9 +15,14 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import ImplementationPlan, Task
 from ralph_tui.domain.state import REASONED, Approval, Halt
+from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.unfinished import Unfinished
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.watch import watch_project
+
+AGAIN_SECONDS = 0.25
+"""How soon a file is looked at again that was not whole."""
 
 Standing = Callable[[Documents], ev.ProjectRead]
 
@@ -41,6 +46,7 @@ class Ledger:
         self._docs: Documents | None = None
         self._changed = asyncio.Event()
         self._complaint = ""
+        self._unfinished = Unfinished(emit)
 
     @property
     def is_open(self) -> bool:
@@ -62,8 +68,10 @@ class Ledger:
             StoreError: The documents cannot be read.
         """
         async with self._lock:
-            self._docs = await asyncio.to_thread(self.project.load)
+            only_looks = self._standing is not None
+            self._docs = await asyncio.to_thread(self.project.load, patient=only_looks)
             self._report_damage()
+            self._unfinished.look(self._docs.unfinished)
             self._tell_standing(self._docs)
             self._emit(ev.PlanLoaded(tasks=self._docs.plan.tasks, source="start"))
             for injection in self._docs.pending:
@@ -127,7 +135,7 @@ class Ledger:
         """
         async with self._lock:
             try:
-                docs = await asyncio.to_thread(self.project.load)
+                docs = await asyncio.to_thread(self.project.load, patient=True)
             except StoreError as error:
                 if self._standing is not None:
                     raise
@@ -136,14 +144,20 @@ class Ledger:
                     self._emit(ev.Notice(level="error", text=str(error)))
                 return
             self._complaint = ""
-            self._publish(docs, "changed on disk")
+            self._publish(docs, CHANGED_ON_DISK)
 
     async def follow(self) -> None:
-        """Refresh whenever another program changes a file; until cancelled."""
+        """Refresh whenever another program changes a file, and while one is not whole; until cancelled."""
         async with contextlib.aclosing(watch_project(self.project)) as changes:
-            await self.refresh()  # what changed before the watch began
+            await self._read_whole()  # what changed before the watch began
             async for _ in changes:
-                await self.refresh()
+                await self._read_whole()
+
+    async def _read_whole(self) -> None:
+        await self.refresh()
+        while self.docs.unfinished:
+            await asyncio.sleep(AGAIN_SECONDS)
+            await self.refresh()
 
     async def wait_changed(self) -> None:
         """Return after the next change of any document, ours or another program's."""
@@ -152,6 +166,7 @@ class Ledger:
     def _publish(self, docs: Documents, reason: str) -> None:
         before, self._docs = self._docs, docs
         self._report_damage()
+        self._unfinished.look(docs.unfinished)
         if before is None or before == docs:
             return
         self._tell_standing(docs)

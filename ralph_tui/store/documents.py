@@ -34,6 +34,8 @@ class Documents(Model):
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     questions: QuestionLog = Field(default_factory=QuestionLog)
     pending: tuple[Injection, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    """Files that are not whole, because somebody may be writing them; what they said before stands here."""
 
 
 @dataclass(frozen=True)

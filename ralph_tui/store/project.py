@@ -1,5 +1,6 @@
 """One project's `.ralph/`: load a snapshot, change it in a transaction, keep notes beside it."""
 
+import math
 import os
 import threading
 from collections.abc import Callable, Collection
@@ -75,14 +76,17 @@ class Project:
             self._mirror.renew()
         dot.make(self.layout)
 
-    def load(self) -> Documents:
+    def load(self, *, patient: bool = False) -> Documents:
         """A snapshot of all documents; missing ones have their defaults.
+
+        `patient`: for who only looks. A file that is not whole is left to whoever writes it, however long
+        that takes, as long as it is known what it said before.
 
         Raises:
             StoreError: There is no `.ralph`, or a document needs a person.
         """
         self._require_dot()
-        return self._snapshots.load().documents
+        return self._snapshots.load(math.inf if patient else None).documents
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         """Change documents as one step no other process can get between.

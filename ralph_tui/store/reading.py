@@ -1,5 +1,6 @@
 """Reading one document: as it is, as it was while somebody writes it, or restored."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
 from ralph_tui.store import newer, recovery
 from ralph_tui.store.documents import PLAN, Document, decode_document
@@ -69,7 +71,11 @@ class Reader:
         raise NeedsRepairError
 
     def read_surely(self, kind: Document[R], patience: float) -> Read:
-        """A document as it is, as it was while somebody writes it, or restored; call with the lock held."""
+        """A document as it is, as it was while somebody writes it, or restored; call with the lock held.
+
+        Raises:
+            StoreError: Patience is without end, and it is not known what the file said before.
+        """
         try:
             return self.read(kind)
         except NeedsRepairError:
@@ -82,12 +88,19 @@ class Reader:
                 if recovery.is_being_written(path, patience):
                     good = self._last_good(kind)
                     if good is not None:
-                        return self._stand_in(good, path)
+                        return self._stand_in(good, path, patience)
+                    if patience == math.inf:
+                        raise _not_whole(path, error) from error
                 waits = recovery.is_being_written(path, recovery.DEPENDED_SECONDS)
                 if waits and time.monotonic() < until:
                     continue
                 value, data, message = recovery.repair(
-                    kind, path, layout=self._layout, reason=str(error), now=self._clock()
+                    kind,
+                    path,
+                    self._last_good(kind),
+                    layout=self._layout,
+                    reason=str(error),
+                    now=self._clock(),
                 )
                 self._tell(message)
                 return Read(data, value)
@@ -108,9 +121,9 @@ class Reader:
             return cached[1].value
         return recovery.good_copy(kind, self._path(kind))
 
-    def _stand_in(self, good: Record, path: Path) -> Read:
-        """What a file said before, while somebody writes it."""
-        if not recovery.is_being_written(path, recovery.DEPENDED_SECONDS):
+    def _stand_in(self, good: Record, path: Path, patience: float) -> Read:
+        """What a file said before, while somebody writes it; who is patient without end says so themselves."""
+        if patience < math.inf and not recovery.is_being_written(path, recovery.DEPENDED_SECONDS):
             self._tell(
                 f"{path.name} is not whole; what it said before holds while somebody may be writing it. "
                 f"After {recovery.EDITOR_SECONDS:g} seconds it is set aside."
@@ -139,3 +152,10 @@ class Reader:
     def _path(self, kind: Document[R]) -> Path:
         path: Path = getattr(self._layout, kind.name)
         return path
+
+
+def _not_whole(path: Path, error: DamagedError) -> StoreError:
+    return StoreError(
+        f"{path} is not whole: {error}.",
+        "Somebody may be writing it. Correct it if it stays so; what is saved there is read at once.",
+    )

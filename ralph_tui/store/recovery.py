@@ -96,9 +96,11 @@ def good_copy(kind: Document[R], path: Path) -> R | None:
 
 
 def repair(
-    kind: Document[R], path: Path, *, layout: Layout, reason: str, now: datetime
+    kind: Document[R], path: Path, known: R | None, *, layout: Layout, reason: str, now: datetime
 ) -> tuple[R, bytes, str]:
     """Set a damaged document aside and restore it; call with the write lock held.
+
+    `known` is what it said when it was read last, for one of which there is no good copy.
 
     Returns:
         The restored model, its bytes, and what to tell the person.
@@ -107,6 +109,8 @@ def repair(
         StoreError: It is a plan and there is nothing to restore it from.
     """
     restored = restore(kind, path, layout)
+    if restored is None and known is not None:
+        restored = *encode_document(kind, known, path), "what it said before was put back"
     if restored is None:
         if backup_path(path).exists():  # no good either, or it would have been restored
             set_aside(backup_path(path), now)

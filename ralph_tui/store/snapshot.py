@@ -69,15 +69,18 @@ class Snapshots:
         self._backed_up: dict[str, bytes] = {}
         self._swept = False
 
-    def load(self) -> Snapshot:
-        """All documents; takes the lock only when something must be put right."""
+    def load(self, patience: float | None = None) -> Snapshot:
+        """All documents; takes the lock only when something must be put right.
+
+        `patience`: seconds after its last change in which a file may be in an editor's hands.
+        """
         if not self._layout.commit.exists():
             try:
                 return self._read_all()
             except NeedsRepairError:
                 pass
         with write_lock(self._layout):
-            return self._load_locked()
+            return self._load_locked(patience)
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         """Apply `change` and write what it changed; call with the write lock held.
@@ -141,7 +144,9 @@ class Snapshots:
         if reads[BREAKER.name].data is None:
             values[BREAKER.name] = breaker_from(values[STATE.name])
         pending = tuple(line.injection for line in lines if line.injection is not None)
-        return Snapshot(Documents(**values, pending=pending), reads, lines, data)
+        unfinished = tuple(self._path(name).name for name, read in reads.items() if read.unfinished)
+        documents = Documents(**values, pending=pending, unfinished=unfinished)
+        return Snapshot(documents, reads, lines, data)
 
     def _read_injections(self, *, may_repair: bool) -> tuple[bytes | None, tuple[Line, ...]]:
         path = self._layout.injections

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import shutil
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,7 +16,8 @@ from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView
-from ralph_tui.engine import following
+from ralph_tui.engine import following, unfinished
+from ralph_tui.store import recovery
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
@@ -206,6 +209,61 @@ async def test_a_long_past_says_how_far_it_was_told(
     assert len(percents) > 5
     assert not view_of(told[: told.index(of(told, ev.LoopFound)[0])]).is_known
     assert view_of(told).is_known
+
+
+async def test_a_plan_that_is_half_written_is_told_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unfinished, "QUIET_SECONDS", 0.01)  # longer than no second look takes
+    project = Project(make_project(tmp_path, [task("a"), task("b")]))
+    plan, name = project.layout.plan, project.layout.plan.name
+    whole = plan.read_text()
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: view_of(told).tasks)
+        plan.write_text(whole[: len(whole) // 2])
+        await until(lambda: view_of(told).unfinished == (name,), seconds=10)
+        assert list(view_of(told).tasks) == ["a", "b"], "the last good one holds"
+        plan.write_text(whole.replace("Do a", "Do it"))
+        await until(lambda: not view_of(told).unfinished)
+        await until(lambda: view_of(told).tasks["a"].title == "Do it")
+        project.load()
+        plan.write_text("{")
+        await until(lambda: view_of(told).unfinished == (name,))
+        then = time.time() - 2 * recovery.EDITOR_SECONDS
+        os.utime(plan, (then, then))
+        await until(lambda: not project.transact(lambda docs: docs).unfinished)  # a run needs it
+        await until(lambda: not view_of(told).unfinished)
+    assert any("set aside" in text for text in project.damage())
+    assert view_of(told).tasks["a"].title == "Do it"
+    assert len(of(told, ev.FilesUnfinished)) == 4, "each is told once"
+
+
+async def test_a_plan_that_was_never_whole_is_left_to_who_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(make_project(tmp_path, [task("a")]))
+    plan = project.layout.plan
+    whole = plan.read_text()
+    plan.write_text(whole[:20])
+    async with followed(project, monkeypatch) as told:
+        await until(lambda: "is not whole" in view_of(told).trouble, seconds=3)
+        plan.write_text(whole)
+        await until(lambda: view_of(told).tasks)
+    assert view_of(told).trouble == ""
+    assert not list(project.layout.dot.glob("*.corrupt-*"))
+
+
+def test_what_is_written_in_an_instant_is_not_worth_a_word() -> None:
+    told: list[Event] = []
+    times = iter((0.0, 0.3, 0.45, 9.0, 9.4, 9.6, 9.7, 9.8, 9.9, 10.0))
+    looks = unfinished.Unfinished(told.append, clock=lambda: next(times))
+    once: list[tuple[str, ...]] = [("p",), ("p",), (), ("p",), ("p",)]
+    for names in once:
+        looks.look(names)
+    assert told == [], "never longer than an editor takes"
+    for names in [("p",), ("p",), ("p", "q"), (), ()]:
+        looks.look(names)
+    assert [e.names for e in told if isinstance(e, ev.FilesUnfinished)] == [("p",), ("p", "q"), ()]
 
 
 async def test_a_plan_that_a_run_would_refuse_is_told_before_one(

@@ -101,6 +101,24 @@ def test_what_is_half_written_for_long_is_told_before_it_is_set_aside(project: P
     assert "implementation_plan.json is not whole; what it said before holds" in told
 
 
+def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> None:
+    with_tasks(project, "a")
+    plan = project.layout.plan
+    plan.write_text("{")
+    finished(plan)
+    for looks in (project, Project(project.root)):
+        seen = looks.load(patient=True)
+        assert (ids(seen), seen.unfinished) == (["a"], (plan.name,))
+    assert plan.read_text() == "{"
+    recovery.backup_path(plan).unlink()
+    with pytest.raises(StoreError, match="is not whole"):
+        Project(project.root).load(patient=True)
+    assert plan.read_text() == "{"
+    assert project.damage() == ()
+    assert ids(project.load()) == ["a"]
+    assert "set aside" in project.damage()[0]
+
+
 def test_a_file_that_is_written_without_end_is_named_and_left(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,21 @@ async def test_a_plan_that_cannot_be_built_is_not_offered_for_building(open_app:
         await until(pilot, lambda: script.runs == 1)
 
 
+async def test_a_file_that_is_being_written_is_said_calmly_and_taken_back(open_app: Open) -> None:
+    script = script_of()
+    plan = "implementation_plan.json"
+    async with open_app(script, autostart=False, size=(80, 24)) as pilot:
+        app = ralph(pilot)
+        script.disk.put_nowait(ev.FilesUnfinished(names=(plan,)))
+        await until(pilot, lambda: f"{plan} is being written" in screen_text(app))
+        assert "What it said before is shown" in screen_text(app)
+        assert "demo-02" in screen_text(app)
+        assert "broken" not in screen_text(app)
+        script.disk.put_nowait(ev.FilesUnfinished())
+        await until(pilot, lambda: "Ready to build" in screen_text(app))
+        assert "is being written" not in screen_text(app)
+
+
 async def test_the_foot_offers_no_stop_where_nothing_runs(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script, autostart=False) as pilot:

@@ -22,6 +22,7 @@ from ralph_tui.tui.render.next_up import (
 from ralph_tui.tui.render.spans import Line, Span, Tone, flow, wrap
 from ralph_tui.tui.render.states import RUN, UNREADABLE, Look
 from ralph_tui.tui.timeline.news import standing
+from ralph_tui.tui.timeline.notes import unfinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,16 @@ def trouble_banner(view: LoopView) -> Banner:
     older = "What is shown was read before. " if view.is_known else ""
     return Banner(look, f"The {what}.", [Span(one_line(view.trouble, 1_000))], f"{older}{_AGAIN}")
 
+
+def unfinished_banner(view: LoopView) -> Banner:
+    """What somebody writes just now; nothing is wrong with it yet."""
+    return Banner(_WRITTEN, f"{unfinished(view.unfinished)}.", [Span(_BEFORE)], "")
+
+
+_WRITTEN = Look("note", "a file is being written", Tone.INFO)
+_BEFORE = (
+    "What it said before is shown, and holds. This goes away by itself as soon as the file is whole."
+)
 
 _PLAN = "implementation_plan.json"
 _BROKEN = Look("failed", "broken plan", Tone.BAD)

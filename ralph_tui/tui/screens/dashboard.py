@@ -22,7 +22,13 @@ from ralph_tui.domain.forecast import Forecast, forecast
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView, RunState, Sight
 from ralph_tui.tui.host import Host
-from ralph_tui.tui.render.banner import banner_of, trouble_banner, waiting_banner, with_findings
+from ralph_tui.tui.render.banner import (
+    banner_of,
+    trouble_banner,
+    unfinished_banner,
+    waiting_banner,
+    with_findings,
+)
 from ralph_tui.tui.render.board import why_empty
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
@@ -173,6 +179,8 @@ class Dashboard(Screen[None]):
             self.banner.banner = trouble_banner(view)
         elif not view.is_known and finished is None:
             self.banner.banner = None
+        elif view.unfinished:
+            self.banner.banner = unfinished_banner(view)
         elif running:
             self.banner.banner = waiting_banner(view, self.app.clock(), keys)
         else:

@@ -1,6 +1,6 @@
 """Events that become one note in the stream, as a table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,9 +66,8 @@ def _loop_finished(e: ev.LoopFinished) -> Note:
 
 def _plan_loaded(e: ev.PlanLoaded) -> Note:
     size = plural(len(e.tasks), "task")
-    if e.source == "disk":
-        return Note("note", "plan", f"changed on disk: {size}", Tone.INFO)
-    return Note("note", "plan", size)
+    who = {"disk": "changed on disk: ", "here": "you changed it: "}.get(e.source, "")
+    return Note("note", "plan", f"{who}{size}", Tone.INFO if who else Tone.MUTED)
 
 
 def _task_changed(e: ev.TaskChanged) -> Note | None:
@@ -148,6 +147,18 @@ def _agent_failed(e: ev.AgentFailed) -> Note:
 def _notice(e: ev.Notice) -> Note:
     glyph, tone = _LEVEL[e.level]
     return Note(glyph, "notice" if e.level == "info" else e.level, e.text, tone)
+
+
+def unfinished(names: Sequence[str]) -> str:
+    """What is to be said of files that are not whole, without its full stop."""
+    verb = "is" if len(names) == 1 else "are"
+    return f"{', '.join(names)} {verb} being written by another program, or cannot be read"
+
+
+def _files_unfinished(e: ev.FilesUnfinished) -> Note:
+    if not e.names:
+        return Note("ok", "files", "whole again")
+    return Note("note", "files", f"{unfinished(e.names)}; what was there before holds", Tone.INFO)
 
 
 def _loop_found(e: ev.LoopFound) -> Note:
@@ -260,6 +271,7 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.LoopResumed: lambda _: Note("current", "resumed", "the loop goes on", Tone.INFO),
     ev.StopRequested: _stop_requested,
     ev.LimitsChanged: _limits_changed,
+    ev.FilesUnfinished: _files_unfinished,
     ev.Notice: _notice,
     ev.ProjectRead: lambda _: Note("ok", "notice", "the project can be read again", Tone.INFO),
     ev.ProjectUnreadable: lambda e: Note("failed", "error", e.reason, Tone.BAD),
