@@ -22,10 +22,12 @@ from ralph_tui.domain.events import (
     LoopStatus,
     Notice,
     PlanLoaded,
+    TaskChanged,
 )
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.crash import write_report
 from ralph_tui.tui.stopwatch import Stopwatch
@@ -95,9 +97,9 @@ class Bridge:
         for _ in range(min(len(self._queue), MAX_BATCH)):
             event, may_repeat = self._queue.popleft()
             before, self.view = self.view, reduce(self.view, event)
-            if may_repeat and _repeats(event, before, self.view):
+            if _is_back(event, before) or (may_repeat and _repeats(event, before, self.view)):
                 continue
-            news.append(event)
+            news.append(self._launch.controls.doings.told(event))
             if type(event) in _MARKS:
                 self._mark(event)
         if self._queue:
@@ -153,6 +155,13 @@ class Bridge:
         self.sink(Notice(level="error", text=why))
         if self.view.elsewhere is not None:
             self.sink(LoopLost(pid=self.view.elsewhere.pid))
+
+
+def _is_back(event: Event, before: LoopView) -> bool:
+    """Whether it is a change that was shown when it was made here, and is seen on the disk now."""
+    if not isinstance(event, TaskChanged) or event.reason != CHANGED_ON_DISK:
+        return False
+    return before.tasks.get(event.task.id) == event.task
 
 
 def _repeats(event: Event, before: LoopView, after: LoopView) -> bool:

@@ -61,7 +61,7 @@ class Owner(Host):
         """Put the cursor on a task, where tasks are chosen from now."""
         if isinstance(self.screen, Picking):
             self.screen.choose(task)
-        else:
+        elif self.dashboard.board.has_focus and self.dashboard.board.row_of(task.id) is not None:
             self.dashboard.board.move_cursor(task.id)
 
     def flush(self, *, draw: bool = True) -> bool:

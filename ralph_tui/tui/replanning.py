@@ -1,8 +1,12 @@
 """Changes of the plan by the person: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
 
+from collections.abc import Callable
 from functools import partial
 
+from ralph_tui.domain.events import TaskChanged
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
+from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.keys import key_label
@@ -46,7 +50,7 @@ class Replanning:
         )
         if answer != "skip":
             return
-        if await self._attempt(partial(self._controls.skip, task.id)) is not None:
+        if await self._send(task, partial(self._controls.skip, task.id)):
             said = self._app.keys.said(
                 "{task} is blocked; {retry} on the board tries it again.", task=task.id
             )
@@ -57,7 +61,7 @@ class Replanning:
         task = self._app.situation().task
         if task is None:
             return
-        if await self._attempt(partial(self._controls.retry, task.id)) is not None:
+        if await self._send(task, partial(self._controls.retry, task.id)):
             self._app.say(f"{task.id} is pending again.")
 
     async def hold(self) -> None:
@@ -66,11 +70,27 @@ class Replanning:
         if task is None:
             return
         if task.held:
-            if await self._attempt(partial(self._controls.release, task.id)) is not None:
+            if await self._send(task, partial(self._controls.release, task.id)):
                 self._app.say(f"{task.id} is released.")
-        elif await self._attempt(partial(self._controls.hold, task.id)) is not None:
+        elif await self._send(task, partial(self._controls.hold, task.id)):
             key = key_label(self._app.keys_of(BY_NAME["hold"])[0])
-            self._app.say(f"{task.id} is held; {key} releases it.")
+            self._app.say(f"{task.id} is held; {key} on it releases it.")
+
+    async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
+        """Have a task go to another group; the cursor stays at its place, for the next one."""
+        board = self._app.dashboard.board
+        board.send(task.id)
+        sent = await self._attempt(request)
+        if sent is None:
+            board.send(None)
+            return False
+        self._show(sent)
+        return True
+
+    def _show(self, task: Task) -> None:
+        """Show it as it is on disk now, as who follows the files will a moment later."""
+        self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
+        self._app.flush()
 
     async def model(self) -> None:
         """The model this one task is worked with; what was typed is there again when it was refused."""
@@ -118,6 +138,8 @@ class Replanning:
         while fields := await self._app.push_screen_wait(dialog):
             made = await self._attempt(partial(self._controls.add_task, fields))
             if made is not None:
+                self._show(made)
+                self._app.choose(made)
                 self._app.say(f"{made.id} is added: {one_line(made.title)}")
                 return
             dialog = AddTask(dialog.typed)

@@ -24,9 +24,10 @@ GOES = frozenset(
         *("iterations", "history", "memory", "why", "settings"),
         *("tasks", "activity", "status", "next_pane", "previous_pane"),
         *("leave", "close", "cancel"),
+        *("hold", "retry"),
     }
 )
-"""Commands after which keys go on being commands, of the place that was gone to."""
+"""Commands after which keys go on being commands: of the place that was gone to, or of the next task."""
 
 LEADS = OPENS | GOES | {"search", "palette", "reset_breaker", "export"}
 """Commands that later keys wait for. After one that goes nowhere only a field to type in gets them."""

@@ -32,20 +32,47 @@ def ralph(pilot: object) -> RalphApp:
 async def test_h_holds_a_task_and_releases_it(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:
-        app = ralph(pilot)
+        app, board = ralph(pilot), ralph(pilot).dashboard.board
         await pilot.press("1", "j", "H")
         await until(pilot, lambda: script.controls.asked == ["hold demo-04"])
-        held = app.view.tasks["demo-04"].model_copy(update={"held": True})
-        script.news.put_nowait(ev.TaskChanged(task=held, reason="changed on disk"))
         await until(pilot, lambda: "held  1" in screen_text(app))
+        held = app.view.tasks["demo-04"]
+        script.news.put_nowait(ev.TaskChanged(task=held, reason="changed on disk"))
+        other = app.view.tasks["demo-05"].model_copy(update={"held": True})
+        script.news.put_nowait(ev.TaskChanged(task=other, reason="changed on disk"))
+        await until(pilot, lambda: "held  2" in screen_text(app))
         told = entries_text(app.dashboard.stream.shown(), app.glyphs)
-        assert "demo-04 is held: changed on disk" in told
-        assert app.dashboard.board.cursor == "demo-04", "the cursor stays on its task"
+        assert "demo-04 is held: you held it" in told
+        assert "demo-05 is held: changed on disk" in told
+        assert told.count(" is held") == 2, "what is known already is no news"
+        board.move_cursor("demo-04")
         await pilot.press("H")
         await until(pilot, lambda: script.controls.asked[-1] == "release demo-04")
         await pilot.press("G", "H")
         await until(pilot, lambda: "Task demo-01 is complete already." in toasts(app))
         assert len(script.controls.asked) == 2
+
+
+async def test_the_cursor_goes_with_a_task_that_is_begun_and_not_with_one_that_is_done(
+    open_app: Open,
+) -> None:
+    script = script_of([feed.started(), feed.plan()])
+    async with open_app(script, size=(80, 24)) as pilot:
+        app, board = ralph(pilot), ralph(pilot).dashboard.board
+        await pilot.press("1", "j")
+        at = [board.cursor]
+        script.news.put_nowait(ev.TaskChanged(task=feed.task(4, TaskStatus.IN_PROGRESS)))
+        await until(pilot, lambda: "in progress  1" in screen_text(app))
+        at.append(board.cursor)
+        script.news.put_nowait(ev.TaskChanged(task=feed.task(4, TaskStatus.COMPLETE)))
+        await until(pilot, lambda: "done  2" in screen_text(app))
+        at.append(board.cursor)
+        assert at == ["demo-04", "demo-04", "demo-02"], (
+            "its group is empty, so the next that follows"
+        )
+        script.news.put_nowait(ev.PlanLoaded(tasks=feed.TASKS[3:], source="disk"))
+        await until(pilot, lambda: "demo-02" not in screen_text(app))
+        assert board.cursor is not None, "whoever takes tasks away"
 
 
 async def test_m_gives_a_task_a_model_and_keeps_what_was_typed_when_refused(open_app: Open) -> None:

@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.reactive import var
 
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.tasks import Tasks
 from ralph_tui.domain.verification import criterion_text
 from ralph_tui.tui.render.board import board_line
@@ -14,7 +14,10 @@ from ralph_tui.tui.widgets.searched import Searched
 
 
 class Board(Searched):
-    """Tasks by group; the selected task stays selected and in its place when others move."""
+    """Tasks by group; the selected task stays selected and in its place when others move.
+
+    When it is over, or the person sends it to another group, the cursor stays where it was: on the next.
+    """
 
     tasks: var[Tasks] = var(Tasks, init=False, always_update=True)
     why_empty: var[str] = var("", init=False)
@@ -27,6 +30,8 @@ class Board(Searched):
         self._items = Grouping()
         self._texts: dict[str, str] = {}
         """What is searched in."""
+        self._sent: str | None = None
+        """The task that the person sends to another group."""
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -73,18 +78,28 @@ class Board(Searched):
     def watch_only(self, only: str) -> None:
         """The pane's title says that something is left out."""
         self.border_title = "tasks" if only == ALL else f"tasks: {only}"
-        self.watch_tasks(self.tasks)
+        self.watch_tasks(self.tasks, self.tasks)
         if self.cursor is None:
             self.action_cursor(1)
 
-    def watch_tasks(self, tasks: Tasks) -> None:
+    def send(self, task_id: str | None) -> None:
+        """The person sends this task to another group, so the cursor will not go with it; None: it stays."""
+        self._sent = task_id
+
+    def watch_tasks(self, old: Tasks, tasks: Tasks) -> None:
         """Follow; keep the cursor's row at the same height on the screen."""
         before = self.row_of(self.cursor) if self.cursor is not None else None
+        heir = None if before is None else self._heir(before)
         top = self.scroll_offset.y
         visible = before is not None and top <= before < top + self.size.height
         self._items.only = self.only
         self._items.follow(tasks)
         self._texts = {}
+        if before is not None and self._leaves(old, tasks):
+            known = heir is not None and self.row_of(heir) is not None
+            self.cursor = heir if known else self._at(before)
+        if self._sent is not None and tasks.get(self._sent) != old.get(self._sent):
+            self._sent = None
         after = self.row_of(self.cursor) if self.cursor is not None else None
         if after is None:
             self.cursor = None
@@ -96,6 +111,31 @@ class Board(Searched):
         done = f"{tasks.complete:,} of {len(tasks):,} done" if tasks else ""
         self.border_subtitle = Content(done)
         self.forget_rows()
+
+    def _leaves(self, old: Tasks, tasks: Tasks) -> bool:
+        """Whether the cursor's task goes without it: it is not shown any more, is over, or was sent away."""
+        key = self.cursor
+        if not isinstance(key, str) or self.row_of(key) is None:
+            return True
+        was, now = old.get(key), tasks[key]
+        done = TaskStatus.COMPLETE
+        over = was is not None and now.status is done and was.status is not done
+        return over or (key == self._sent and now != was)
+
+    def _heir(self, y: int) -> Key | None:
+        """What takes the cursor's place when its task goes: of the same group the next, else the one before."""
+        around = (self._next_key(y, 1), self._next_key(y, -1))
+        keys = [key for key in around if key is not None]
+        group = self._items[y].group
+        rows = ((key, self.row_of(key)) for key in keys)
+        same = (key for key, row in rows if row is not None and self._items[row].group is group)
+        return next(same, next(iter(keys), None))
+
+    def _at(self, y: int) -> Key | None:
+        """The item at this row, or the nearest to it."""
+        y = min(y, self.row_count() - 1)
+        found = (self.row_at(y)[0] if y >= 0 else None, self._next_key(y, 1), self._next_key(y, -1))
+        return next((key for key in found if key is not None), None)
 
     def keys_holding(self, words: str) -> list[str]:
         """Tasks whose id, text, criteria or blockers have the words."""

@@ -1,0 +1,113 @@
+"""A real plan changed on the screen: who did it is said, and the cursor stays where the hand is."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.following import follow_project
+from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.planning import PlanReview
+from ralph_tui.tui.timeline.lines import entries_text
+from tests.harness.projects import make_project, plan_of, task
+from tests.tui.conftest import until
+from tests.tui.test_keys import ralph
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make_project(tmp_path, [task(name) for name in "abcdef"])
+
+
+@asynccontextmanager
+async def on_the_board(root: Path) -> AsyncIterator[Pilot[int]]:
+    """The screen of a project in which nothing runs, with the cursor on its first task."""
+
+    async def run(_: EventSink) -> LoopFinished:
+        raise AssertionError("nobody asked for a run")
+
+    async def watch(sink: EventSink) -> None:
+        await follow_project(root, sink)
+
+    launch = Launch(root, Controls(root), run, watch, warm_up=lambda: None)
+    async with RalphApp(launch).run_test(size=(120, 40), notifications=True) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: bool(app.view.tasks))
+        await pilot.press("1")
+        await until(pilot, lambda: app.dashboard.board.cursor == "a")
+        yield pilot
+
+
+def told(app: RalphApp) -> str:
+    return entries_text(app.dashboard.stream.shown(), app.glyphs)
+
+
+def held(root: Path) -> list[str]:
+    return [t.id for t in plan_of(root).tasks if t.held]
+
+
+async def test_several_are_held_in_a_row_and_it_is_said_who_did_it(root: Path) -> None:
+    async with on_the_board(root) as pilot:
+        app, board = ralph(pilot), ralph(pilot).dashboard.board
+        await pilot.press("j", "H", "H", "H")  # faster than any disk
+        await until(pilot, lambda: held(root) == ["b", "c", "d"])
+        at = [board.cursor]
+        await asyncio.to_thread(Controls(root).hold, "a")  # as another program does
+        await until(pilot, lambda: "a is held: changed on disk" in told(app))
+        for name in "bcd":
+            assert f"{name} is held: you held it" in told(app)
+        assert told(app).count("changed on disk") == 1
+        at.append(board.cursor)
+        await pilot.press("j", "H")
+        await until(pilot, lambda: "f is held: you held it" in told(app))
+        at.append(board.cursor)
+        await pilot.press("G", "H")
+        await until(pilot, lambda: "f is pending: you released it" in told(app))
+        at.append(board.cursor)
+        assert at == ["e", "e", "e", "d"], "the next of the same group, or the one before"
+
+
+async def test_after_a_skip_and_a_drop_the_cursor_is_on_the_next(root: Path) -> None:
+    async with on_the_board(root) as pilot:
+        app, board = ralph(pilot), ralph(pilot).dashboard.board
+        for key in ("s", "d"):
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, Confirm))
+            await pilot.press(key)
+            await until(pilot, lambda: isinstance(app.screen, Dashboard))
+            await until(pilot, lambda k=key: board.cursor == {"s": "b", "d": "c"}[k])  # type: ignore[misc]  # binds it
+        assert [t.id for t in plan_of(root).tasks] == [*"acdef"]
+        await until(pilot, lambda: "you changed it: 5 tasks" in told(app))
+        assert "a is blocked: you skipped it" in told(app)
+        assert "disk" not in told(app)
+        await pilot.press("G", "t")
+        await until(pilot, lambda: "a is pending: you put it back" in told(app))
+        assert board.cursor == "f", "nothing else is blocked"
+
+
+async def test_a_task_that_is_added_is_under_the_cursor(root: Path) -> None:
+    async with on_the_board(root) as pilot:
+        app = ralph(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, PlanReview))
+        review = app.screen
+        assert isinstance(review, PlanReview)
+        for name in ("task-001", "task-002"):
+            await pilot.press("A", *"Look", "tab", "tab", *"c", "ctrl+s")
+            await until(pilot, lambda: app.screen is review)
+            await until(pilot, lambda n=name: review.plan.cursor == n)  # type: ignore[misc]  # binds it
+        assert [t.dependencies for t in plan_of(root).tasks[-2:]] == [("c",), ("c",)]
+        await until(pilot, lambda: "task-002 is pending: you added it" in told(app))
+        await pilot.press("plus")
+        await until(pilot, lambda: plan_of(root).tasks[-1].id == "task-001")
+        await until(pilot, lambda: "you changed it: 8 tasks" in told(app))
+        assert "disk" not in told(app)
