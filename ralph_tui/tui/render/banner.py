@@ -89,9 +89,7 @@ def unfinished_banner(view: LoopView) -> Banner:
 
 
 _WRITTEN = Look("note", "a file is being written", Tone.INFO)
-_BEFORE = (
-    "What it said before is shown, and holds. This goes away by itself as soon as the file is whole."
-)
+_BEFORE = "What it said before is shown, and holds. This goes away by itself as soon as the file is whole."
 
 _PLAN = "implementation_plan.json"
 _BROKEN = Look("failed", "broken plan", Tone.BAD)
