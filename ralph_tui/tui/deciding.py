@@ -15,6 +15,7 @@ from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.reading import read_report, read_specs
 from ralph_tui.tui.render.approval import report_parts, spec_parts
 from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.headings import approval_heading
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.permission import PermissionDialog
@@ -143,5 +144,5 @@ def _call(view: LoopView) -> str:
     """What waits, in the words of a desktop notification."""
     if view.questions:
         return f"{view.project} asks: {view.questions[0].question.question}"
-    kind = f"{view.approval.kind}: " if view.approval else ""
-    return f"{view.project}, {kind}waits for your approval"
+    decision = approval_heading(view.approval.kind) if view.approval else "waits for you"
+    return f"{view.project}, {decision}"

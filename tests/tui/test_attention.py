@@ -5,6 +5,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.questions import AskedQuestion
 from ralph_tui.domain.reducer import reduce
+from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE
@@ -72,3 +73,16 @@ def test_what_was_said_in_another_iteration_is_not_said_before_a_question() -> N
     assert timeline.last_text() == ""
     timeline.feed(ev.AssistantText(text="A copy first."))
     assert timeline.last_text() == "A copy first."
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ApprovalKind.RECOVERY, "breaker: shall one more iteration try?"),
+        (ApprovalKind.LIMIT, "limit: shall the loop wait for it?"),
+        (ApprovalKind.PLAN, "plan: waits for your approval"),
+    ],
+)
+def test_a_decision_is_called_by_what_is_asked(kind: ApprovalKind, said: str) -> None:
+    view = view_of(*feed.running(), ev.ApprovalRequested(kind=kind, summary="the breaker is open"))
+    assert said in header(view, 80)[1]

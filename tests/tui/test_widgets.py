@@ -9,9 +9,12 @@ from textual.selection import SELECT_ALL
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS, key_table
+from ralph_tui.tui.widgets.cost import task_cost
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, until
 
@@ -204,6 +207,15 @@ async def test_one_pane_alone_is_the_one_that_says_most_until_the_person_chooses
         await pilot.pause()
         assert app.dashboard.pane == then
         assert app.dashboard.pane_widget(then).has_focus
+
+
+def test_what_failed_tasks_cost_is_said_also_before_one_is_complete() -> None:
+    first, second, *others = many(4)
+    known = {"status": TaskStatus.BLOCKED, "actual_cost_usd": 0.2}
+    tried = [task.model_copy(update=known) for task in (first, second)]
+    view = reduce(LoopView(), ev.PlanLoaded(tasks=(*tried, *others)))
+    assert task_cost(view) == (0.2, "each of 2 tried")
+    assert task_cost(reduce(LoopView(), ev.PlanLoaded(tasks=many(4)))) is None
 
 
 async def test_the_meter_says_what_the_task_cost_in_all_its_tries(open_app: Open) -> None:

@@ -10,6 +10,7 @@ from ralph_tui.domain.view import ENDED, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import plural
+from ralph_tui.tui.render.headings import approval_heading
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.permission import asked_briefly
 from ralph_tui.tui.render.spans import (
@@ -183,7 +184,7 @@ def _waiting(view: LoopView, keys: Keys) -> list[Span]:
     elif view.approval is not None:
         first = view.approval.summary.partition(". ")[0].rstrip(".")
         summary = f" ({first})" if first else ""
-        text = f"{view.approval.kind}: waits for your approval{summary}"
+        text = f"{approval_heading(view.approval.kind)}{summary}"
     else:
         return []
     return [*hint(keys, "{answer} answers   ", Tone.ACCENT), Span(text, Tone.WARN)]

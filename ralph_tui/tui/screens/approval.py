@@ -15,6 +15,7 @@ from ralph_tui.domain.state import REASONED, ApprovalKind
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
+from ralph_tui.tui.render.headings import approval_heading
 from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
 from ralph_tui.tui.render.spans import Span
 from ralph_tui.tui.screens.waiting import WaitingDialog
@@ -22,12 +23,6 @@ from ralph_tui.tui.widgets.text_view import TextView
 
 Verdict = Literal["approve", "reject"]
 
-
-HEADINGS = {
-    ApprovalKind.LIMIT: "limit: shall the loop wait for it?",
-    ApprovalKind.RECOVERY: "breaker: shall one more iteration try?",
-}
-"""Where approval is not the word."""
 
 VERDICTS = {
     ApprovalKind.LIMIT: ("y wait", "n end the run"),
@@ -67,7 +62,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
-            self.head(frame, HEADINGS.get(kind, f"{kind}: waits for your approval"), kind.value)
+            self.head(frame, approval_heading(kind), kind.value)
             if self._summary:
                 yield Static(Content(self._summary), classes="summary")
             yield self.material()

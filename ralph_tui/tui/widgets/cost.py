@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.bars import bar, level_tone
@@ -70,17 +70,19 @@ class CostPanel(Panel):
 
 
 def task_cost(view: LoopView) -> TaskCost | None:
-    """What the task has cost in all its tries; between two tasks, what one cost on average."""
+    """What the task has cost in all its tries; between two, what one cost on average."""
     task = view.current_task
     if task is not None:
         now = view.costs.iteration if task.status is TaskStatus.IN_PROGRESS else 0.0
         return TaskCost((task.actual_cost_usd or 0.0) + now, task.id)
-    known = [
-        t.actual_cost_usd
-        for t in view.tasks.values()
-        if t.status is TaskStatus.COMPLETE and t.actual_cost_usd is not None
-    ]
-    return TaskCost(sum(known) / len(known), f"on average of {len(known):,}") if known else None
+    paid = [t for t in view.tasks.values() if t.actual_cost_usd is not None]
+    if known := [t for t in paid if t.status is TaskStatus.COMPLETE]:
+        return TaskCost(_mean(known), f"on average of {len(known):,}")
+    return TaskCost(_mean(paid), f"each of {len(paid):,} tried") if paid else None
+
+
+def _mean(tasks: Sequence[Task]) -> float:
+    return sum(task.actual_cost_usd or 0.0 for task in tasks) / len(tasks)
 
 
 def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
