@@ -87,7 +87,7 @@ def _answered(app: RalphApp) -> bool:
         return False
     if isinstance(screen, History) and not screen._trouble and screen.not_now("export"):
         return False
-    if any(w.node is screen and not w.is_finished for w in app.workers):
+    if any(screen in w.node.ancestors_with_self and not w.is_finished for w in app.workers):
         return False
     busy = [w for w in app.workers if w.group.startswith("command-") and not w.is_finished]
     return not busy or isinstance(screen, ModalScreen)

@@ -6,29 +6,28 @@ History
 └── Charts | TextView
 """
 
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from textual import getters
-from textual.containers import Grid, VerticalScroll
 from textual.widget import Widget
 
-from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.domain.chronicle import Chronicle
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.metrics import Metric
-from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
-from ralph_tui.tui.exporting import export_text, left_of, write_export
+from ralph_tui.tui.exporting import export_text, left_of
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.render.history import Table, metric_parts, table_blocks, table_of, totals
 from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, wrap
+from ralph_tui.tui.saving import save
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.iterations import Iterations
 from ralph_tui.tui.screens.searching import Searching
-from ralph_tui.tui.widgets.chart import Chart
+from ralph_tui.tui.widgets.charts import Charts
 from ralph_tui.tui.widgets.lines import Lines
 from ralph_tui.tui.widgets.text_view import TextView
 from ralph_tui.tui.widgets.view_tabs import ViewTabs
@@ -51,7 +50,7 @@ class History(Searching):
 
     figures = getters.query_one("#figures", Lines)
     tabs = getters.query_one(ViewTabs)
-    charts = getters.query_one("#charts", VerticalScroll)
+    charts = getters.query_one(Charts)
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: Library) -> None:
@@ -69,13 +68,7 @@ class History(Searching):
         """Figures, views, charts."""
         yield Lines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
         yield ViewTabs(VIEWS)
-        with VerticalScroll(id="charts"), Grid(id="chart-grid"):
-            yield Chart("cost per iteration", "US dollars", Tone.INFO, id="cost")
-            yield Chart("tokens per iteration", "thousands", Tone.INFO, id="tokens")
-            yield Chart("context at the end", "percent of the window", Tone.INFO, id="context")
-            yield Chart("duration per iteration", "seconds", Tone.INFO, id="duration")
-            yield Chart("open tasks", "burn-down", Tone.INFO, id="burndown")
-            yield Chart("total cost", "US dollars", Tone.INFO, id="spent")
+        yield Charts(id="charts")
         yield TextView(id="text")
 
     # Reading.
@@ -83,6 +76,7 @@ class History(Searching):
     def opened(self) -> None:
         """Begin with the plots."""
         self.text.display = False
+        self.refresh_keys()
 
     def changed(self, view: LoopView) -> None:
         """An iteration began or ended: read what is new."""
@@ -101,7 +95,7 @@ class History(Searching):
     def _take_recent(self, past: _Past) -> None:
         if self.is_attached and self._chronicle is None:
             self._past = past
-            self._draw(past.chronicle.iterations)
+            self.charts.show(past.chronicle.iterations)
             self._show_text()
 
     def progressed(self, group: str, at: int, size: int) -> None:
@@ -130,8 +124,8 @@ class History(Searching):
             return
         self._past, self._chronicle = past, past.chronicle
         self._show_figures()
-        self._draw(past.chronicle.iterations)
-        self._draw_sums(past.chronicle.iterations)
+        self.charts.show(past.chronicle.iterations)
+        self.charts.show_sums(past.chronicle.iterations, self._left)
         self._show_text()
         self.refresh_keys()
         self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
@@ -139,7 +133,8 @@ class History(Searching):
     def _measured(self, metrics: tuple[Metric, ...]) -> None:
         if self.is_attached:
             self._metrics = metrics
-            self._show_text()
+            if self.tabs.active == "metrics":
+                self._show_text()
             self.refresh_keys()
 
     # Showing.
@@ -156,30 +151,6 @@ class History(Searching):
             lines = totals(self._chronicle, self._left, width, self.app.glyphs, self.app.keys)
             self.figures.show_lines(lines)
 
-    def _draw(self, iterations: Sequence[Iteration]) -> None:
-        done = [it for it in iterations if it.end]
-        numbers = [float(it.number) for it in done]
-        self._chart("cost", numbers, [it.cost_usd for it in done])
-        self._chart("tokens", numbers, [it.tokens / 1000 for it in done])
-        self._chart("context", numbers, [it.percent for it in done])
-        self._chart("duration", numbers, [it.seconds for it in done])
-
-    def _draw_sums(self, iterations: Sequence[Iteration]) -> None:
-        """What needs every iteration."""
-        done = [it for it in iterations if it.end]
-        left = self._left
-        note = left.basis if not (left.open_tasks and left.finished) else ""
-        planned = [it for it in done if it.phase is Phase.BUILDING]
-        burning = [float(it.number) for it in planned]
-        self._chart("burndown", burning, [float(it.open_tasks) for it in planned], note)
-        spent: list[float] = []
-        for it in done:
-            spent.append((spent[-1] if spent else 0.0) + it.cost_usd)
-        self._chart("spent", [float(it.number) for it in done], spent)
-
-    def _chart(self, name: str, xs: Sequence[float], ys: Sequence[float], note: str = "") -> None:
-        self.query_one(f"#{name}", Chart).show(xs, ys, note)
-
     def _blocks(self) -> list[Block]:
         if self._trouble:
             return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
@@ -190,6 +161,9 @@ class History(Searching):
         return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
 
     def _show_text(self) -> None:
+        """Ten thousand lines take a moment, so they are not laid out behind the plots."""
+        if not self.text.display:
+            return
         self.text.border_title = self.tabs.active
         self.text.border_subtitle = ""
         known, glyphs = self._past, self.app.glyphs
@@ -210,8 +184,7 @@ class History(Searching):
         plots = message.view == "plots"
         self.charts.display, self.text.display = plots, not plots
         (self.charts if plots else self.text).focus()
-        if not plots:
-            self._show_text()
+        self._show_text()
         self.refresh_keys()
 
     # Commands.
@@ -270,16 +243,5 @@ class History(Searching):
                 ),
             )
         )
-        if not form:
-            return
-        text = self._export(form)
-        if self.app.is_web:
-            self.app.deliver_text(io.StringIO(text), save_filename=f"ralph-history.{form}")
-            return
-        root, now = self.app.launch.root, self.app.clock()
-        self.read(
-            lambda _: write_export(root, form, text, now),
-            lambda path: self.app.say(f"Written: {path}"),
-            group="export",
-            failed=lambda why: self.app.say(why, error=True),
-        )
+        if form:
+            await save(self.app, "history", partial(self._export, form), form=form)
