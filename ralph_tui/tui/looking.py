@@ -16,6 +16,7 @@ from ralph_tui.tui.screens.jump import Jump
 from ralph_tui.tui.screens.planning import PlanReview
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.styles import read_sheets
 from ralph_tui.tui.timeline.detail import detail_of
 from ralph_tui.tui.timeline.lines import entries_text
 
@@ -44,7 +45,9 @@ class Looking:
     async def jump(self) -> None:
         """Letters on whatever can be gone to."""
         places = targets(self._app.screen)
-        chosen = await self._app.push_screen_wait(Jump([place.at for place in places]))
+        letters = Jump([place.at for place in places])
+        read_sheets(self._app, letters)
+        chosen = await self._app.push_screen_wait(letters)
         if chosen is not None:
             places[chosen].go()
 

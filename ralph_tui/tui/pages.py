@@ -6,6 +6,7 @@ from typing import Any
 
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.owner import Owner
+from ralph_tui.tui.styles import read_sheets
 
 
 class Pages:
@@ -22,6 +23,7 @@ class Pages:
         from ralph_tui.tui.screens.page import Page
 
         page: Page = getattr(module, name.capitalize())(self.library, **wanted)
+        read_sheets(self._app, page)
         if isinstance(self._app.screen, Page):
             if name == self._app.screen.NAME and not wanted:
                 return

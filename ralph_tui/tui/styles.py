@@ -1,6 +1,10 @@
 """Where the style sheets are: inside the package in a wheel, beside it in a checkout."""
 
 from pathlib import Path, PurePath
+from typing import Any
+
+from textual.app import App
+from textual.screen import Screen
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SHIPPED = _PACKAGE / "styles"
@@ -11,3 +15,11 @@ SHEETS: list[str | PurePath] = [
     STYLES / name for name in ("app.tcss", "dashboard.tcss", "modals.tcss")
 ]
 """In the order they apply."""
+
+
+def read_sheets(app: App[Any], screen: Screen[Any]) -> None:
+    """Take in a screen's own sheets before it is opened; Textual would parse all the others again, too."""
+    new = [path for path in screen.css_path if not app.stylesheet.has_source(str(path), "")]
+    if new:
+        app.stylesheet.read_all(new)
+        app.stylesheet.parse()

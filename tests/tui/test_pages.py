@@ -4,12 +4,14 @@ import csv
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from textual._compositor import LayoutUpdate
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
@@ -26,6 +28,7 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.help import Help
 from ralph_tui.tui.screens.history import History
 from ralph_tui.tui.screens.iterations import Iterations
+from ralph_tui.tui.screens.jump import Jump
 from ralph_tui.tui.screens.memory import Memory
 from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.screens.settings import Settings
@@ -231,6 +234,33 @@ async def test_hostile_text_stays_text_on_every_page(open_app: Open, tmp_path: P
                 assert "\x1b" not in text
                 assert "\u202e" not in text
                 await pilot.press("v")
+
+
+async def test_a_page_is_styled_once_and_no_other_sheet_is_read_again(
+    open_app: Open, past: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[object] = []
+    styled: list[Screen[object]] = []
+    real = Screen.update_classes
+
+    def watched(screen: Screen[object], classes: Mapping[str, bool], **how: bool) -> Screen[object]:
+        before = screen.classes
+        real(screen, classes, **how)
+        if screen.classes != before:
+            styled.append(screen)
+        return screen
+
+    monkeypatch.setattr(Stylesheet, "reparse", parsed.append)
+    async with open_app(past, autostart=False, size=(80, 24)) as pilot:
+        monkeypatch.setattr(Screen, "update_classes", watched)
+        for key, text in (("5", "cost per iteration"), ("4", "demo-02")):
+            page = await open_page(pilot, key, text)
+            assert page.has_class("-narrow")
+            assert page.bar.size.height == 1
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(ralph(pilot).screen, Jump))
+        assert styled == []
+        assert parsed == []
 
 
 # Iterations.

@@ -105,7 +105,10 @@ class Page(ModalScreen[None]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Head, body, keys."""
+        """Head, body, keys; what its width decides holds from the first layout on."""
+        width = self.app.size.width
+        fits = [name for least, name in self.HORIZONTAL_BREAKPOINTS or () if width >= least]
+        self.add_class(*fits[-1:], update=False)
         yield PageHead()
         yield from self.body()
         yield SearchLine()
