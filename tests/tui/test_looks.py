@@ -32,7 +32,7 @@ from ralph_tui.tui.render.spans import (
     plain,
     width_of,
 )
-from ralph_tui.tui.render.states import BUSY
+from ralph_tui.tui.render.states import BUSY, look_of
 from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.themes import THEMES
 from ralph_tui.tui.timeline.touched import FileChange, Touched
@@ -202,8 +202,26 @@ async def test_a_page_at_sixty_columns_names_itself_and_numbers_the_others(
         await pilot.press("7")
         await until(pilot, lambda: isinstance(app.screen, Page) and "why: now" in screen_text(app))
         head = screen_text(app).splitlines()[0]
-        assert head.split()[:8] == ["esc", "back", "4", "5", "6", "▶", "7", "why"]
+        assert head.split()[:8] == ["esc", "back", "4", "5", "6", "▶7", "why", "8"]
         assert head.endswith("demo-02")
+
+
+@pytest.mark.parametrize("state", ["running", "limited"])
+async def test_a_page_of_eighty_columns_says_what_the_loop_does_beside_the_pages(
+    open_app: Open, state: str
+) -> None:
+    async with open_app(script_of(STATES[state]()), size=(80, 24)) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await pilot.press("7")
+        await until(pilot, lambda: isinstance(app.screen, Page) and "why: now" in screen_text(app))
+        head = screen_text(app).splitlines()[0]
+        look = look_of(app.view)
+        assert f"{getattr(UNICODE, look.glyph)} {look.word}" in head
+        assert "…" not in head
+        assert re.search(r"\S +▶7 why( |$)", head), "the sign stands nearer to its own page"
+        if state == "running":
+            assert "6 memory" in head, "there is room for the names"
 
 
 # Figures.

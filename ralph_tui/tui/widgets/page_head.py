@@ -1,6 +1,7 @@
 """The first line of a page: which pages there are, and what the loop does meanwhile."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -12,48 +13,71 @@ from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
 from ralph_tui.tui.render.states import look_of
 from ralph_tui.tui.widgets.links import LinkLine
 
+BETWEEN = 2
+"""Cells between the pages and the state, at least."""
+
+
+class Form(NamedTuple):
+    """How much the head says of the pages."""
+
+    gap: int = 2
+    """Cells before each page's sign."""
+    back: bool = True
+    """What `esc` does is said."""
+    named: bool = True
+    """The pages that are not in sight have names and not only keys."""
+
+
+FORMS = (Form(), Form(gap=1), Form(gap=1, back=False), Form(named=False))
+"""From a wide line to a short one."""
+
+STATE_CELLS = 11
+"""Kept for the loop's state, such as `◆ verifying`, so that the pages stand still while it changes."""
+
 
 class PageHead(LinkLine):
     """One line; the page in sight is marked, the others can be clicked."""
 
-    GAP = " "
+    GAP = ""
 
     active: reactive[str] = reactive("")
     view: reactive[LoopView] = reactive(LoopView())
 
     def links(self, width: int) -> Sequence[tuple[str, Line]]:
-        """Key and name of each page; where that is too long, the keys of the others."""
-        whole = self._links(named=True)
-        room = width - sum(width_of(line) + len(self.GAP) for _, line in whole)
-        return whole if room >= 0 else self._links(named=False)
+        """Key and name of each page, as far as the loop's state has room beside them."""
+        room = width - BETWEEN - max(STATE_CELLS, width_of([self._look()]))
+        forms = (self._links(form) for form in FORMS[:-1])
+        fits = (links for links in forms if sum(width_of(line) for _, line in links) <= room)
+        return next(fits, None) or self._links(FORMS[-1])
 
-    def _links(self, *, named: bool) -> list[tuple[str, Line]]:
-        return [
-            ("close", (Span("esc", Tone.ACCENT), Span(" back", Tone.MUTED))),
-            *((name, self._line(name, named=named or name == self.active)) for name in PAGES),
-        ]
+    def _links(self, form: Form) -> list[tuple[str, Line]]:
+        back = (Span("esc", Tone.ACCENT), Span(" back" if form.back else "", Tone.MUTED))
+        return [("close", back), *((name, self._line(name, form)) for name in PAGES)]
 
-    def _line(self, name: str, *, named: bool) -> Line:
+    def _line(self, name: str, form: Form) -> Line:
         chosen = name == self.active
         mark = self.app.glyphs.current if chosen else " "
         return (
-            Span(f"{mark} ", Tone.ACCENT),
+            Span(" " * form.gap),
+            Span(mark, Tone.ACCENT),
             Span(self.app.keys.label(name), Tone.ACCENT if chosen else Tone.MUTED),
-            Span(f" {name}" if named else "", Tone.TITLE if chosen else Tone.MUTED),
+            Span(f" {name}" if form.named or chosen else "", Tone.TITLE if chosen else Tone.MUTED),
         )
 
     def render(self) -> Content:
         """The pages at the left, the loop's state at the right."""
         width = self.content_size.width
-        left: list[Span] = []
-        for _, line in self.links(width):
-            left += [Span(self.GAP), *line] if left else line
-        return self.content([row(left, self._state(width - width_of(left) - 2), width)])
+        left = [span for _, line in self.links(width) for span in line]
+        room = min(width - width_of(left) - BETWEEN, width // 2)  # of which `row` gives no more
+        return self.content([row(left, self._state(room), width)])
+
+    def _look(self) -> Span:
+        look = look_of(self.view)
+        return Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
 
     def _state(self, room: int) -> Line:
         """State, task and cost; dropped whole, the last first."""
-        look = look_of(self.view)
-        state = Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
+        state = self._look()
         task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
         spent = self.view.costs.session  # nothing is said of a run that is over
         cost = [Span(f"  {money(spent)}", Tone.MUTED)] if spent else []
