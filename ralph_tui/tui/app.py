@@ -2,7 +2,7 @@
 
 RalphApp              does commands, covers a screen that is too small
 ├── Living                begins and ends, runs the loop or watches the project
-│   └── InOrder           holds keys that are typed ahead of what opens
+│   └── InOrder           holds keys that are typed ahead of what opens, one thing at a time
 │       └── Showing       folds what happens and shows it
 │           └── Owner     what commands may ask of the app
 │               └── Host  what widgets may ask of it
@@ -29,7 +29,6 @@ from ralph_tui.tui.commands import BY_NAME, bindings
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Clock, Picking, utc_now
 from ralph_tui.tui.living import Living
-from ralph_tui.tui.one_dialog import Opening
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.styles import SHEETS
@@ -62,7 +61,6 @@ class RalphApp(Living):
         super().__init__(launch, autostart=autostart, clock=clock)
         self._choose_theme(launch.screen.theme)
         self._warned = False
-        self._opening = Opening()
 
     def _choose_theme(self, wanted: str) -> None:
         """Where that can be, before the styles are read: later they would all be read twice more."""
@@ -79,7 +77,6 @@ class RalphApp(Living):
         self.theme = self.kept_theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
-        self.screen_change_signal.subscribe(self, lambda _: self._opening.is_there())
         self.push_screen(self.dashboard)
 
     def on_ready(self) -> None:
@@ -113,8 +110,8 @@ class RalphApp(Living):
         if reason := command.disabled(self.situation()):
             self.say(reason)
             return
-        if self._opening.has_time_for(name):
-            self._opening.began(name, do(self, self.steering.handler(name)(), f"command-{name}"))
+        if self.may_begin(name):
+            self.began(name, do(self, self.steering.handler(name)(), f"command-{name}"))
 
     async def failed(self, error: Exception) -> None:
         """A bug: said in one sentence, with the file that has the rest."""

@@ -1,7 +1,8 @@
 """Keys typed faster than what they are for is there: held in their order until it is, and never taken for commands.
 
 A key that opens something or moves the focus is followed by the keys that are meant for what it opens. They
-come in the same instant, and the focus a message or two later; so they wait.
+come in the same instant, and the focus a message or two later; so they wait. Of what opens something, however it
+is asked for, only the first does: a second dialog would lie over the first unasked.
 """
 
 import re
@@ -15,15 +16,31 @@ from textual.worker import Worker
 
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.host import Clock, utc_now
-from ralph_tui.tui.one_dialog import OPENS
 from ralph_tui.tui.showing import Showing
 
-GOES = frozenset(
+ASKS = frozenset(
     {
-        *("detail", "plan", "help", "open"),
+        *("answer", "request", "stop", "inject", "urge", "quit"),
+        *("skip", "model", "edit", "add", "split", "drop"),
+    }
+)
+"""Commands that ask for something, over the screen."""
+
+SHOWS = frozenset(
+    {
+        *("detail", "plan", "help"),
         *("iterations", "history", "memory", "why", "settings"),
+    }
+)
+"""Commands that show something, over the screen."""
+
+OPENS = ASKS | SHOWS | {"jump"}
+"""Commands that put something over the screen, one at a time."""
+
+GOES = SHOWS | frozenset(
+    {
+        *("open", "leave", "close", "cancel"),
         *("tasks", "activity", "status", "next_pane", "previous_pane"),
-        *("leave", "close", "cancel"),
         *("hold", "retry"),
     }
 )
@@ -59,10 +76,26 @@ class InOrder(Showing):
         self._opened_at: float | None = None
         """When it began to be there."""
         self._patience: Timer | None = None
+        self._opening: Worker[None] | None = None
+        """The command whose dialog is on its way."""
 
     def on_mount(self) -> None:
         """Another screen may be what was waited for."""
-        self.screen_change_signal.subscribe(self, lambda _: self.work_ended())
+        self.screen_change_signal.subscribe(self, lambda _: self._is_there())
+
+    def _is_there(self) -> None:
+        self._opening = None
+        self.work_ended()
+
+    def may_begin(self, name: str) -> bool:
+        """Whether this command may: what opens something waits for what is on its way, by a click, too."""
+        opening = self._opening
+        return name not in OPENS or opening is None or opening.is_finished
+
+    def began(self, name: str, work: Worker[None]) -> None:
+        """This command did, and may open something."""
+        if name in OPENS:
+            self._opening = work
 
     async def on_event(self, event: events.Event) -> None:
         """Hold what is typed ahead."""
