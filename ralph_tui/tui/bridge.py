@@ -71,6 +71,10 @@ class Bridge:
         """What comes happens now; else it is the past of a loop that we are about to attach to."""
         return self._ours or self.live
 
+    def over(self) -> str:
+        """That no loop goes on any more, in words; empty while one does."""
+        return "" if self.live and self.finished is None else "The loop has ended meanwhile."
+
     @property
     def exit_code(self) -> int:
         """What the process should return when the person leaves now; others' loops do not count."""

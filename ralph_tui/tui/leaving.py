@@ -41,7 +41,9 @@ class Leaving:
         can_detach = self._app.launch.go_on is not None
         question = _QUESTION_DETACH if can_detach else _QUESTION
         choices = (_STOP, *(_DETACH if can_detach else ()), _STAY)
-        answer = await self._app.push_screen_wait(Confirm("quit", question, choices))
+        answer = await self._app.push_screen_wait(
+            Confirm("quit", question, choices, moot=self._bridge.over)
+        )
         if answer == "stop":
             await self.leave_now()
         elif answer in ("detach", "after"):

@@ -100,6 +100,7 @@ class Steering:
                     Choice("n", "Stop now, interrupt the agent", "now", danger=True),
                     Choice("k", "Keep running", "keep"),
                 ),
+                moot=self._bridge.over,
             )
         )
         if answer in ("after", "now"):

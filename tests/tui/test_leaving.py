@@ -75,6 +75,22 @@ async def test_q_while_running_asks_and_keep_keeps(open_app: Open) -> None:
         assert not app._exit
 
 
+@pytest.mark.parametrize("key", ["q", pytest.param("x", marks=pytest.mark.long)])
+async def test_nobody_is_asked_about_a_loop_that_has_ended_meanwhile(
+    open_app: Open, key: str
+) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        script.news.put_nowait(feed.complete()[-1])
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert "The loop has ended meanwhile." in toasts(app)
+        assert not app._exit
+        assert script.controls.asked == []
+
+
 async def test_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
     script = script_of(feed.running())
     async with open_app(script) as pilot:

@@ -1,6 +1,6 @@
 """A question with a few answers, each with its key."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,9 +36,17 @@ class Confirm(Dialog[str]):
 
     KEYS = "enter choose, j k move, esc go back"
 
-    def __init__(self, title: str, question: str, choices: Sequence[Choice]) -> None:
-        """Ask; title and question may hold hostile text."""
+    def __init__(
+        self,
+        title: str,
+        question: str,
+        choices: Sequence[Choice],
+        *,
+        moot: Callable[[], str] = str,
+    ) -> None:
+        """Ask; title and question may hold hostile text. `moot` says when there is nothing to ask any more."""
         super().__init__()
+        self._moot = moot
         self._title = flat(title)
         self._question = flat(question)
         self._choices = tuple(choices)
@@ -53,6 +61,15 @@ class Confirm(Dialog[str]):
                 yield Button(
                     label, id=choice.value, classes="choice -danger" if choice.danger else "choice"
                 )
+
+    def on_mount(self) -> None:
+        """What is asked about goes on meanwhile."""
+        self.watch(self.app, "view", self._follow, init=True)
+
+    def _follow(self) -> None:
+        if why := self._moot():
+            self.app.say(why)
+            self.dismiss(None)
 
     def on_key(self, event: events.Key) -> None:
         """A choice's own key answers at once."""
