@@ -18,6 +18,8 @@ class TaskInHand:
         self._said = task
         self._untold = ""
         self._is_settled = False
+        self._settling = 0
+        """Settlings under way: what they write is nobody's edit, and may be seen before they are done."""
         self._ledger = ledger
         self._emit = emit
 
@@ -62,7 +64,8 @@ class TaskInHand:
     @property
     def taken_away(self) -> str:
         """Why the person's edit ends the work on it; empty while it goes on, and once it is settled."""
-        taken = "" if self._is_settled else self._why_taken(self._ledger.docs)
+        ours = self._is_settled or self._settling
+        taken = "" if ours else self._why_taken(self._ledger.docs)
         return f"the person took the task away: {taken}" if taken else ""
 
     def _why_taken(self, docs: Documents) -> str:
@@ -104,8 +107,12 @@ class TaskInHand:
 
     async def settle(self, reason: str, *, judged: Task | None = None, **changes: object) -> bool:
         """As `change`, for good: nothing is left to work, whatever the agent claims once more."""
-        done = await self.change(reason, judged=judged, **changes)
-        self._is_settled = self._is_settled or done
+        self._settling += 1
+        try:
+            done = await self.change(reason, judged=judged, **changes)
+            self._is_settled = self._is_settled or done
+        finally:
+            self._settling -= 1
         return self._is_settled
 
     async def change(self, reason: str, *, judged: Task | None = None, **changes: object) -> bool:

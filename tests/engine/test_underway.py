@@ -28,6 +28,7 @@ from ralph_tui.engine.verify import Gate
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, plan_of, task, task_of
+from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
 Edit = Callable[[Plan], object]
@@ -142,6 +143,30 @@ async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(wo
     assert receipts == len([event for event in work.told if isinstance(event, ev.GateStarted)])
     assert (work.work.settled, work.work.taken_away) == (TaskStatus.COMPLETE, "")
     assert task_of(work.root, "a").status is TaskStatus.COMPLETE
+
+
+async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobodys_edit(
+    work: Work,
+) -> None:
+    await work.begin()
+    transact, seen = work.ledger.transact, list[str]()
+
+    async def late(*given: Any) -> Any:
+        docs = await transact(*given)
+        await until(lambda: bool(seen), what="who watches")
+        return docs
+
+    async def watch() -> None:
+        while True:
+            await work.ledger.wait_changed()
+            seen.append(work.work.taken_away)
+
+    work.ledger.transact = late  # type: ignore[method-assign]
+    watching = asyncio.create_task(watch())
+    assert "ACCEPTED" in (await work.claim()).text
+    watching.cancel()
+    assert seen == [""]
+    assert work.work.settled is TaskStatus.COMPLETE
 
 
 LEFT: dict[str, tuple[Edit, str]] = {
