@@ -47,6 +47,8 @@ class Ledger:
         self._changed = asyncio.Event()
         self._complaint = ""
         self._unfinished = Unfinished(emit)
+        self._begun: set[asyncio.Future[Documents]] = set()
+        """Changes that are being made; nobody else keeps those whose caller was cancelled."""
 
     @property
     def is_open(self) -> bool:
@@ -88,9 +90,28 @@ class Ledger:
     ) -> Documents:
         """Change the documents on disk and tell what changed.
 
+        Who is cancelled meanwhile leaves the change to be made and told: what is begun on disk cannot be
+        called back.
+
         Raises:
             StoreError: The documents cannot be read or written; nothing changed.
         """
+        work = asyncio.ensure_future(self._transact(change, reason))
+        self._begun.add(work)
+        work.add_done_callback(self._begun.discard)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            work.add_done_callback(self._tell_failure)
+            raise
+
+    def _tell_failure(self, work: asyncio.Future[Documents]) -> None:
+        """Nobody waits any more for what could not be written."""
+        error = None if work.cancelled() else work.exception()
+        if error is not None:
+            self._emit(ev.Notice(level="error", text=str(error)))
+
+    async def _transact(self, change: Callable[[Documents], Documents], reason: str) -> Documents:
         async with self._lock:
             docs = await asyncio.to_thread(self.project.transact, change)
             self._publish(docs, reason)

@@ -1,0 +1,84 @@
+"""The documents as last seen are those on disk, whoever is cancelled in the middle of a change."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.events import Event
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.store.project import Documents, Project
+from tests.harness.projects import make_project, task
+from tests.harness.waiting import until
+
+
+class Slow(Project):
+    """Writes when it is let."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.begun, self.may = threading.Event(), threading.Event()
+        self.error: StoreError | None = None
+
+    def transact(self, change: Callable[[Documents], Documents]) -> Documents:
+        """Wait first."""
+        self.begun.set()
+        assert self.may.wait(20)
+        if self.error is not None:
+            raise self.error
+        return super().transact(change)
+
+
+def counted(docs: Documents) -> Documents:
+    number = docs.state.iteration_count + 1
+    return docs.model_copy(
+        update={"state": docs.state.model_copy(update={"iteration_count": number})}
+    )
+
+
+def named(name: str) -> Callable[[Documents], Documents]:
+    return lambda docs: counted(
+        docs.model_copy(update={"plan": docs.plan.with_task("a", description=name)})
+    )
+
+
+async def cancelled(ledger: Ledger, project: Slow) -> None:
+    """A change whose caller is cancelled while it is written."""
+    caller = asyncio.create_task(ledger.transact(named("first"), "because"))
+    await until(project.begun.is_set)
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+
+
+async def test_a_change_whose_caller_is_cancelled_is_made_and_told_before_the_next(
+    tmp_path: Path,
+) -> None:
+    told: list[Event] = []
+    project = Slow(make_project(tmp_path, [task("a")]))
+    ledger = Ledger(project, told.append)
+    await ledger.open()
+    await cancelled(ledger, project)
+    after = asyncio.create_task(ledger.transact(named("second"), "later"))
+    project.may.set()
+    await after
+    changes = [(e.task.title, e.reason) for e in told if isinstance(e, ev.TaskChanged)]
+    assert changes == [("first", "because"), ("second", "later")]
+    assert ledger.docs == project.load()
+    assert ledger.docs.state.iteration_count == 2
+
+
+async def test_what_could_not_be_written_is_said_though_nobody_waits_for_it(tmp_path: Path) -> None:
+    told: list[Event] = []
+    project = Slow(make_project(tmp_path, [task("a")]))
+    ledger = Ledger(project, told.append)
+    await ledger.open()
+    await cancelled(ledger, project)
+    project.error = StoreError("The disk is full.", "Make room.")
+    project.may.set()
+    await until(lambda: any(isinstance(e, ev.Notice) for e in told))
+    assert told[-1] == ev.Notice(level="error", text="The disk is full. Make room.")
