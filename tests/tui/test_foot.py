@@ -20,7 +20,7 @@ LAYERS = {**DIALOGS, "jump": DASHBOARD["jump"]}
 
 DAILY = {("question", LITTLE), ("plan_approval", LITTLE), ("jump", SMALL)}
 
-NEEDED = {"plan_approval": "y n esc v e S d + - H m", "plan_graph": "esc v e S d + - H m enter"}
+NEEDED = {"plan_approval": "y n esc v e A S d + - H", "plan_graph": "esc v e A S d + - H m enter"}
 """Keys that have room in the smallest terminal."""
 
 

@@ -1,7 +1,7 @@
 """The board follows a plan that changes task by task; what has not changed costs nothing."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.plan import Task, TaskStatus
@@ -24,6 +24,10 @@ CHANGES = st.builds(
 
 
 @given(st.lists(CHANGES, max_size=8), st.lists(st.lists(CHANGES, max_size=4), max_size=6))
+@example(
+    [Task(id="t0", status=TaskStatus.COMPLETE), Task(id="t1", dependencies=("t0",))],
+    [[Task(id="t0")]],
+)
 def test_a_board_that_followed_is_like_one_that_began_anew(
     first: list[Task], rounds: list[list[Task]]
 ) -> None:

@@ -172,6 +172,30 @@ async def test_a_refused_edit_opens_again_with_what_was_typed(open_app: Open) ->
         await until(pilot, lambda: "demo-01, ghost" in screen_text(app))
 
 
+async def test_a_draft_is_not_laid_over_a_task_that_somebody_changed_meanwhile(
+    open_app: Open,
+) -> None:
+    script = script_of(feed.running())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        app.dashboard.board.move_cursor("demo-04")
+        for change in (None, Task(id="demo-04", description="Read them from a file", priority=4)):
+            await pilot.press("e")
+            await until(pilot, lambda: isinstance(app.screen, EditTask))
+            assert isinstance(app.screen, EditTask)
+            assert "Read titles" in app.screen.description.text, "as it is, or as it was typed"
+            await pilot.press(*"Now: ", "escape")
+            await until(pilot, lambda: isinstance(app.screen, Dashboard))
+            if change is not None:
+                script.news.put_nowait(ev.TaskChanged(task=change))
+                await until(pilot, lambda: "Read them from a file" in screen_text(app))
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, EditTask))
+        assert isinstance(app.screen, EditTask)
+        assert app.screen.description.text == "Read them from a file"
+
+
 BEFORE = Typed("Do it", "tests", "a", "2", "30000", "")
 
 

@@ -24,8 +24,8 @@ CHANGES = ("detail", "edit", "add", "split", "drop", "sooner", "later", "hold", 
 
 
 _CHANGE = (
-    "{edit} edit, {add} add, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, {model} model, "
-    "{detail} detail"
+    "{edit} edit, {add} add, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, "
+    "{detail} detail, {model} model"
 )
 
 
