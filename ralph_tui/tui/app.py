@@ -32,7 +32,7 @@ from ralph_tui.tui.living import Living
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.styles import SHEETS
-from ralph_tui.tui.themes import RALPH_DARK, THEMES
+from ralph_tui.tui.themes import RALPH_DARK, THEMES, shown_as
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -66,7 +66,10 @@ class RalphApp(Living):
         """Where that can be, before the styles are read: later they would all be read twice more."""
         for theme in THEMES:
             self.register_theme(theme)
-        self.kept_theme = wanted if wanted in self.available_themes else RALPH_DARK.name
+        if self.no_color:  # or the terminal's own colours would become black on black
+            self.set_reactive(App.ansi_color, False)  # noqa: FBT003 - as Textual declares it
+        known = wanted if wanted in self.available_themes else RALPH_DARK.name
+        self.kept_theme = shown_as(known, self.console.color_system, no_color=self.no_color)
         chosen = self.available_themes[self.kept_theme]
         if chosen.dark and not chosen.ansi:  # as Textual has prepared itself for
             self.set_reactive(App.theme, chosen.name)

@@ -63,3 +63,18 @@ RALPH_LIGHT = Theme(
 )
 
 THEMES = (RALPH_DARK, RALPH_LIGHT)
+
+
+_ANSI = {RALPH_DARK.name: "ansi-dark", RALPH_LIGHT.name: "ansi-light"}
+
+
+def shown_as(theme: str, color_system: str | None, *, no_color: bool) -> str:
+    """The theme that stands in for one that this terminal cannot show well.
+
+    The nearest of sixteen colours made keys that cannot be used now as grey as what is behind them; the
+    terminal's own theme is made of these. As greys its red can hardly be read.
+    """
+    if color_system == "standard":
+        return _ANSI.get(theme, theme)
+    ours = {ansi: own for own, ansi in _ANSI.items()}
+    return ours.get(theme, theme) if no_color else theme

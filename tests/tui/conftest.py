@@ -41,6 +41,7 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     monkeypatch.setattr("ralph_tui.tui.screens.over.BENEATH_SECONDS", 0.0)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("TERM", "xterm-256color")
     time.tzset()
     monkeypatch.setattr("locale.getpreferredencoding", lambda do_setlocale=True: "utf-8")
 

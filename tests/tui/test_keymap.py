@@ -60,6 +60,27 @@ async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, Why))
 
 
+@pytest.mark.parametrize(
+    ("environment", "theme", "shown"),
+    [
+        ({"TERM": "linux"}, "ralph-dark", "ansi-dark"),
+        ({"TERM": "linux"}, "ralph-light", "ansi-light"),
+        ({"TERM": "linux"}, "nord", "nord"),
+        ({"NO_COLOR": "1"}, "ansi-light", "ralph-light"),
+        ({"NO_COLOR": "1"}, "ralph-dark", "ralph-dark"),
+    ],
+)
+async def test_a_theme_that_the_terminal_cannot_show_well_has_a_stand_in(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], theme: str, shown: str
+) -> None:
+    screen = ScreenSettings(theme=theme)
+    launch = replace(script_of().launch, screen=screen)
+    assert RalphApp(launch, clock=feed.clock).kept_theme == theme, "many colours"
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert RalphApp(launch, clock=feed.clock).kept_theme == shown
+
+
 async def test_a_theme_that_is_not_there_is_named_and_the_screen_opens() -> None:
     screen = ScreenSettings(theme="ralph-drak")
     app = RalphApp(replace(script_of().launch, screen=screen), autostart=False, clock=feed.clock)

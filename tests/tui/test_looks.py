@@ -105,6 +105,31 @@ async def test_so_can_other_themes(open_app: Open, theme: str) -> None:
     await _all_readable(open_app, theme, frames=False)
 
 
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_without_colours_the_terminals_own_are_not_black_on_black(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, theme: str
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with open_app(script_of(feed.stopped())) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        app.theme = theme
+        await pilot.press("1")
+        await drained(pilot)
+        behind = app.screen.background_colors[1]
+        for strip in app.screen._compositor.render_strips():
+            for line_filter in app._filters:
+                if line_filter.enabled:
+                    strip = strip.apply_filter(line_filter, behind)  # noqa: PLW2901 - one after the other
+            for text, style, _ in strip:
+                if style is None or not re.search(r"\w", text):
+                    continue
+                assert style.color is not None
+                assert style.bgcolor is not None
+                front, back = map(Color.from_rich_color, (style.color, style.bgcolor))
+                assert contrast(front, back) > 1.5, text
+
+
 # Words.
 
 
