@@ -20,11 +20,18 @@ _CONTROLS = re.compile(
 )
 
 
+_EMOJI_STYLE = "\ufe0f"
+"""Asks for the coloured form of a sign: some terminals make that two cells wide, others one."""
+
+
 def inert(text: str) -> str:
     """Text without escape sequences, control and bidi characters, and without keys and passwords.
 
-    Tabs and newlines stay. Secrets go last: a control character inside one must not hide it.
+    Tabs and newlines stay. A sign of one cell stays one, so that frames around it hold in every terminal.
+    Secrets go last: a control character inside one must not hide it.
     """
+    if _EMOJI_STYLE in text:
+        text = text.replace(_EMOJI_STYLE, "")
     if text.isprintable():  # so are most single lines, and nothing that is taken out is printable
         return redact(text)
     text = text.replace("\r\n", "\n")

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from ralph_tui.domain.agents_md import complaint, shown
 from ralph_tui.domain.learnings import CHARACTERS, NEWEST, SHOWN, choose, words_of, words_of_task
@@ -56,6 +57,16 @@ def test_plain_text_is_left_alone(text: str) -> None:
 )
 def test_sequences_go_with_their_content(hostile: str, shown: str) -> None:
     assert inert(hostile) == shown
+
+
+@pytest.mark.parametrize("sign", ["\u26a0", "\u2714", "\u2139", "\U0001f5c4", "1\u20e3"])
+def test_a_sign_has_as_many_cells_as_every_terminal_gives_it(sign: str) -> None:
+    """With a variation selector Textual counts two cells, and tmux, xterm and others draw one."""
+    asked = sign[0] + "\ufe0f" + sign[1:]
+    assert cell_len(asked) == 2
+    for text in (asked, f"{asked}\n"):
+        assert inert(text).strip() == sign
+    assert cell_len(inert(asked)) == 1
 
 
 @given(st.text(), st.integers(10, 500))
