@@ -42,6 +42,7 @@ async def test_a_plan_is_finished(tmp_path: Path) -> None:
         assert done.completed_at is not None
         assert (done.actual_tokens_used or 0) > 0
     assert run.end.cost_usd > 0
+    assert {e.outcome for e in run.of(ev.ToolFinished)} == {ev.ToolOutcome.OK}
     _require_no_strays(run.events)
 
 
