@@ -1,8 +1,10 @@
 """Changes of the plan by the person: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import TaskChanged
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import one_line
@@ -13,7 +15,7 @@ from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
-from ralph_tui.tui.screens.edit_task import AddTask, EditTask
+from ralph_tui.tui.screens.edit_task import AddTask, EditTask, Save
 from ralph_tui.tui.screens.value import Value
 from ralph_tui.tui.screens.writing import Split
 from ralph_tui.tui.task_form import Typed
@@ -113,39 +115,45 @@ class Replanning:
                 return
 
     async def edit(self) -> None:
-        """Every field; what was typed is there again when it was refused, or left, and nobody changed the task."""
+        """Every field; what was typed is there again when it was left, and nobody changed the task."""
         task = self._app.situation().task
         if task is None:
             return
         before, typed = self._left.pop(task.id, (None, None))
-        dialog = EditTask(task)
+        save = self._saving(partial(self._controls.edit_task, task.id))
+        dialog = EditTask(task, save)
         if typed is not None and before == dialog.before:
-            dialog = EditTask(task, typed)
-        while fields := await self._app.push_screen_wait(dialog):
-            changed = await self._attempt(partial(self._controls.edit_task, task.id, fields))
-            if changed is not None:
-                self._app.say(f"{task.id} is changed.")
-                return
-            dialog = EditTask(task, dialog.typed)
-        if dialog.typed != dialog.before:
+            dialog = EditTask(task, save, typed)
+        if await self._app.push_screen_wait(dialog) is not None:
+            self._app.say(f"{task.id} is changed.")
+        elif dialog.typed != dialog.before:
             self._left[task.id] = dialog.before, dialog.typed
             self._app.say(self._app.keys.said("What you typed is kept: {edit} goes on with it."))
 
     async def add(self) -> None:
-        """One more task; what was typed is there again when it was refused, or left."""
-        dialog = AddTask(self._new)
+        """One more task; what was typed is there again when it was left."""
+        dialog = AddTask(self._saving(self._controls.add_task), self._new)
         self._new = None
-        while fields := await self._app.push_screen_wait(dialog):
-            made = await self._attempt(partial(self._controls.add_task, fields))
-            if made is not None:
-                self._show(made)
-                self._app.choose(made)
-                self._app.say(f"{made.id} is added: {one_line(made.title)}")
-                return
-            dialog = AddTask(dialog.typed)
-        if dialog.typed != dialog.before:
+        made = await self._app.push_screen_wait(dialog)
+        if made is not None:
+            self._show(made)
+            self._app.choose(made)
+            self._app.say(f"{made.id} is added: {one_line(made.title)}")
+        elif dialog.typed != dialog.before:
             self._new = dialog.typed
             self._app.say(self._app.keys.said("What you typed is kept: {add} goes on with it."))
+
+    @staticmethod
+    def _saving(write: Callable[[TaskFields], Task]) -> Save:
+        """How a form writes, off the event loop."""
+
+        async def save(fields: TaskFields) -> Task | str:
+            try:
+                return await asyncio.to_thread(write, fields)
+            except RalphError as error:
+                return str(error)
+
+        return save
 
     async def split(self) -> None:
         """In parts, one per line; a draft survives a refusal."""

@@ -153,23 +153,28 @@ async def test_every_field_is_edited(open_app: Open, keys: tuple[str, ...], aske
         await until(pilot, lambda: script.controls.asked == [f"edit demo-02: {asked}"])
 
 
-async def test_a_refused_edit_opens_again_with_what_was_typed(open_app: Open) -> None:
+async def test_a_refused_edit_stays_open_and_says_why_where_it_is_seen(open_app: Open) -> None:
     script = script_of(feed.running())
-    async with open_app(script) as pilot:
+    async with open_app(script, size=(80, 24)) as pilot:
         app = ralph(pilot)
         await pilot.press("1")
         app.dashboard.board.move_cursor("demo-02")
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, EditTask))
+        form = app.screen
         await pilot.press("tab", "tab", "tab", "backspace", "x", "ctrl+s")
-        await until(pilot, lambda: any("whole number" in t for t in toasts(app)))
+        await until(pilot, lambda: "A priority is a whole number" in screen_text(app))
         await pilot.press("backspace", "2", "shift+tab", *", ghost")
         script.controls.error = RalphError("Task demo-02 depends on ghost.", "Nothing was changed.")
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: any("depends on ghost" in t for t in toasts(app)))
+        await until(pilot, lambda: "Task demo-02 depends on ghost." in screen_text(app))
+        assert app.screen is form
+        assert "demo-01, ghost" in screen_text(app)
+        assert not toasts(app), "they would lie over the fields"
         script.controls.error = None
-        await until(pilot, lambda: isinstance(app.screen, EditTask))
-        await until(pilot, lambda: "demo-01, ghost" in screen_text(app))
+        await pilot.press(*["backspace"] * len(", ghost"), *", demo-04", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        assert script.controls.asked == ["edit demo-02: {'after': ('demo-01', 'demo-04')}"]
 
 
 async def test_a_draft_is_not_laid_over_a_task_that_somebody_changed_meanwhile(
@@ -242,14 +247,13 @@ async def test_a_task_is_added_where_the_plan_is_reviewed(open_app: Open) -> Non
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, PlanReview))
         await pilot.press("A", "ctrl+s")
-        await until(pilot, lambda: "A task needs a description." in toasts(app))
+        await until(pilot, lambda: "A task needs a description." in screen_text(app))
         await pilot.press(*"Say when", "tab", "tab", *"ghost", "tab", "tab", *"9k", "escape")
         await until(pilot, lambda: any("A goes on with it" in t for t in toasts(app)))
         script.controls.error = RalphError("Task 'demo-07' depends on 'ghost'.", "Look.")
         await pilot.press("A", "ctrl+s")
-        await until(pilot, lambda: "Task 'demo-07' depends on 'ghost'. Look." in toasts(app))
+        await until(pilot, lambda: "Task 'demo-07' depends on 'ghost'. Look." in screen_text(app))
         script.controls.error = None
-        await until(pilot, lambda: isinstance(app.screen, AddTask))
         await pilot.press("tab", "tab", "ctrl+u", *"demo-05", "ctrl+s")
         await until(pilot, lambda: "demo-07 is added: Say when" in toasts(app))
         wanted = {"text": "Say when", "after": ("demo-05",), "tokens": 9_000}

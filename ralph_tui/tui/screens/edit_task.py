@@ -1,6 +1,6 @@
 """Every field of a task that a person may set, in one form: to change a task, and to add one."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.domain.plan import Task
 from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.screens.writing import editor
@@ -30,8 +31,12 @@ _LINES = (
 """The short fields by line: name, label, and what holds where nothing is typed."""
 
 
-class TaskForm(Dialog[TaskFields | None]):
-    """Returns what was typed; `typed` keeps it, also after Escape."""
+Save = Callable[[TaskFields], Awaitable[Task | str]]
+"""Writes it: the task as it is then, or why it cannot be."""
+
+
+class TaskForm(Dialog[Task | None]):
+    """Returns the task that was written; stays while it is refused. `typed` keeps what was, also after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter", "save", show=False, priority=True),
@@ -44,10 +49,12 @@ class TaskForm(Dialog[TaskFields | None]):
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
 
-    def __init__(self, heading: str, before: Typed, typed: Typed | None = None) -> None:
+    def __init__(self, heading: str, before: Typed, save: Save, typed: Typed | None = None) -> None:
         """Change what is `before`; `typed` is what was written already."""
         super().__init__()
         self._heading = heading
+        self._write = save
+        self._writing = False
         self.before = before
         self.typed = typed or before
 
@@ -73,6 +80,7 @@ class TaskForm(Dialog[TaskFields | None]):
                         )
                         line.cursor_blink = blinks
                         yield line
+            yield Static(id="wrong")
 
     def on_mount(self) -> None:
         """Type at once."""
@@ -99,22 +107,41 @@ class TaskForm(Dialog[TaskFields | None]):
         save()
 
     def _save(self) -> None:
-        """Say what changed; nothing when nothing did."""
+        """Have it written; say what is wrong where it is seen, for a toast would lie over the fields."""
         self.typed = self._now()
         found = meant(self.before, self.typed)
+        if self._writing:
+            return
         if isinstance(found, Wrong):
-            self.app.say(found.why)
+            self._refuse(found.why)
             self.query_one(f"#{found.field}").focus()
+        elif found == TaskFields():
+            self.dismiss(None)
         else:
-            self.dismiss(None if found == TaskFields() else found)
+            self._writing = True
+            do(self, self._written(found), "save")
+
+    async def _written(self, fields: TaskFields) -> None:
+        try:
+            made = await self._write(fields)
+        finally:
+            self._writing = False
+        if isinstance(made, str):
+            self._refuse(made)
+        else:
+            self.dismiss(made)
+
+    def _refuse(self, why: str) -> None:
+        self.query_one("#wrong", Static).update(Content(flat(why)))
+        self.query_one("#wrong").display = True
 
 
 class EditTask(TaskForm):
     """A task that is there."""
 
-    def __init__(self, task: Task, typed: Typed | None = None) -> None:
+    def __init__(self, task: Task, save: Save, typed: Typed | None = None) -> None:
         """Change this task; `typed` is what was written before."""
-        super().__init__(f"edit {task.id}", typed_of(task), typed)
+        super().__init__(f"edit {task.id}", typed_of(task), save, typed)
 
 
 class AddTask(TaskForm):
@@ -122,6 +149,6 @@ class AddTask(TaskForm):
 
     KEYS = "ctrl+s add, tab next field, esc keep the draft"
 
-    def __init__(self, typed: Typed | None = None) -> None:
+    def __init__(self, save: Save, typed: Typed | None = None) -> None:
         """Begin with what was written before."""
-        super().__init__("add a task", Typed(), typed)
+        super().__init__("add a task", Typed(), save, typed)
