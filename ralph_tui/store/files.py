@@ -297,4 +297,6 @@ def _hint(error: OSError, path: Path) -> str:
         return "Check the permissions of the directory and who owns it."
     if error.errno == errno.ELOOP:
         return "Replace the symlink with a regular file."
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return "Something else stands there, and must be moved away first."
     return "Check the disk and try again."

@@ -56,7 +56,7 @@ def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
     """Write a text whole, making its directory when it is missing."""
-    with explained("make the directory of", path):
+    with explained("make the directory", path.parent):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     # What cannot be UTF-8 (a lone surrogate in model output) becomes a question mark.
     write_atomic(path, text.encode("utf-8", "replace"), mode=mode)

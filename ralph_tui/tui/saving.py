@@ -2,7 +2,9 @@
 
 import asyncio
 import io
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import RalphError
@@ -27,6 +29,11 @@ async def save(
     try:
         path = await asyncio.to_thread(write_export, root, form, text, now, stem=stem)
     except RalphError as error:
-        app.say(str(error), error=True)
+        app.say(_within(root, str(error)), error=True)
     else:
-        app.say(f"Written: {path}")
+        app.say(_within(root, f"Written: {path}"))
+
+
+def _within(root: Path, text: str) -> str:
+    """Paths of the project as they stand in it: whole they are broken in their middle, and push out the rest."""
+    return text.replace(f"{root}{os.sep}", "")

@@ -72,6 +72,15 @@ async def test_e_writes_the_pane_in_use(open_app: Open, tmp_path: Path) -> None:
         await until(pilot, lambda: any("tasks-" in t for t in toasts(app)))
         (tasks,) = exports.glob("tasks-*.txt")
         assert "needs an account that only a person can make" in tasks.read_text()
+        assert f"Written: .ralph/exports/{tasks.name}" in toasts(app)
+        exports.rename(tmp_path / "elsewhere")
+        exports.touch()
+        await pilot.press("3", "E")
+        said = (
+            "Cannot make the directory .ralph/exports: File exists. "
+            "Something else stands there, and must be moved away first."
+        )
+        await until(pilot, lambda: said in toasts(app))
 
 
 async def test_a_theme_chosen_in_the_palette_is_kept(open_app: Open, tmp_path: Path) -> None:
