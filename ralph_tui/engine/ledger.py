@@ -168,15 +168,16 @@ class Ledger:
             self._publish(docs, CHANGED_ON_DISK)
 
     async def follow(self) -> None:
-        """Refresh whenever another program changes a file, and while one is not whole; until cancelled."""
+        """Refresh whenever another program changes a file, until cancelled."""
         async with contextlib.aclosing(watch_project(self.project)) as changes:
             await self._read_whole()  # what changed before the watch began
             async for _ in changes:
                 await self._read_whole()
 
     async def _read_whole(self) -> None:
+        """What is not whole is looked at until that was said; then it is read when it is another."""
         await self.refresh()
-        while self.docs.unfinished:
+        while self._unfinished.is_pending:
             await asyncio.sleep(AGAIN_SECONDS)
             await self.refresh()
 

@@ -20,8 +20,13 @@ class Unfinished:
         self._since: float | None = None
         self._told: tuple[str, ...] = ()
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether there is something to say soon, if it stays so."""
+        return self._since is not None and not self._told
+
     def look(self, names: tuple[str, ...]) -> None:
-        """These are not whole now; look again soon while there are any."""
+        """These are not whole now."""
         now = self._clock()
         self._since = (self._since if self._since is not None else now) if names else None
         if self._since is not None and not self._told and now - self._since < QUIET_SECONDS:
