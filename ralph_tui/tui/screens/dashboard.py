@@ -223,6 +223,10 @@ class Dashboard(Screen[None]):
         """A double click is Enter."""
         self.app.action_invoke("detail")
 
+    def on_breaker_panel_opened(self) -> None:
+        """There, too."""
+        self.app.action_invoke("detail")
+
     # Searching.
 
     async def search(self) -> None:

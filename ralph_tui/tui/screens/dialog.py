@@ -10,7 +10,7 @@ Dialog
 from collections.abc import Iterable
 from typing import ClassVar, TypeVar
 
-from textual import getters
+from textual import events, getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -79,6 +79,15 @@ class Dialog(Over[Answer]):
             self._line.leave()
         else:
             self.action_cancel()
+
+    def on_click(self, event: events.Click) -> None:
+        """Beside the frame it is Escape."""
+        if event.widget is self:
+            self.clicked_beside()
+
+    def clicked_beside(self) -> None:
+        """Nothing is lost by it: drafts are kept."""
+        self.action_leave()
 
     def action_cancel(self) -> None:
         """Close without an answer."""

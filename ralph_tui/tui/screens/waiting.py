@@ -50,6 +50,9 @@ class WaitingDialog(Dialog[Answer]):
         title = self._heading if left is None else DEPUTY.format(self._who, duration(ceil(left)))
         self.query_one(".dialog").border_title = Content(title)
 
+    def clicked_beside(self) -> None:
+        """What waits for the person stays: the click may only have been for the terminal's window."""
+
     def on_key(self) -> None:
         """The person is at it."""
         self._keep()

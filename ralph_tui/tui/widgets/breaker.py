@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from textual import events
+from textual.message import Message
 from textual.reactive import reactive
 
 from ralph_tui.domain.breaker import CircuitBreaker
@@ -16,7 +18,15 @@ class BreakerPanel(Panel):
 
     TITLE = "breaker"
 
+    class Opened(Message):
+        """A double click: all of its signals are wanted."""
+
     breaker: reactive[CircuitBreaker] = reactive(CircuitBreaker())
+
+    def on_click(self, event: events.Click) -> None:
+        """Two are Enter, as in the lists."""
+        if event.chain == 2:
+            self.post_message(self.Opened())
 
     def watch_breaker(self) -> None:
         """The state's word is in the border."""

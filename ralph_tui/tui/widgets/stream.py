@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from datetime import datetime
 
+from textual import events
 from textual.content import Content
 
 from ralph_tui.domain.events import Event
@@ -14,6 +15,9 @@ from ralph_tui.tui.timeline.fold import Timeline
 from ralph_tui.tui.timeline.sifting import Sieve, holds, passes
 from ralph_tui.tui.widgets.rows import Key, Row
 from ralph_tui.tui.widgets.searched import Searched
+
+CORNER = 4
+"""Cells between what the lower border says and the pane's edge, at most."""
 
 
 class Stream(Searched):
@@ -190,11 +194,9 @@ class Stream(Searched):
         self.refresh()
 
     def _show_follow(self) -> None:
-        if self.following:
-            text = "following"
-        else:
-            news = f"{self.unseen:,} new below, " if self.unseen else ""
-            text = f"{news}f follows"
+        key = self.app.keys.label("follow")
+        news = f"{self.unseen:,} new below, " if self.unseen else ""
+        text = "following" if self.following else f"{news}{key} follows"
         if text != self._follow_text:  # setting it draws the whole pane
             self._follow_text = text
             self.border_subtitle = Content(text)
@@ -217,6 +219,13 @@ class Stream(Searched):
             self.cursor = self._rows[-1][0] if self._rows else None
         elif self.cursor is None:
             super().on_focus()
+
+    def on_click(self, event: events.Click) -> None:
+        """What the border says of following can be clicked; a Content there takes no clicks."""
+        width, height = self.outer_size
+        is_there = event.y == height - 1 and event.x >= width - len(self._follow_text) - CORNER
+        if is_there and self._follow_text and not self.following:
+            self._follow(on=True)
 
     def on_mouse_scroll_up(self) -> None:
         """The wheel lets go of the end."""

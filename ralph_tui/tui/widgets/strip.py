@@ -9,6 +9,7 @@ from ralph_tui.tui.render.spans import Span, Tone, width_of
 from ralph_tui.tui.render.states import BREAKER, ZONE, Look
 from ralph_tui.tui.widgets.cost import cost_look
 from ralph_tui.tui.widgets.gate import gate_look
+from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.toned import Toned
 
 
@@ -20,6 +21,10 @@ class StatusStrip(Toned):
     def on_resize(self) -> None:
         """How many fit depends on the width."""
         self.refresh()
+
+    def on_click(self) -> None:
+        """To the panels that it stands for."""
+        self.post_message(LinkLine.Followed("status"))
 
     def render(self) -> Content:
         """As many fields as fit whole."""

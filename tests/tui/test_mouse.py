@@ -1,0 +1,62 @@
+"""What a person with a mouse clicks on and expects to answer."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ralph_tui.config.settings import ScreenSettings
+from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.screens.help import Help
+from ralph_tui.tui.screens.question import QuestionDialog
+from tests.tui import feed, waiting
+from tests.tui.conftest import Opened, click_on, drained, screen_text, script_of, until
+from tests.tui.test_keys import ralph
+
+Open = Callable[..., Opened]
+
+
+async def test_a_double_click_on_the_breaker_opens_it(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        await pilot.click("BreakerPanel", offset=(6, 1), times=2)
+        await until(pilot, lambda: "output collapse" in screen_text(ralph(pilot)))
+
+
+async def test_a_click_beside_a_dialog_closes_it(open_app: Open) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, Help))
+        await pilot.click(".dialog", offset=(5, 5))
+        await pilot.click("Foot", offset=(110, 0))
+        assert isinstance(app.screen, Help)
+        await pilot.click(offset=(0, 20))
+        await until(pilot, lambda: app.screen is app.dashboard)
+
+
+async def test_a_click_beside_a_question_leaves_it_where_it_is(open_app: Open) -> None:
+    async with open_app(script_of(waiting.asking(waiting.LANGUAGE))) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        asking = app.screen
+        await pilot.click(offset=(0, 38))
+        await drained(pilot)
+        assert app.screen is asking
+
+
+async def test_the_word_in_the_border_follows_again_with_a_click_and_names_the_persons_key() -> (
+    None
+):
+    keys = ScreenSettings(keys={"follow": "f7"})
+    launch = replace(script_of(feed.running()).launch, screen=keys)
+    app = RalphApp(launch, autostart=True, clock=feed.clock)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "Running the tests again" in screen_text(app))
+        await pilot.press("g")
+        await click_on(pilot, "F7 follows")
+        await until(pilot, lambda: app.dashboard.stream.following)
+        assert "following" in screen_text(app)
+
+
+async def test_a_click_on_the_line_of_figures_leads_to_the_panels(open_app: Open) -> None:
+    async with open_app(script_of(feed.running()), size=(80, 24)) as pilot:
+        await click_on(pilot, "breaker 0/3")
+        await until(pilot, lambda: ralph(pilot).dashboard.side.has_focus)
