@@ -46,17 +46,26 @@ def demo(
     """
 
     def launch(*, interactive: bool) -> "Launch":
-        return launch_demo(speed=speed, keep_at=keep_at, interactive=interactive, ask=ask)
+        on_screen = interactive and not (headless or as_json)
+        return launch_demo(
+            speed=speed, keep_at=keep_at, interactive=interactive, on_screen=on_screen, ask=ask
+        )
 
     raise typer.Exit(show_run(launch, headless=headless, as_json=as_json))
 
 
 def launch_demo(
-    *, speed: float, keep_at: Path | None, interactive: bool = True, ask: bool = False
+    *,
+    speed: float,
+    keep_at: Path | None,
+    interactive: bool = True,
+    on_screen: bool = False,
+    ask: bool = False,
 ) -> "Launch":
     """The demo in a fresh project: the same engine and agent, on a model played by this process.
 
-    With `ask` nobody but the person answers; `interactive` says whether they can while it waits.
+    With `ask` nobody but the person answers; `interactive` says whether they can while it waits, and
+    `on_screen` that they are given the time to read.
 
     Raises:
         RalphError: The speed makes no sense, or the project cannot be written there.
@@ -86,7 +95,7 @@ def launch_demo(
     # Nor is a sandbox: its model cannot think of anything to hold back.
     overrides = {"safety.sandbox": "off"}
     settings = load_settings(project.root, overrides=overrides, environ={}, home=project.root)
-    person = None if ask else DemoPerson(scenario.person, project, speed=speed)
+    person = None if ask else DemoPerson(scenario.person, project, speed=speed, on_screen=on_screen)
     mission = Mission(request=scenario.request, interactive=interactive or person is not None)
 
     async def run(sink: "EventSink") -> "LoopFinished":

@@ -67,13 +67,14 @@ class DemoPerson:
         project: Project,
         *,
         speed: float,
+        on_screen: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Wait as long as `role` says, divided by `speed`; `clock` counts seconds."""
         self._role = role
         self._project = project
         self._controls = Controls(project.root)
-        self._patience = role.after / speed
+        self._patience = (role.at_screen if on_screen else role.after) / speed
         self._clock = clock
         self._matter: Matter | None = None
         self._due = 0.0

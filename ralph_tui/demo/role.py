@@ -23,6 +23,8 @@ class Role(Model):
 
     after: Seconds = 3.0
     """Seconds, divided by the speed."""
+    at_screen: Seconds = 5.0
+    """The same where somebody sits before the screen, who reads before they act."""
     answers: Mapping[str, str] = Field(default_factory=dict)
     """A question's header, and the option or words; without one, the first option is taken."""
     guidance: Annotated[tuple[Guidance, ...], BeforeValidator(as_tuple)] = ()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.demo import launch_demo
 from ralph_tui.demo.person import DemoPerson, matter_of
 from ralph_tui.demo.role import Guidance, Role
 from ralph_tui.domain.errors import StoreError
@@ -111,6 +112,21 @@ async def test_questions_are_answered_as_the_scenario_says_else_with_the_first_o
         Answer(declined=True, by="demo"),
     ]
     assert stage.notices == ["The demo answers in 0s unless you do."]
+
+
+@pytest.mark.parametrize(("on_screen", "said"), [(True, "5s"), (False, "2s")])
+async def test_who_sits_at_the_screen_is_given_the_time_to_read(
+    tmp_path: Path, on_screen: bool, said: str
+) -> None:
+    launch = launch_demo(speed=1, keep_at=tmp_path / "demo", on_screen=on_screen)
+    person = launch.deputy
+    assert isinstance(person, DemoPerson)
+    stage = Stage(Project(launch.root), person)
+    living = asyncio.create_task(person.live(stage.told.append))
+    stage.ask(LANGUAGE)
+    await until(lambda: stage.notices, what="what happens when nobody answers")
+    living.cancel()
+    assert stage.notices == [f"The demo answers in {said} unless you do."]
 
 
 @pytest.mark.parametrize("kind", [ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION])
