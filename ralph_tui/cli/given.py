@@ -1,4 +1,4 @@
-"""What a person hands to a run: the request, and answers prepared in a file."""
+"""What a person hands to a run: requests, guidance and tasks in words, and answers prepared in a file."""
 
 import sys
 from collections.abc import Sequence
@@ -14,6 +14,9 @@ MAX_GUIDANCE = 20_000
 """Characters; more would crowd the task out of the prompt."""
 
 
+_INTO_SPECS = "Put the details into specs/*.md and say here what they are about."
+
+
 def read_request(words: Sequence[str] | None) -> str:
     """The request in words, from standard input (`-`) or from a file (`@path`); empty for none.
 
@@ -22,17 +25,8 @@ def read_request(words: Sequence[str] | None) -> str:
     """
     if not words:
         return ""
-    text, where = _said(words, "request")
-    if not text:
-        raise RalphError(
-            f"The request on {where} is empty.", 'Say what you want: ralph run "A habit tracker".'
-        )
-    if len(text) > MAX_CHARACTERS:
-        raise RalphError(
-            f"The request on {where} is longer than {MAX_CHARACTERS:,} characters.",
-            "Put the details into specs/*.md and say here what they are about.",
-        )
-    return text
+    empty = 'Say what you want: ralph run "A habit tracker".'
+    return _text(words, "request", MAX_CHARACTERS, empty=empty, long=_INTO_SPECS)
 
 
 def read_guidance(words: Sequence[str]) -> str:
@@ -41,17 +35,9 @@ def read_guidance(words: Sequence[str]) -> str:
     Raises:
         RalphError: It is empty, too long or cannot be read.
     """
-    text, where = _said(words, "guidance")
-    if not text:
-        raise RalphError(
-            f"The guidance on {where} is empty.", 'Write it after the command: ralph inject "…".'
-        )
-    if len(text) > MAX_GUIDANCE:
-        raise RalphError(
-            f"The guidance on {where} is longer than {MAX_GUIDANCE:,} characters.",
-            "Put it into a file and ask for that file to be read.",
-        )
-    return text
+    empty = 'Write it after the command: ralph inject "…".'
+    long = "Put it into a file and ask for that file to be read."
+    return _text(words, "guidance", MAX_GUIDANCE, empty=empty, long=long)
 
 
 def read_task(words: Sequence[str]) -> str:
@@ -60,16 +46,17 @@ def read_task(words: Sequence[str]) -> str:
     Raises:
         RalphError: It is empty, too long or cannot be read.
     """
-    text, where = _said(words, "task")
+    empty = 'Say what is to be done: ralph add "Read a file".'
+    return _text(words, "task", MAX_GUIDANCE, empty=empty, long=_INTO_SPECS)
+
+
+def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) -> str:
+    """The words; `empty` and `long` are what to do where there are none or too many."""
+    text, where = _said(words, what)
     if not text:
-        raise RalphError(
-            f"The task on {where} is empty.", 'Say what is to be done: ralph add "Read a file".'
-        )
-    if len(text) > MAX_GUIDANCE:
-        raise RalphError(
-            f"The task on {where} is longer than {MAX_GUIDANCE:,} characters.",
-            "Put the details into specs/*.md and say here what they are about.",
-        )
+        raise RalphError(f"The {what} on {where} is empty.", empty)
+    if len(text) > most:
+        raise RalphError(f"The {what} on {where} is longer than {most:,} characters.", long)
     return text
 
 

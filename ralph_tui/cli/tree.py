@@ -17,6 +17,7 @@ from ralph_tui.cli import (
     look,
     loops,
     memories,
+    replan,
     replay,
     resetting,
     serve,
@@ -69,7 +70,7 @@ def _no_command(
 
 
 _GROUPS = (
-    *(loops, demo, starting, look, journal, replay, steer, limits, deciding, memories),
+    *(loops, demo, starting, look, journal, replay, steer, replan, limits, deciding, memories),
     *(serve, resetting, doctor, build_tools, configuration, guarding),
 )
 for group in _GROUPS:

@@ -30,6 +30,11 @@ class TaskFields:
     tokens: int | None = None
     """About how many it takes; 0 is no estimate."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is set."""
+        return self == TaskFields()
+
 
 def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> ImplementationPlan:
     """The plan with a task changed.
