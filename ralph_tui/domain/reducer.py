@@ -102,10 +102,12 @@ def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:
 
 
 def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
+    # One that met a usage limit was none, and the next has its number.
+    again = e.iteration == view.iteration and view.run_iterations > 0
     return {
         "run_state": _unless_halting(view, RunState.RUNNING),
         "iteration": e.iteration,
-        "run_iterations": view.run_iterations + 1,
+        "run_iterations": view.run_iterations + (not again),
         "task_id": e.task_id,
         "why": e.why,
         "attempt": e.attempt,

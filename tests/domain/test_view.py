@@ -96,6 +96,13 @@ def test_a_new_run_forgets_the_last_ones_end() -> None:
     assert (view.run_state, view.exit_code, view.detail) == (RunState.RUNNING, None, "")
 
 
+def test_an_iteration_that_met_a_usage_limit_is_counted_once() -> None:
+    view = LoopView()
+    for number in (1, 1, 1, 2):
+        view = reduce(view, ev.IterationStarted(iteration=number, task_id="a", title="A"))
+    assert (view.iteration, view.run_iterations) == (2, 2)
+
+
 @pytest.mark.parametrize("ids", [["i1"], ["i1", "i2"]])
 def test_guidance_is_pending_until_it_is_consumed(ids: list[str]) -> None:
     view = fold([ev.InjectionQueued(id=i, text=i) for i in ["i1", "i2", "i1"]])
