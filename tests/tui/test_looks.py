@@ -371,7 +371,7 @@ def test_an_outcome_is_a_sentence() -> None:
 def test_the_header_says_the_first_sentence_of_what_waits() -> None:
     view = view_of(waiting.cooling())
     second = plain(header_lines(Facts(view, "", "/p", 0, DEFAULT_KEYS, None), 140, UNICODE)[1])
-    assert "approval (failures 3/3, refused claims 2/2)" in second
+    assert "try? (failures 3/3, refused claims 2/2)" in second
 
 
 def test_an_iteration_is_numbered_in_the_project_and_limited_in_the_run() -> None:
