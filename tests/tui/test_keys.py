@@ -257,13 +257,15 @@ async def test_enter_on_the_board_shows_the_task(open_app: Open) -> None:
 
 @pytest.mark.parametrize("key", ["question_mark", "f1"])
 async def test_help_lists_every_command(open_app: Open, key: str) -> None:
-    async with open_app(script_of(feed.running()), size=(120, 70)) as pilot:
+    async with open_app(script_of(feed.running()), size=(120, 85)) as pilot:
         app = ralph(pilot)
         await pilot.press(key)
         await until(pilot, lambda: isinstance(app.screen, Help))
         flat = " ".join(screen_text(app).replace("│", " ").split())
         for command in COMMANDS:
             assert DEFAULT_KEYS.said(command.help) in flat
+        seen = [flat.index(part) for part in ("In a minute", "what is ready", COMMANDS[0].help)]
+        assert seen == sorted(seen), "what is to be seen comes before the keys"
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
 

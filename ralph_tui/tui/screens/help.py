@@ -14,6 +14,27 @@ from ralph_tui.tui.screens.reader import Reader
 from ralph_tui.tui.widgets.key_table import KeyRow, KeyTable
 from ralph_tui.tui.widgets.lines import Lines
 
+MINUTE = (
+    (
+        "the loop",
+        "Works one task at a time, each try in a fresh context; done is what its checks say.",
+    ),
+    ("leaving", "Loses nothing: what the loop knows is in .ralph/, and `ralph` shows it again."),
+    ("{tasks} tasks", "The plan: what is ready, what waits for what, what is done."),
+    (
+        "{activity} activity",
+        "What the agent does, a line for each step; {detail} shows all of one.",
+    ),
+    ("{status} status", "How full the context is, what it costs, what breaker and gate say."),
+    (
+        "{iterations} {history} {memory} {why} {settings}",
+        "The pages: iterations, history, memory, why, settings.",
+    ),
+    ("{answer}", "What to press when the header says that it waits for you."),
+    ("{pause} {inject} {stop}", "Pause, guide, stop."),
+)
+"""Before all keys: what is to be seen, and how to get about."""
+
 
 class Help(Reader):
     """Generated from the commands, so it cannot drift."""
@@ -43,7 +64,12 @@ class Help(Reader):
         for command in COMMANDS:
             areas.setdefault(command.area, []).append(self._row(command, command.disabled(now)))
         areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
-        return [*here, *areas.items()]
+        return [*here, ("In a minute", self._minute()), *areas.items()]
+
+    def _minute(self) -> list[KeyRow]:
+        """What a stranger needs to know."""
+        said = self.app.keys.said
+        return [KeyRow(said(keys), said(text)) for keys, text in MINUTE]
 
     def _row(self, command: Command, not_now: str) -> KeyRow:
         keys = " ".join(key_label(key) for key in self.app.keys_of(command))
