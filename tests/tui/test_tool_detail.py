@@ -1,19 +1,26 @@
-"""The whole of a call: a diff as one column and side by side, in the colours of its language."""
+"""The whole of a call: a diff as one column and side by side, in the colours of its language; long ones in pieces."""
 
+import threading
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.content import Content
+from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.calls import Call, SectionKind
 from ralph_tui.tui.render.diff import paired, sided, texts
+from ralph_tui.tui.render.pieces import CHARACTERS, LINES, pieces
 from ralph_tui.tui.screens.tool_detail import ToolDetail
 from ralph_tui.tui.timeline.detail import MAX_DIFF, detail_of
 from ralph_tui.tui.timeline.entries import CallEntry
+from ralph_tui.tui.widgets import code, diff_view
 from ralph_tui.tui.widgets.diff_view import DiffView
+from ralph_tui.tui.widgets.prose import Prose
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 
@@ -93,3 +100,107 @@ async def test_hostile_lines_are_only_text(open_app: Open) -> None:
         await pilot.press("v")
         await until(pilot, lambda: any("+ [red]" in row for row in _rows(app)))
         assert "\x1b" not in screen_text(app)
+
+
+@given(st.lists(st.sampled_from(["", "a", "word " * 30, "x" * 12_000, "two words " * 900])))
+def test_a_text_in_pieces_is_the_whole_text(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    parts = list(pieces(text))
+    assert "\n".join(parts).replace("\n", "") == text.replace("\n", "")
+    assert all(len(part) <= CHARACTERS + LINES for part in parts)
+    assert all(part.count("\n") < LINES for part in parts)
+    if all(len(line) <= CHARACTERS for line in lines):
+        assert "\n".join(parts) == text
+    cut = [part for part in parts if not part.isspace() and "words" in part]
+    assert all(part[0] != " " and not part.endswith("wor") for part in cut), "at spaces"
+
+
+def texts_of(app: RalphApp) -> list[str]:
+    """The texts in the reader's frame, as far as they are there."""
+    frame = app.screen.query_one("#reader", Prose)
+    return ["\n".join(frame.lines_of(text)) for text in frame.children]
+
+
+OUTPUT = "\n".join(f"line {n} of what it said" for n in range(800))
+
+
+def said(output: str) -> list[ev.Event]:
+    return [
+        *feed.running()[:3],
+        ev.ToolStarted(tool_id="b", name="Bash", input={"command": "make"}),
+        ev.ToolFinished(tool_id="b", name="Bash", outcome=ev.ToolOutcome.OK, output=output),
+    ]
+
+
+async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid_out: list[list[int]] = []
+    async with open_app(script_of(said(OUTPUT))) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await drained(pilot)
+        await pilot.press("G")
+        real = Prose.mount
+
+        def watched(frame: Prose, *texts: Widget, **where: None) -> AwaitMount:
+            laid_out.append([sum(map(len, frame.lines_of(text))) for text in texts])
+            return real(frame, *texts, **where)
+
+        monkeypatch.setattr(Prose, "mount", watched)
+        await pilot.press("enter")
+        await until(
+            pilot, lambda: isinstance(app.screen, ToolDetail) and "line 9 " in screen_text(app)
+        )
+        await until(pilot, lambda: texts_of(app)[-1].endswith("line 799 of what it said"))
+        assert len(laid_out) > 3
+        assert max(map(sum, laid_out)) <= 2 * (CHARACTERS + LINES)
+        assert "\n".join(texts_of(app)).endswith(OUTPUT)
+        await pilot.press("slash", *"line 700", "enter")
+        await until(pilot, lambda: "1 of 1" in screen_text(app) and "line 700" in screen_text(app))
+        await pilot.press("escape", "y")
+        await until(pilot, lambda: OUTPUT in app.clipboard)
+
+
+async def test_the_end_of_a_long_output_is_there_when_it_is_asked_for(open_app: Open) -> None:
+    async with open_app(script_of(said(OUTPUT))) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await drained(pilot)
+        await pilot.press("G", "enter", "G")
+        await until(pilot, lambda: "line 799 of" in screen_text(app))
+
+
+async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    real = code.coloured
+
+    def watched(text: str, language: str) -> Content:
+        threads.append(threading.current_thread())
+        return real(text, language)
+
+    monkeypatch.setattr(diff_view, "coloured", watched)
+    lines = "".join(f"def number_{n}() -> int:\n    return {n}\n" for n in range(300))
+    async with open_app(script_of(edited(old="", new=lines))) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await drained(pilot)
+        await pilot.press("G", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        await until(pilot, lambda: any("return 299" in text for text in texts_of(app)))
+        await until(pilot, lambda: "$text-accent" in styles_of(app, "def"))
+        assert threading.main_thread() not in threads
+        sizes = [len(view.render().plain.split("\n")) for view in app.screen.query(DiffView)]
+        assert sum(sizes) == 1 + 600
+        assert max(sizes) == LINES
+        await pilot.press("v")
+        await until(pilot, lambda: any("│ +" in row for row in _rows(app)))
+        assert any("return 299" in text for text in texts_of(app))
+
+
+def styles_of(app: RalphApp, word: str) -> set[str]:
+    """How the first diff in the frame shows a word."""
+    shown = app.screen.query(DiffView).first().render()
+    return {str(s.style) for s in shown.spans if shown.plain[s.start : s.end] == word}

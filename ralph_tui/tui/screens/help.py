@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from textual.widget import Widget
 from textual.widgets import Static
 
 from ralph_tui.tui.command import Command
@@ -10,7 +9,7 @@ from ralph_tui.tui.commands import COMMANDS, MOVES
 from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.palette import page_of
 from ralph_tui.tui.render.spans import Line, Span, Tone
-from ralph_tui.tui.screens.reader import Reader
+from ralph_tui.tui.screens.reader import Reader, Shown
 from ralph_tui.tui.widgets.key_table import KeyRow, KeyTable
 from ralph_tui.tui.widgets.lines import Lines
 
@@ -45,13 +44,14 @@ class Help(Reader):
         """Fixed."""
         return "help"
 
-    def parts(self) -> Iterable[Widget]:
+    def parts(self) -> Iterable[Shown]:
         """One block per area, then moving, then the signs."""
         for title, rows in self._areas():
-            yield Static(title, classes="section-title", markup=False)
-            yield KeyTable(rows, classes="section")
-        yield Static("Signs", classes="section-title", markup=False)
-        yield Lines(self._signs(), classes="section")
+            yield Shown(_title(title))
+            yield Shown(KeyTable(rows, classes="section"), len(rows))
+        signs = self._signs()
+        yield Shown(_title("Signs"))
+        yield Shown(Lines(signs, classes="section"), len(signs))
 
     def _areas(self) -> list[tuple[str, list[KeyRow]]]:
         """The keys of the page that is open come first."""
@@ -94,3 +94,7 @@ class Help(Reader):
             "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
             for title, rows in self._areas()
         )
+
+
+def _title(text: str) -> Static:
+    return Static(text, classes="section-title", markup=False)

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from textual.widget import Widget
-
 from ralph_tui.tui.render.parts import Part, parts_text
-from ralph_tui.tui.screens.reader import Reader
+from ralph_tui.tui.screens.reader import Reader, Shown
 from ralph_tui.tui.widgets.parts_text import PartsText
 
 
@@ -16,9 +14,9 @@ class PartsReader(Reader):
         """What there is to read."""
         raise NotImplementedError
 
-    def parts(self) -> Iterable[Widget]:
+    def parts(self) -> Iterable[Shown]:
         """One text of all blocks."""
-        yield PartsText(self.blocks())
+        yield Shown(PartsText(self.blocks()))
 
     def show_again(self) -> None:
         """The blocks may have changed; what is in sight stays where it is."""

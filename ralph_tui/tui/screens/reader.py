@@ -1,7 +1,11 @@
-"""A frame with text to read, scroll, search and copy: details and help are made of it."""
+"""A frame with text to read, scroll, search and copy: details and help are made of it.
 
-from collections.abc import Iterable
-from typing import ClassVar
+What is in sight is there at once; a long text goes on below it in pieces, between which keys are heard.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -10,6 +14,13 @@ from textual.widget import Widget
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.widgets.prose import Prose
+
+
+class Shown(NamedTuple):
+    """A text, and how many rows it has at least."""
+
+    text: Widget
+    rows: int = 1
 
 
 class Reader(Dialog[None]):
@@ -27,26 +38,52 @@ class Reader(Dialog[None]):
     KEYS = "esc close, {search} search, {copy} copy, {export} export; j k scroll"
     STEM = "detail"
 
+    _rest: Iterator[Shown] = iter(())
+    """Texts that are still to come."""
+
     def reader_title(self) -> str:
         """The frame's title; may hold hostile text."""
         raise NotImplementedError
 
-    def parts(self) -> Iterable[Widget]:
-        """What is in the frame."""
+    def parts(self) -> Iterable[Shown]:
+        """What is in the frame, from top to bottom; each is asked for when it is its turn."""
         raise NotImplementedError
 
     def framed(self) -> Iterable[Widget]:
         """The frame."""
         with Prose(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
-            yield from self.parts()
+            self._rest = iter(self.parts())
+            yield from self._in_sight()
+
+    def _in_sight(self) -> Iterable[Widget]:
+        left = self.app.size.height
+        while left > 0 and (shown := next(self._rest, None)) is not None:
+            left -= shown.rows
+            yield shown.text
 
     def on_mount(self) -> None:
         """Arrow keys scroll at once."""
         self.query_one("#reader").focus()
+        self.call_after_refresh(self._go_on)
 
-    def action_scroll(self, where: str) -> None:
-        """Scroll without animation."""
+    async def _go_on(self) -> None:
+        if self.is_attached and await self._add(1):
+            self.call_after_refresh(self._go_on)
+
+    async def _add(self, most: int | None) -> bool:
+        """So many more texts, or all; whether there were any."""
+        frame = self.query_one("#reader", Prose)
+        more = [shown.text for shown in islice(self._rest, most)]
+        if more:
+            await frame.mount(*more)
+            frame.look_again()
+        return bool(more)
+
+    async def action_scroll(self, where: str) -> None:
+        """Scroll without animation; the end is that of the whole."""
+        if where == "end":
+            await self._add(None)
         scroll = getattr(self.query_one("#reader", Prose), f"scroll_{where}")
         scroll(animate=False)
 

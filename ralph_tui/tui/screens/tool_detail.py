@@ -1,18 +1,20 @@
 """The whole of one entry of the stream: input, output, denial, receipt."""
 
+import asyncio
 from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from ralph_tui.domain.text import inert
+from ralph_tui.tui.doing import do
 from ralph_tui.tui.render.calls import Section, SectionKind
-from ralph_tui.tui.screens.reader import Reader
+from ralph_tui.tui.render.pieces import pieces
+from ralph_tui.tui.screens.reader import Reader, Shown
 from ralph_tui.tui.timeline.detail import Detail
-from ralph_tui.tui.widgets.diff_view import DiffView
+from ralph_tui.tui.widgets.diff_view import Diff, DiffView
 
 
 class ToolDetail(Reader):
@@ -24,6 +26,7 @@ class ToolDetail(Reader):
         """Show what was prepared from an entry."""
         super().__init__()
         self._detail = detail
+        self._split = False
 
     @property
     def has_diff(self) -> bool:
@@ -36,25 +39,41 @@ class ToolDetail(Reader):
 
     def keys_said(self) -> str:
         """A diff can be turned."""
-        keys = super().keys_said()
-        turn = (
-            "one column" if any(shown.split for shown in self.query(DiffView)) else "side by side"
-        )
+        keys, turn = super().keys_said(), "one column" if self._split else "side by side"
         return f"v {turn}, {keys}" if self.has_diff else keys
 
-    def parts(self) -> Iterable[Widget]:
+    def parts(self) -> Iterable[Shown]:
         """Facts and sections."""
         if self._detail.facts:
-            yield Static(Content(inert(self._detail.facts)), classes="facts")
+            yield Shown(Static(Content(inert(self._detail.facts)), classes="facts"))
         for section in self._detail.sections:
-            yield Static(Content(inert(section.title)), classes="section-title")
-            yield self._body(section)
+            yield Shown(Static(Content(inert(section.title)), classes="section-title"))
+            yield from self._body(section)
 
-    def _body(self, section: Section) -> Widget:
+    def _body(self, section: Section) -> Iterable[Shown]:
         body, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
         if section.kind is SectionKind.DIFF:
-            return DiffView(body, self._path(), classes=classes)
-        return Static(Content(body), classes=classes)
+            diff = Diff(body, self._path())
+            if diff.is_plain:
+                do(self, self._colour(diff), "colours")
+            first = self.app.size.height
+            for view in diff.views(classes, first=first, split=self._split):
+                yield Shown(view, view.rows)
+            return
+        *before, last = pieces(body, self.app.size.height)
+        for piece in before:
+            yield self._piece(piece, f"{classes} -goes-on")
+        yield self._piece(last, classes)
+
+    def _piece(self, text: str, classes: str) -> Shown:
+        rows = max(text.count("\n") + 1, len(text) // self.app.size.width)
+        return Shown(Static(Content(text), classes=classes), rows)
+
+    async def _colour(self, diff: Diff) -> None:
+        """The words of a language are looked for while the text can be read already."""
+        await asyncio.to_thread(diff.colour)
+        for view in self.query(DiffView):
+            view.refresh()
 
     def _path(self) -> str:
         """Of the file that was changed, whose name tells the language."""
@@ -64,8 +83,10 @@ class ToolDetail(Reader):
         """One column, or side by side."""
         if not self.has_diff:
             self.app.say("There is no diff to turn.")
+            return
+        self._split = not self._split
         for shown in self.query(DiffView):
-            shown.split = not shown.split
+            shown.split = self._split
         self.say_keys()
 
     def copied(self) -> str:

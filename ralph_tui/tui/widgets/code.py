@@ -3,6 +3,9 @@
 from textual.content import Content
 from textual.highlight import HighlightTheme, highlight
 
+AT_ONCE = 5_000
+"""Characters that are coloured while one waits; ten times as many take a tenth of a second."""
+
 _COLOURS = {
     "Token.Comment": "$text-muted italic",
     "Token.Keyword": "$text-accent",

@@ -1,12 +1,10 @@
 """Keys and what they do, in two columns that wrap."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from textual.content import Content
-
 from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
-from ralph_tui.tui.widgets.toned import Toned
+from ralph_tui.tui.widgets.folding import Folding
 
 KEYS_WIDTH = 15
 
@@ -20,7 +18,7 @@ class KeyRow:
     not_now: str = ""
 
 
-class KeyTable(Toned):
+class KeyTable(Folding):
     """A block of rows."""
 
     def __init__(self, rows: Sequence[KeyRow], *, classes: str | None = None) -> None:
@@ -28,14 +26,9 @@ class KeyTable(Toned):
         super().__init__(classes=classes)
         self._rows = rows
 
-    def on_resize(self) -> None:
-        """The width decides where texts wrap."""
-        self.refresh(layout=True)
-
-    def render(self) -> Content:
+    def lines_at(self, width: int) -> Iterable[Line]:
         """Every row, with its text beside its keys."""
-        width = (self.content_size.width or 60) - KEYS_WIDTH
-        return self.content(line for row in self._rows for line in _lines(row, width))
+        return (line for row in self._rows for line in _lines(row, width - KEYS_WIDTH))
 
 
 def _lines(row: KeyRow, width: int) -> list[Line]:

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from textual.content import Content
-
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, fold
-from ralph_tui.tui.widgets.toned import Toned
+from ralph_tui.tui.widgets.folding import Folding
 
 _INDENT = Span("  ")
 
 
-class PartsText(Toned):
+class PartsText(Folding):
     """Every block under its title; long lines wrap under themselves."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -23,17 +21,10 @@ class PartsText(Toned):
         """Show others instead; nothing happens when they are the same."""
         if parts != self._parts:
             self._parts = parts
-            self.refresh(layout=True)
+            self.fold_again()
 
-    def on_resize(self) -> None:
-        """The width decides where lines wrap."""
-        self.refresh(layout=True)
-
-    def render(self) -> Content:
-        """The blocks at the present width."""
-        return self.content(self._lines(self.content_size.width or 60))
-
-    def _lines(self, width: int) -> Iterable[Line]:
+    def lines_at(self, width: int) -> Iterable[Line]:
+        """The blocks at this width."""
         for at, part in enumerate(self._parts):
             if at:
                 yield []
