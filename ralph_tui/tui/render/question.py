@@ -12,6 +12,12 @@ from ralph_tui.tui.render.spans import Line, Span, Tone
 SEND = -1
 """The key of the row that sends."""
 
+OWN = 2
+"""Answers that every question has beside its options: one's own words, and declining."""
+
+WRITING = "enter keep, esc back to the options"
+"""What the keys do in one's own words."""
+
 
 def who_asks(question: AskedQuestion) -> str:
     """The phase and the task that wait for an answer."""
@@ -94,3 +100,18 @@ def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
     mark = f"{glyphs.current} " if here else "  "
     tone = Tone.TITLE if here else Tone.MUTED
     return [Span(mark, Tone.ACCENT), Span(f"{name} {sign}".rstrip() + "  ", tone)]
+
+
+def keys_of_question(question: Question, *, alone: bool) -> str:
+    """What the keys do among the options."""
+    last = min(9, len(question.options) + OWN)
+    accept = "space mark, enter go on" if question.multi_select else "enter choose"
+    turn = "" if alone else "n next, m back, "
+    return (
+        f"1-{last} {accept}, {turn}esc later; {{search}} search, {{copy}} copy, {{export}} export"
+    )
+
+
+def keys_of_review(*, sends: bool) -> str:
+    """What the keys do where all answers are looked over."""
+    return f"enter {'send' if sends else 'change'}, j k move, m back, esc later"

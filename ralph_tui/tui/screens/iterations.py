@@ -21,7 +21,6 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.library import MAX_EVENTS, Library
 from ralph_tui.tui.render.changes import change_parts
-from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.iterations import look_of, summary_parts
 from ralph_tui.tui.render.parts import Block, Part, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, flat
@@ -140,12 +139,7 @@ class Iterations(Replaying):
                 )
             )
             return
-        count = len(chronicle.iterations)
-        self.choices.border_title = f"iterations {count:,}"
-        unreadable = self._library.unreadable
-        self.choices.border_subtitle = (
-            f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
-        )
+        self.choices.count(len(chronicle.iterations), self._library.unreadable)
         chosen = self.choices.cursor is not None
         wanted = chronicle.find(self._wanted) if self._wanted or not chosen else None
         self._wanted = ""
@@ -188,7 +182,7 @@ class Iterations(Replaying):
         self.search_again()
         if self._play_at_once:
             self._play_at_once = False
-            self._go_in()
+            self.go_in()
             self.do_play()
 
     @property
@@ -213,70 +207,33 @@ class Iterations(Replaying):
     def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
         """Another view of the same iteration."""
         activity = message.view == "activity"
-        had_focus = self._contents().has_focus
+        had_focus = self.contents().has_focus
         self.transcript.display = self.line.display = activity
         self.text.display = not activity
         self._show_text()
-        if had_focus or self._reading:
-            self._contents().focus()
+        if had_focus or self.is_reading:
+            self.contents().focus()
         self.search_again()
 
-    def searched_in(self) -> Transcript | TextView:
-        """The list while it has the keys, else what is in sight at the right."""
-        return self.choices if self.choices.has_focus else self._contents()
+    def listed(self) -> IterationList:
+        """The iterations."""
+        return self.choices
 
-    def _contents(self) -> Transcript | TextView:
+    def contents(self) -> Transcript | TextView:
+        """The stream, or a text about it."""
         return self.transcript if self.transcript.display else self.text
-
-    @property
-    def _reading(self) -> bool:
-        """On a narrow screen the contents have taken the place of the list."""
-        return self.has_class("-reading")
-
-    def back(self) -> bool:
-        """On a narrow screen, from the contents to the list."""
-        if not (self._reading and self.has_class("-narrow")):
-            self.remove_class("-reading")
-            return False
-        self.remove_class("-reading")
-        self.choices.focus()
-        return True
-
-    def _go_in(self) -> None:
-        """From the list into the contents."""
-        self.add_class("-reading")
-        self._contents().focus()
-
-    def _put_in_sight(self) -> None:
-        """On a narrow screen what a key changes would be behind the list."""
-        if self.has_class("-narrow") and not self._reading:
-            self._go_in()
 
     def do_look(self) -> None:
         """The next view."""
-        self._put_in_sight()
+        self.put_in_sight()
         self.tabs.next()
-
-    def do_play(self) -> None:
-        """Where it can be seen."""
-        self._put_in_sight()
-        super().do_play()
-
-    def do_filter(self) -> None:
-        """Of what can be seen."""
-        self._put_in_sight()
-        super().do_filter()
 
     def do_open(self) -> None:
         """Into the contents, and there into an entry."""
         if self.choices.has_focus:
-            self._go_in()
+            self.go_in()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
-
-    def on_rows_view_opened(self) -> None:
-        """A double click is Enter."""
-        self.do_open()
 
     def do_newer(self) -> None:
         """One up in the list."""

@@ -17,7 +17,7 @@ from ralph_tui.tui.render.approval import report_parts
 from ralph_tui.tui.render.markdown import markdown_lines
 from ralph_tui.tui.render.parts import Block, parts_blocks
 from ralph_tui.tui.render.spans import Span, Tone, flat
-from ralph_tui.tui.screens.searching import Searching
+from ralph_tui.tui.screens.two_panes import TwoPanes
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.paper_list import PaperList
 from ralph_tui.tui.widgets.text_view import TextView
@@ -43,7 +43,7 @@ class Folded:
         return self._made[1]
 
 
-class Memory(Searching):
+class Memory(TwoPanes):
     """The list at the left, the text at the right."""
 
     NAME = "memory"
@@ -145,23 +145,19 @@ class Memory(Searching):
 
     # Commands.
 
-    def searched_in(self) -> TextView:
-        """All texts while the list has the keys, else the one in sight."""
-        return self.choices if self.choices.has_focus else self.text
+    def listed(self) -> PaperList:
+        """The papers; a search in it looks into all of them."""
+        return self.choices
+
+    def contents(self) -> TextView:
+        """The paper in sight."""
+        return self.text
 
     def searched(self, words: str) -> None:
         """What is looked for in all texts is marked in the one in sight."""
         super().searched(words)
         if self._pane is self.choices:
             self.text.search(words)
-
-    def back(self) -> bool:
-        """On a narrow screen, from the text to the list."""
-        reading = self.has_class("-reading") and self.has_class("-narrow")
-        self.remove_class("-reading")
-        if reading:
-            self.choices.focus()
-        return reading
 
     def not_now(self, name: str) -> str:
         """What was sent cannot be edited."""
@@ -175,15 +171,10 @@ class Memory(Searching):
 
     def do_open(self) -> None:
         """Into the text."""
-        self.add_class("-reading")
-        self.text.focus()
+        self.go_in()
         if self.choices.words:  # from which text to where in it
             self.look_in(self.text)
             self.text.look_again()
-
-    def on_rows_view_opened(self) -> None:
-        """A double click is Enter."""
-        self.do_open()
 
     async def do_edit(self) -> None:
         """The person's editor, on the file itself."""

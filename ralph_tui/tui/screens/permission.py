@@ -20,12 +20,14 @@ from ralph_tui.tui.render.permission import (
     permission_sections,
     permission_title,
 )
+from ralph_tui.tui.render.pieces import pieces
 from ralph_tui.tui.render.question import who_asks
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.question import Reply
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
-from ralph_tui.tui.widgets.code import coloured
+from ralph_tui.tui.widgets.code import AT_ONCE, coloured
+from ralph_tui.tui.widgets.own_words import OwnWords
 from ralph_tui.tui.widgets.prose import Prose
 from ralph_tui.tui.widgets.said_before import SaidBefore
 from ralph_tui.tui.widgets.searchable import Searchable
@@ -48,7 +50,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     choices = getters.query_one(Blocks)
     call = getters.query_one(Prose)
-    words = getters.query_one("#words", Input)
+    words = getters.query_one(OwnWords)
 
     def __init__(
         self,
@@ -76,13 +78,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
                 if self._asked.permission is not None:
                     yield from _bodies(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
-            words = Input(
-                placeholder="Why not? The agent reads it; it may stay empty",
-                select_on_focus=False,
-                id="words",
-            )
-            words.cursor_blink = self.app.animation_level == "full"
-            yield words
+            yield OwnWords("Why not? The agent reads it; it may stay empty")
 
     def on_mount(self) -> None:
         """Show the answers, and listen for one from elsewhere."""
@@ -97,7 +93,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     def keys_said(self) -> str:
         """Of the answers, or of the reason while it is written."""
-        return _WHY if self.words.display else self.app.keys.said(_KEYS)
+        return _WHY if self.words.writing else self.app.keys.said(_KEYS)
 
     def _follow(self, view: LoopView) -> None:
         """Somebody else may answer, or the session that asks may end."""
@@ -152,15 +148,12 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         )
 
     def _ask_why(self) -> None:
-        self.words.value = self._draft.other
-        self.words.display = True
+        self.words.begin(self._draft.other)
         self.say_keys()
-        self.words.focus()
-        self.words.cursor_position = len(self.words.value)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Nothing typed is ever lost."""
-        if self.words.display:
+        if self.words.writing:
             self._drafts[self._asked.id] = Draft(other=event.value.strip())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -173,8 +166,8 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     def action_cancel(self) -> None:
         """Leave the reason, then the dialog."""
-        if self.words.display:
-            self.words.display = False
+        if self.words.writing:
+            self.words.end()
             self.choices.focus()
             self._show()
         else:
@@ -184,10 +177,13 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
     for section in sections:
         yield Static(Content(inert(section.title)), classes="section-title")
-        text = inert(section.body).expandtabs(4)
-        command = section.kind is SectionKind.COMMAND
-        body = coloured(text, "bash") if command else Content(text)
-        yield Static(body, classes=f"section -{section.kind}")
+        text, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
+        if section.kind is SectionKind.COMMAND and len(text) <= AT_ONCE:
+            yield Static(coloured(text, "bash"), classes=classes)
+            continue
+        *before, last = pieces(text)
+        yield from (Static(Content(piece), classes=f"{classes} -goes-on") for piece in before)
+        yield Static(Content(last), classes=classes)
 
 
 _KEYS = "1-3 enter decide, d u scroll, esc later, {search} search; {copy} copy, {export} export"

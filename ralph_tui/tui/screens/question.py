@@ -16,6 +16,9 @@ from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.drafts import NOTHING, Draft
 from ralph_tui.tui.render.question import (
     SEND,
+    WRITING,
+    keys_of_question,
+    keys_of_review,
     question_blocks,
     review_blocks,
     tabs_line,
@@ -25,6 +28,7 @@ from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.lines import Lines
+from ralph_tui.tui.widgets.own_words import OwnWords
 from ralph_tui.tui.widgets.said_before import SaidBefore
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -32,9 +36,6 @@ Reply = tuple[str, Answer]
 """A question's id and its answer."""
 
 MAX_PREVIEW = 20_000
-
-OWN = 2
-"""Answers that every question has beside its options: one's own words, and declining."""
 
 
 class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
@@ -51,7 +52,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     choices = getters.query_one(TextView)
     preview = getters.query_one("#preview", VerticalScroll)
-    words = getters.query_one("#words", Input)
+    words = getters.query_one(OwnWords)
 
     def __init__(
         self,
@@ -78,13 +79,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
-            words = Input(
-                placeholder="In your own words; enter keeps them",
-                select_on_focus=False,  # what is typed goes on where it was left
-                id="words",
-            )
-            words.cursor_blink = self.app.animation_level == "full"
-            yield words
+            yield OwnWords("In your own words; enter keeps them")
 
     def on_mount(self) -> None:
         """Show the first question that has no answer yet, and listen for answers from elsewhere."""
@@ -122,15 +117,11 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     def keys_said(self) -> str:
         """Of the options, of the review, or of one's own words."""
-        asked = self._now
-        if self.words.display:
-            return _WRITING
-        if asked is None:
-            return f"enter {'send' if self.choices.cursor == SEND else 'change'}, {_REVIEW}"
-        last = min(9, len(asked.question.options) + OWN)
-        keys = _SEVERAL if asked.question.multi_select else _ONE
-        turn = _TURN if len(self._batch) > 1 else ""
-        return self.app.keys.said(f"1-{last} {keys}, {turn}{_MORE}")
+        if self.words.writing:
+            return WRITING
+        if (asked := self._now) is None:
+            return keys_of_review(sends=self.choices.cursor == SEND)
+        return self.app.keys.said(keys_of_question(asked.question, alone=len(self._batch) == 1))
 
     def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
         """The preview is of the option under the cursor, and so is what enter does on the review."""
@@ -237,21 +228,18 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     # One's own words.
 
     def _write(self, text: str) -> None:
-        self.words.value = text
-        self.words.display = True
         self.preview.display = False  # of words there is none, and the question needs the room
+        self.words.begin(text)
         self.say_keys()
-        self.words.focus()
-        self.words.cursor_position = len(text)
 
     def _stop_writing(self) -> None:
-        self.words.display = False
+        self.words.end()
         self.choices.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Nothing typed is ever lost."""
         asked = self._now
-        if asked is not None and self.words.display:
+        if asked is not None and self.words.writing:
             multi = asked.question.multi_select
             self._drafts[asked.id] = self._draft(asked).writing(event.value, multi=multi)
 
@@ -270,16 +258,8 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     def action_cancel(self) -> None:
         """Leave one's own words, then the dialog; what is marked stays."""
-        if self.words.display:
+        if self.words.writing:
             self._stop_writing()
             self._show()
         else:
             self.dismiss(None)
-
-
-_ONE = "enter choose"
-_SEVERAL = "space mark, enter go on"
-_TURN = "n next, m back, "
-_MORE = "esc later; {search} search, {copy} copy, {export} export"
-_REVIEW = "j k move, m back, esc later"
-_WRITING = "enter keep, esc back to the options"

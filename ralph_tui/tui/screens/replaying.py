@@ -7,7 +7,7 @@ from textual.timer import Timer
 
 from ralph_tui.tui.command import Command
 from ralph_tui.tui.replay import Player
-from ralph_tui.tui.screens.searching import Searching
+from ralph_tui.tui.screens.two_panes import TwoPanes
 from ralph_tui.tui.timeline.sifting import Sieve
 from ralph_tui.tui.widgets.replay_line import ReplayLine
 from ralph_tui.tui.widgets.transcript import Transcript
@@ -16,7 +16,7 @@ TICK = 1 / 15
 _COMMANDS = ("play", "faster", "slower", "rewind", "whole", "filter")
 
 
-class Replaying(Searching):
+class Replaying(TwoPanes):
     """Has a clock only while it plays."""
 
     transcript = getters.query_one("#transcript", Transcript)
@@ -54,7 +54,8 @@ class Replaying(Searching):
         return super().label(command)
 
     def do_play(self) -> None:
-        """Replay from where it was held, or from the start."""
+        """Replay from where it was held, or from the start, where it can be seen."""
+        self.put_in_sight()
         if self.player.playing:
             self.hold()
             return
@@ -117,7 +118,8 @@ class Replaying(Searching):
         self.show_line()
 
     def do_filter(self) -> None:
-        """The next kind of entries."""
+        """The next kind of entries, of what can be seen."""
+        self.put_in_sight()
         self.transcript.sift(self.transcript.sieve.next())
         self.search_again()
         self.show_line()

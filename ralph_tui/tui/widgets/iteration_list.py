@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.iterations import iteration_blocks, look_of
 from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.spans import Span, Tone
@@ -25,6 +26,11 @@ class IterationList(TextView):
         """Instead of a list."""
         self._chronicle = Chronicle()
         self.show_blocks([Block(None, [[Span(text, tone)]])])
+
+    def count(self, iterations: int, unreadable: int) -> None:
+        """Say how many there are, and how many lines of the journal tell nothing."""
+        self.border_title = f"iterations {iterations:,}"
+        self.border_subtitle = f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
 
     def find(self, words: str) -> Sequence[int]:
         """The first rows of iterations that have the words, also where a title is cut."""
