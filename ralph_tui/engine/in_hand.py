@@ -1,5 +1,7 @@
 """The task of a session while others edit the plan: where it stands, what is told of an edit, what may change it."""
 
+from collections.abc import Callable, Mapping
+
 from ralph_tui.domain import events as ev
 from ralph_tui.domain import underway
 from ralph_tui.domain.plan import Task, TaskStatus
@@ -17,9 +19,8 @@ class TaskInHand:
         self._names = {task.id}
         self._said = task
         self._untold = ""
-        self._is_settled = False
-        self._settling = 0
-        """Settlings under way: what they write is nobody's edit, and may be seen before they are done."""
+        self._made: TaskStatus | None = None
+        """What the agent made of it: known before it is written, so that nobody takes it for an edit."""
         self._ledger = ledger
         self._emit = emit
 
@@ -53,7 +54,7 @@ class TaskInHand:
     @property
     def settled(self) -> TaskStatus | None:
         """What the agent made of the task: complete or blocked; None when it did not, or somebody undid it."""
-        return self.status if self._is_settled else None
+        return self._made if self._made is not None and self.status is self._made else None
 
     def is_called(self, name: str) -> bool:
         """Whether this is its name, or was when the agent was told of it."""
@@ -64,8 +65,7 @@ class TaskInHand:
     @property
     def taken_away(self) -> str:
         """Why the person's edit ends the work on it; empty while it goes on, and once it is settled."""
-        ours = self._is_settled or self._settling
-        taken = "" if ours else self._why_taken(self._ledger.docs)
+        taken = "" if self.settled is not None else self._why_taken(self._ledger.docs)
         return f"the person took the task away: {taken}" if taken else ""
 
     def _why_taken(self, docs: Documents) -> str:
@@ -74,7 +74,7 @@ class TaskInHand:
     def mind_edits(self) -> None:
         """Tell the person what their edit of the task leads to; the agent is told by `news`."""
         task = self.task
-        if task is None or self._is_settled or self.taken_away:
+        if task is None or self.settled is not None or self.taken_away:
             return
         if task.id != self._began.id:
             self._tell(f"{self._began.id} is called {task.id} now; its iteration goes on.")
@@ -105,29 +105,44 @@ class TaskInHand:
 
     # What the agent does to it.
 
-    async def settle(self, reason: str, *, judged: Task | None = None, **changes: object) -> bool:
-        """As `change`, for good: nothing is left to work, whatever the agent claims once more."""
-        self._settling += 1
-        try:
-            done = await self.change(reason, judged=judged, **changes)
-            self._is_settled = self._is_settled or done
-        finally:
-            self._settling -= 1
-        return self._is_settled
+    async def settle(
+        self, reason: str, status: TaskStatus, *, judged: Task | None = None, **changes: object
+    ) -> bool:
+        """As `change`, for good; whether it is settled, now or before."""
+        before, is_mine = self._made, False
 
-    async def change(self, reason: str, *, judged: Task | None = None, **changes: object) -> bool:
-        """Change the task while it is ours, and in the words that were `judged`; whether that was done."""
+        def note(changed: str) -> None:
+            nonlocal is_mine
+            if changed or is_mine:  # tried again, it may not be changed any more
+                self._made, is_mine = (status if changed else before), bool(changed)
+
+        await self._change(reason, judged, {**changes, "status": status}, note)
+        return self.settled is not None
+
+    async def change(self, reason: str, **changes: object) -> bool:
+        """Change the task while it is ours; whether that was done."""
+        return await self._change(reason, None, changes)
+
+    async def _change(
+        self,
+        reason: str,
+        judged: Task | None,
+        changes: Mapping[str, object],
+        note: Callable[[str], None] = lambda _: None,
+    ) -> bool:
+        """`judged` are the words that it must still have; `note` gets its name, or nothing, before it is written."""
         changed = ""
 
         def change(docs: Documents) -> Documents:
             nonlocal changed
             task, changed = underway.found(docs.plan, self._began), ""
-            if task is None or self._why_taken(docs):
+            if task is not None and not self._why_taken(docs):
+                reworded = underway.reworded(judged, task) if judged is not None else ""
+                changed = "" if reworded else task.id
+            note(changed)
+            if not changed:
                 return docs
-            if judged is not None and underway.reworded(judged, task):
-                return docs
-            changed = task.id
-            return docs.model_copy(update={"plan": docs.plan.with_task(task.id, **changes)})
+            return docs.model_copy(update={"plan": docs.plan.with_task(changed, **changes)})
 
         await self._ledger.transact(change, reason)
         if changed:

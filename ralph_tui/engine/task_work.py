@@ -119,8 +119,8 @@ class TaskWork(TaskInHand):
             return rt.error(receipt_text(self.gate_result))
         settled = await self.settle(
             "every check passed",
+            TaskStatus.COMPLETE,
             judged=task,
-            status=TaskStatus.COMPLETE,
             completion_notes=claim.verification_notes or None,
             completed_at=self._shop.clock(),
             blockers=(),
@@ -155,7 +155,7 @@ class TaskWork(TaskInHand):
             return self._settled_already()
         blockers = (*(self.task.blockers if self.task else ()), block.reason)
         settled = await self.settle(
-            f"blocked: {block.reason}", status=TaskStatus.BLOCKED, blockers=blockers
+            f"blocked: {block.reason}", TaskStatus.BLOCKED, blockers=blockers
         )
         if not settled:
             return self._taken_away()

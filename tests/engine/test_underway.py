@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -146,7 +147,7 @@ async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(wo
 
 
 async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobodys_edit(
-    work: Work,
+    work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await work.begin()
     transact, seen = work.ledger.transact, list[str]()
@@ -161,12 +162,37 @@ async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobody
             await work.ledger.wait_changed()
             seen.append(work.work.taken_away)
 
-    work.ledger.transact = late  # type: ignore[method-assign]
+    monkeypatch.setattr(work.ledger, "transact", late)
     watching = asyncio.create_task(watch())
     assert "ACCEPTED" in (await work.claim()).text
     watching.cancel()
     assert seen == [""]
     assert work.work.settled is TaskStatus.COMPLETE
+
+
+async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the_same(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await work.begin()
+    transact, begun, may_go = work.ledger.project.transact, threading.Event(), threading.Event()
+
+    def slow(change: Any) -> Any:
+        begun.set()
+        assert may_go.wait(20)
+        return transact(change)
+
+    monkeypatch.setattr(work.ledger.project, "transact", slow)
+    claiming = asyncio.create_task(work.claim())
+    await asyncio.to_thread(begun.wait, 20)
+    claiming.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await claiming
+    may_go.set()
+    await until(lambda: work.work.status is TaskStatus.COMPLETE, what="the claim")
+    assert (work.work.settled, work.work.taken_away) == (TaskStatus.COMPLETE, "")
+    await work.edited(lambda tasks: tasks[0].update(status="pending"))
+    assert work.work.settled is None
+    assert work.work.taken_away == "the person took the task away: it is pending now"
 
 
 LEFT: dict[str, tuple[Edit, str]] = {
