@@ -23,6 +23,7 @@ from ralph_tui.cli import (
     serve,
     starting,
     steer,
+    zsh,
 )
 from ralph_tui.cli.faces import open_here
 from ralph_tui.cli.options import ProjectRoot, examples
@@ -31,6 +32,8 @@ from ralph_tui.domain.errors import ExitCode, RalphError
 
 # Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+zsh.mend()
 
 app = typer.Typer(
     name="ralph",
