@@ -345,6 +345,9 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "faults/long_runs::memory_stays_flat",
         "faults/size::a_large_project_opens_in_seconds",
         "store/notes::the_archive_is_cleaned_by_itself_once_in_a_while",
+        "store/growing::of_the_sessions_the_newest_are_kept_in_two_files_of_a_bounded_size",
+        "store/growing::a_kill_at_any_moment_loses_no_session",
+        "cli/background::a_run_in_the_background_begins_a_new_log_when_it_is_full",
     ),
     73: (
         "agent/start::a_log_that_cannot_be_written_is_told_once_and_stops_nothing",
