@@ -11,8 +11,7 @@ from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task
-from ralph_tui.tui import app as app_module
-from ralph_tui.tui import bridge, showing
+from ralph_tui.tui import bridge, living, showing
 from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, Pace
 from ralph_tui.tui.sweeping import LATEST, OLDER, QUIET_SECONDS, sweep, swept_by_hand
 from tests.harness.waiting import until
@@ -104,7 +103,7 @@ async def _typing(pilot: Pilot[int], say: Callable[[], None]) -> None:
 async def test_what_files_tell_is_shown_at_once_though_the_beat_at_rest_is_slow(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (app_module, showing):
+    for module in (living, showing):
         monkeypatch.setattr(module, "IDLE_FLUSH_SECONDS", 3600.0)
     script = script_of()
     async with open_app(script, autostart=False) as pilot:
