@@ -9,7 +9,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-_SETUP = "PS1='(rea''dy) '; fpath=({0}/zfunc $fpath); autoload -Uz compinit; compinit -u -d {0}/dump"
+_SETUP = (
+    "PS1='(rea''dy) '; fpath=({0}/zfunc $fpath); autoload -Uz compinit; compinit -u -d {0}/dump"
+)
 
 
 def test_the_script_for_zsh_answers_when_it_is_loaded(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.store import recovery
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.project import Documents, Project
-from tests.store.helpers import count_up, with_tasks
+from tests.store.helpers import count_up, either, with_tasks
 
 DEEP = b'{"x": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
@@ -236,7 +236,7 @@ def test_a_mistake_in_an_edited_plan_is_named_and_left_alone(
 ) -> None:
     with_tasks(project, "a")
     project.layout.plan.write_text(text)
-    for act in (project.load, lambda: project.transact(count_up)):
+    for act in either(project):
         with pytest.raises(StoreError) as caught:
             act()
         assert where in caught.value.message
@@ -292,7 +292,7 @@ def test_a_symlink_out_of_the_project_is_refused(
     outside = tmp_path_factory.mktemp("outside") / "plan.json"
     outside.write_text('{"tasks": [{"id": "a"}]}')
     project.layout.plan.symlink_to(outside)
-    for act in (project.load, lambda: project.transact(count_up)):
+    for act in either(project):
         with pytest.raises(StoreError, match="symlink"):
             act()
     assert outside.read_text() == '{"tasks": [{"id": "a"}]}'

@@ -7,13 +7,13 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import documents, migrate, snapshot
 from ralph_tui.store.migrate import Data
 from ralph_tui.store.project import Project
-from tests.store.helpers import count_up, with_tasks
+from tests.store.helpers import count_up, either, with_tasks
 
 
 def test_a_newer_document_is_refused_and_left_alone(project: Project) -> None:
     text = '{"schema_version": 2, "tasks": "in a new shape"}'
     project.layout.plan.write_text(text)
-    for act in (project.load, lambda: project.transact(count_up)):
+    for act in either(project):
         with pytest.raises(StoreError) as caught:
             act()
         assert "newer ralph" in caught.value.message
