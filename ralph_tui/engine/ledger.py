@@ -71,7 +71,8 @@ class Ledger:
         """
         async with self._lock:
             only_looks = self._standing is not None
-            self._docs = await asyncio.to_thread(self.project.load, patient=only_looks)
+            read = self.project.look if only_looks else self.project.load
+            self._docs = await asyncio.to_thread(read)
             self._report_damage()
             self._unfinished.look(self._docs.unfinished)
             self._tell_standing(self._docs)
@@ -156,7 +157,7 @@ class Ledger:
         """
         async with self._lock:
             try:
-                docs = await asyncio.to_thread(self.project.load, patient=True)
+                docs = await asyncio.to_thread(self.project.look)
             except StoreError as error:
                 if self._standing is not None:
                     raise

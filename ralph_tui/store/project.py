@@ -76,17 +76,24 @@ class Project:
             self._mirror.renew()
         dot.make(self.layout)
 
-    def load(self, *, patient: bool = False) -> Documents:
+    def load(self) -> Documents:
         """A snapshot of all documents; missing ones have their defaults.
-
-        `patient`: for who only looks. A file that is not whole is left to whoever writes it, however long
-        that takes, as long as it is known what it said before.
 
         Raises:
             StoreError: There is no `.ralph`, or a document needs a person.
         """
         self._require_dot()
-        return self._snapshots.load(math.inf if patient else None).documents
+        return self._snapshots.load().documents
+
+    def look(self) -> Documents:
+        """The same for who only looks: a file that is not whole is left to whoever writes it.
+
+        Raises:
+            StoreError: There is no `.ralph`, a document needs a person, or it is not known what one said
+                before that is not whole.
+        """
+        self._require_dot()
+        return self._snapshots.load(math.inf).documents
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         """Change documents as one step no other process can get between.

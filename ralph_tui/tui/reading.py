@@ -30,7 +30,7 @@ def open_request(root: Path) -> str:
     """What the person asked for and is not done yet; empty where nothing is, or nothing can be read."""
     project = Project(root)
     try:
-        docs = project.load(patient=True)
+        docs = project.look()
         waits = docs.state.approval is not None
         report = None if waits else project.read_report()
     except RalphError:

@@ -107,12 +107,12 @@ def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> N
     plan.write_text("{")
     finished(plan)
     for looks in (project, Project(project.root)):
-        seen = looks.load(patient=True)
+        seen = looks.look()
         assert (ids(seen), seen.unfinished) == (["a"], (plan.name,))
     assert plan.read_text() == "{"
     recovery.backup_path(plan).unlink()
     with pytest.raises(StoreError, match="is not whole"):
-        Project(project.root).load(patient=True)
+        Project(project.root).look()
     assert plan.read_text() == "{"
     assert project.damage() == ()
     assert ids(project.load()) == ["a"]

@@ -88,7 +88,7 @@ class Settings(Searching):
         root = self.app.launch.root
 
         def known(_: object) -> _Known:
-            return _Known(effective(root), Project(root).load(patient=True).state.adjusted)
+            return _Known(effective(root), Project(root).look().state.adjusted)
 
         self._reading = self.read(known, self._take, group="settings", failed=self._failed)
 

@@ -90,7 +90,7 @@ class Why(Searching):
 
     def _read(self, progress: Progress) -> _Known:
         project = Project(self.app.launch.root)
-        return _Known(self._library.refresh(progress), project.load(patient=True).breaker)
+        return _Known(self._library.refresh(progress), project.look().breaker)
 
     def progressed(self, group: str, at: int, size: int) -> None:
         """Only the first reading takes long enough to say how far it is."""
