@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.here import find_project, read_project
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import out, out_facts, out_json
 from ralph_tui.domain.errors import RalphError
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
     from ralph_tui.domain.breaker import CircuitBreaker
     from ralph_tui.store.project import Project
-
-CENT = 0.01
 
 
 def limits(

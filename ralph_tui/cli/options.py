@@ -16,6 +16,9 @@ ProjectRoot = Annotated[
     ),
 ]
 
+CENT = 0.01
+"""Dollars, the least that a limit may be."""
+
 
 def examples(*commands: str) -> str:
     """The end of a command's help; the mark at its start keeps the lines as they are."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ralph_tui.cli.options import ProjectRoot
+from ralph_tui.cli.options import CENT, ProjectRoot
 
 Headless = Annotated[
     bool, typer.Option("--headless", help="Print lines instead of opening the screen.")
@@ -61,7 +61,7 @@ class RunOptions:
     max_cost: Annotated[
         float | None,
         typer.Option(
-            "--max-cost", metavar="USD", min=0.0001, help="Stop when this run has cost so much."
+            "--max-cost", metavar="USD", min=CENT, help="Stop when this run has cost so much."
         ),
     ] = None
     project_root: ProjectRoot = None

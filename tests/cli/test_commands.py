@@ -489,7 +489,7 @@ def test_a_bad_setting_stops_a_run_before_it_starts(project: Path) -> None:
     assert said(done)[1] == "  Did you mean 'models.primary'?"
 
 
-@pytest.mark.parametrize("usd", ["nan", "0", "-1"])
+@pytest.mark.parametrize("usd", ["nan", "0", "0.001", "-1"])
 def test_a_bad_option_value_is_named(project: Path, usd: str) -> None:
     done = inside("build", "--headless", "--max-cost", usd, cwd=project)
     assert done.returncode == 3
