@@ -40,7 +40,10 @@ class Looking:
         elif isinstance(chosen, CircuitBreaker):
             self._app.push_screen(BreakerDetail(chosen))
         else:
-            self._app.push_screen(ToolDetail(detail_of(chosen, self._app.glyphs)))
+            here = self._app.screen
+            detail = await asyncio.to_thread(detail_of, chosen, self._app.glyphs)
+            if self._app.screen is here:  # nobody opened something meanwhile, or this twice
+                self._app.push_screen(ToolDetail(detail))
 
     async def jump(self) -> None:
         """Letters on whatever can be gone to."""

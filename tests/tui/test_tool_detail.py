@@ -1,7 +1,9 @@
 """The whole of a call: a diff as one column and side by side, in the colours of its language; long ones in pieces."""
 
+import difflib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -198,6 +200,27 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
         await pilot.press("v")
         await until(pilot, lambda: any("│ +" in row for row in _rows(app)))
         assert any("return 299" in text for text in texts_of(app))
+
+
+async def test_a_change_is_compared_once_however_often_its_row_is_drawn(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[Sequence[str]] = []
+    real = difflib.unified_diff
+
+    def watched(before: list[str], after: list[str], **how: Any) -> Iterator[str]:
+        compared.append(after)
+        return real(before, after, **how)
+
+    monkeypatch.setattr(difflib, "unified_diff", watched)
+    async with open_app(script_of(edited(new=f"{NEW}# only here"))) as pilot:
+        app = pilot.app
+        assert isinstance(app, RalphApp)
+        await drained(pilot)
+        await pilot.press("G", "k", "j", "k", "j", "enter")
+        await until(pilot, lambda: isinstance(app.screen, ToolDetail))
+        await until(pilot, lambda: "# only here" in screen_text(app))
+        assert len(compared) == 1
 
 
 def styles_of(app: RalphApp, word: str) -> set[str]:

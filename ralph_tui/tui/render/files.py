@@ -1,6 +1,7 @@
 """Reading, writing and editing files."""
 
 import difflib
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -10,6 +11,9 @@ from ralph_tui.tui.render.figures import plural
 
 _DIFF_INPUT = 20_000
 """Characters of each side that are compared; comparing more would hold up the screen."""
+
+KEPT_DIFFS = 16
+"""The row under the cursor is drawn anew at every key, and a long diff takes a tenth of a second."""
 
 
 def _path(call: Call) -> str:
@@ -98,6 +102,7 @@ def _replacements(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _diff(old: str, new: str) -> list[str]:
+@lru_cache(maxsize=KEPT_DIFFS)
+def _diff(old: str, new: str) -> tuple[str, ...]:
     before, after = head(old, _DIFF_INPUT).splitlines(), head(new, _DIFF_INPUT).splitlines()
-    return list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
+    return tuple(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
