@@ -275,6 +275,8 @@ async def test_the_palette_runs_our_commands(open_app: Open) -> None:
         app = ralph(pilot)
         await pilot.press("ctrl+p")
         await until(pilot, lambda: "Loop: Inject guidance" in screen_text(app))
+        sign = next(line for line in screen_text(app).splitlines() if "Search for" in line)
+        assert sign.split()[0] == "/", "and no picture that plain ASCII lacks"
         await pilot.press(*"inject")
         await until(pilot, lambda: "Loop: Stop the loop" not in screen_text(app))
         await pilot.press("down", "enter")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from textual.app import ComposeResult
-from textual.command import CommandPalette, Provider
+from textual.command import CommandPalette, Provider, SearchIcon
 
 from ralph_tui.tui.widgets.foot import Foot
 
@@ -27,5 +27,6 @@ class Palette(CommandPalette):
         yield Foot()
 
     def on_mount(self) -> None:
-        """They are always the same."""
+        """The keys are always the same; Textual's sign is a picture that many fonts and plain ASCII lack."""
+        self.query_one(SearchIcon).icon = "/"
         self.query_one(Foot).keys = "up down move, enter choose, esc close"
