@@ -188,15 +188,23 @@ def _question_asked(view: LoopView, e: ev.QuestionAsked) -> _Changes:
 
 def _question_answered(view: LoopView, e: ev.QuestionAnswered) -> _Changes:
     left = tuple(q for q in view.questions if q.id != e.question.id)
-    return {"questions": left, "run_state": _no_longer_waiting(view, asked=bool(left))}
+    return {
+        "questions": left,
+        "run_state": _no_longer_waiting(view, asked=bool(left)),
+        "settled_by": e.question.answer.by if e.question.answer else "",
+    }
 
 
 def _approval_requested(view: LoopView, e: ev.ApprovalRequested) -> _Changes:
     return {"approval": e, "run_state": _waiting(view)}
 
 
-def _approval_given(view: LoopView, _: ev.ApprovalGiven) -> _Changes:
-    return {"approval": None, "run_state": _no_longer_waiting(view, asked=bool(view.questions))}
+def _approval_given(view: LoopView, e: ev.ApprovalGiven) -> _Changes:
+    return {
+        "approval": None,
+        "run_state": _no_longer_waiting(view, asked=bool(view.questions)),
+        "settled_by": e.by,
+    }
 
 
 def _waiting(view: LoopView) -> RunState:

@@ -101,6 +101,8 @@ class LoopView(Model):
     """Questions that wait for the person, oldest first."""
     approval: ev.ApprovalRequested | None = None
     """The decision that waits for the person."""
+    settled_by: str = ""
+    """Who answered or decided last; empty where nobody did and it is not asked any more."""
     limit_until: datetime | None = None
     """When the usage limit resets that the loop waits for."""
     iterations: tuple[ev.IterationFinished, ...] = ()

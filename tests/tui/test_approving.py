@@ -129,7 +129,7 @@ async def test_a_decision_made_elsewhere_closes_it(open_app: Open) -> None:
         app = await asks(pilot, moment)
         script.news.put_nowait(ev.ApprovalGiven(kind=ApprovalKind.PLAN, approved=True, by="person"))
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
-        assert "Decided elsewhere." in toasts(app)
+        assert "Answered elsewhere." in toasts(app)
 
 
 async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open) -> None:

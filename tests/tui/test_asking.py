@@ -159,7 +159,8 @@ async def test_escape_defers_keeps_what_was_marked_and_a_reopens(open_app: Open)
         await pilot.press("a")
         await asks(pilot, moment)
         await until(pilot, lambda: "Language ✓" in screen_text(app))
-        await pilot.press("n", "4", "!", "enter", "n", "enter")
+        assert "Your answers" in screen_text(app), "all are given, so what is left is to send them"
+        await pilot.press("m", "4", "!", "enter", "n", "enter")
         await until(pilot, lambda: len(script.controls.asked) == 2)
         assert script.controls.asked[1] == "answer q-b1-2: Web page, and more! by screen"
 
@@ -248,7 +249,7 @@ async def test_an_answer_that_cannot_be_written_is_said_and_kept(open_app: Open)
         script.controls.error = None
         await pilot.press("a")
         await asks(pilot, moment)
-        await until(pilot, lambda: "● French" in screen_text(app))
+        await until(pilot, lambda: "→ French" in screen_text(app))
 
 
 async def test_a_click_chooses(open_app: Open) -> None:

@@ -106,9 +106,8 @@ async def _exported(pilot: Pilot[int], root: Path) -> str:
         await until(pilot, lambda: bool(app.screen.query("#csv")))
         await pilot.press("c")
     nothing = ("There is nothing to export yet.",)
-    await until(pilot, lambda: files.is_dir() or bool(_said(app, nothing)))
-    written = list(files.iterdir()) if files.is_dir() else []
     await until(pilot, lambda: bool(_said(app, nothing)) or _is_said(app, "Written"))
+    written = list(files.iterdir()) if files.is_dir() else []  # before that it has another name
     return written[0].read_text() if written else ""
 
 

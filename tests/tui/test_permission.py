@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.permissions import NETWORK
-from ralph_tui.domain.questions import Permission
+from ralph_tui.domain.questions import Answer, Permission
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.app import RalphApp
@@ -141,21 +141,32 @@ async def test_no_asks_why_and_keeps_the_words_while_it_is_deferred(open_app: Op
         assert script.controls.asked == ["answer q-p1-1: Deny, not 1 now by screen"]
 
 
-@pytest.mark.long
-async def test_it_closes_when_another_terminal_answers(open_app: Open) -> None:
+@pytest.mark.parametrize(
+    ("news", "said"),
+    [
+        (answered(wanting(), Answer(by="demo")), "The demo answered."),
+        pytest.param(answered(wanting()), "Answered elsewhere.", marks=pytest.mark.long),
+        pytest.param(
+            ev.QuestionAnswered(question=wanting()),
+            "It is not asked any more.",
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+async def test_it_closes_and_says_who_answered(open_app: Open, news: ev.Event, said: str) -> None:
     moment = Moment()
     script = script_of(permitting())
     async with open_app(script, clock=moment) as pilot:
         app = await asks(pilot, moment)
-        script.news.put_nowait(answered(wanting()))
+        script.news.put_nowait(news)
         await back(pilot)
-        assert "It is not asked any more." in toasts(app)
+        assert said in toasts(app)
 
 
 @pytest.mark.parametrize(
     ("events", "dialog", "news", "said"),
     [
-        (permitting(), PermissionDialog, answered(wanting()), "It is not asked any more."),
+        (permitting(), PermissionDialog, answered(wanting()), "Answered elsewhere."),
         pytest.param(
             *(asking(), QuestionDialog, answered(asked(LANGUAGE)), "Answered elsewhere."),
             marks=pytest.mark.long,
@@ -163,8 +174,8 @@ async def test_it_closes_when_another_terminal_answers(open_app: Open) -> None:
         pytest.param(
             approving(ApprovalKind.VALIDATION),
             ApprovalDialog,
-            ev.ApprovalGiven(kind=ApprovalKind.VALIDATION, approved=True),
-            "Decided elsewhere.",
+            ev.ApprovalGiven(kind=ApprovalKind.VALIDATION, approved=True, by="command"),
+            "Answered elsewhere.",
             marks=pytest.mark.long,
         ),
     ],

@@ -98,8 +98,7 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
     def follow(self, view: LoopView) -> None:
         """The decision may be made elsewhere."""
         if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
-            self.app.say("Decided elsewhere.")
-            self.dismiss(None)
+            self.settled(view)
 
     def action_decide(self, verdict: Verdict) -> None:
         """Yes or no."""

@@ -98,8 +98,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     def _follow(self, view: LoopView) -> None:
         """Somebody else may answer, or the session that asks may end."""
         if all(asked.id != self._asked.id for asked in view.questions):
-            self.app.say("It is not asked any more.")
-            self.dismiss(None)
+            self.settled(view)
 
     def searched_in(self) -> Prose:
         """The call, which may be long."""

@@ -65,7 +65,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         self._batch = list(batch)
         self._drafts = drafts
         self._said_before = context
-        self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), 0)
+        self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), len(batch))
 
     def framed(self) -> Iterable[Widget]:
         """What was said before, the tabs, the choices beside their preview, one's own words."""
@@ -82,7 +82,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             yield OwnWords("In your own words; enter keeps them")
 
     def on_mount(self) -> None:
-        """Show the first question that has no answer yet, and listen for answers from elsewhere."""
+        """Show the first question that has no answer yet, else all answers, and listen for answers from elsewhere."""
         self.choices.focus()
         self._show()
         self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
@@ -138,8 +138,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         batch = self._batch[0].batch
         still = [asked for asked in view.questions if asked.batch == batch]
         if not still:
-            self.app.say("Answered elsewhere.")
-            self.dismiss(None)
+            self.settled(view)
         elif [q.id for q in still] != [q.id for q in self._batch]:
             now = self._now
             self._batch = still

@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ralph_tui.domain.durations import duration
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.screens.dialog import Dialog
 
 Answer = TypeVar("Answer")
@@ -19,6 +20,13 @@ GRACE = timedelta(seconds=0.5)
 """How long keys are ignored after the dialog appeared."""
 
 TICK_SECONDS = 0.25
+
+SETTLED = {
+    "": "It is not asked any more.",
+    "demo": "The demo answered.",
+    "cool-down": "The cool-down is over: one iteration tries.",
+}
+"""Who answered in the person's place, in words; others are elsewhere."""
 
 DEPUTY = "{}: the demo answers in {}, any key and it is yours"
 
@@ -74,6 +82,11 @@ class WaitingDialog(Dialog[Answer]):
         if deputy is not None:
             deputy.stand_back()
             self._show_title()
+
+    def settled(self, view: LoopView) -> None:
+        """There is nothing to answer any more: say why, and close."""
+        self.app.say(SETTLED.get(view.settled_by, "Answered elsewhere."))
+        self.dismiss(None)
 
     @property
     def awake(self) -> bool:
