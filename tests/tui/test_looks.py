@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from textual.color import Color
+from textual.geometry import Region
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
@@ -33,12 +35,16 @@ from ralph_tui.tui.render.spans import (
     width_of,
 )
 from ralph_tui.tui.render.states import BUSY, look_of
+from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.dialog import Dialog
 from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.themes import THEMES
 from ralph_tui.tui.timeline.touched import FileChange, Touched
 from ralph_tui.tui.widgets.cost import forecast_line
 from tests.tui import feed, waiting
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
+from tests.tui.pictures import MEDIUM, PICTURES
+from tests.tui.test_pictures import staged
 
 Open = Callable[..., Opened]
 
@@ -61,14 +67,17 @@ def test_the_terminals_own_colours_are_left_to_it() -> None:
     assert readable(blue, default) == blue
 
 
-def _unreadable(app: RalphApp, *, frames: bool) -> list[str]:
+def _unreadable(app: RalphApp, *, frames: bool, within: Region | None = None) -> list[str]:
     """Text on the screen whose contrast is too low; keys that cannot be used now need less.
 
     Words in frames have a theme's own colours, as they come.
     """
     found = []
     strips = app.screen._compositor.render_strips()
-    for y, strip in enumerate(strips):
+    for y, whole in enumerate(strips):
+        if within is not None and not within.y <= y < within.bottom:
+            continue
+        strip = whole if within is None else whole.crop(within.x, within.right)
         if not frames and "─" in strip.text:
             continue
         for text, style, _ in strip:
@@ -97,6 +106,25 @@ async def _all_readable(open_app: Open, theme: str, *, frames: bool) -> None:
 @pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
 async def test_our_themes_can_be_read_everywhere(open_app: Open, theme: str) -> None:
     await _all_readable(open_app, theme, frames=True)
+
+
+ASIDE = {"edit": "a placeholder", "call_searched": "a found word in an error"}
+"""Where some words have less contrast, and which."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+@pytest.mark.parametrize("name", [name for name in PICTURES if name not in ASIDE])
+async def test_our_themes_can_be_read_on_every_screen(
+    tmp_path: Path, name: str, theme: str
+) -> None:
+    app, look = staged(PICTURES[name], tmp_path, theme=theme)
+    async with app.run_test(size=MEDIUM, notifications=True) as pilot:
+        await look(pilot)
+        frames = app.screen.query(".dialog")
+        within = frames.first().region if frames else None  # what is beneath is dimmed
+        if isinstance(app.screen, Dialog | Page | Dashboard):
+            assert _unreadable(app, frames=True, within=within) == []
 
 
 @pytest.mark.long

@@ -63,7 +63,7 @@ def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
         return [Span(f"  {', '.join(missing)} is not in the plan", Tone.BAD)]
     if not task.dependencies or room < 50:
         return []
-    return [Span(f"  after {', '.join(task.dependencies)}", Tone.FAINT)]
+    return [Span(f"  after {', '.join(task.dependencies)}", Tone.MUTED)]
 
 
 def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Task, str, str]]:

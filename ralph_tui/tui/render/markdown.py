@@ -52,7 +52,8 @@ def markdown_lines(text: str, glyphs: Glyphs) -> list[Line]:
 
 
 def _code_edge(glyphs: Glyphs, language: str = "") -> Line:
-    return [Span(f"{glyphs.line * 2} {language}".rstrip(), Tone.FAINT)]
+    named = [Span(f" {language}", Tone.MUTED)] if language else []
+    return [Span(glyphs.line * 2, Tone.FAINT), *named]
 
 
 def _code(raw: str, glyphs: Glyphs) -> Line:
@@ -75,7 +76,7 @@ def _line(raw: str, glyphs: Glyphs) -> Line:
     if raw.lstrip().startswith("|"):
         return [Span(raw)]
     if raw.lstrip().startswith("<!--"):
-        return [Span(raw, Tone.FAINT)]
+        return [Span(raw, Tone.MUTED)]
     return inline(raw)
 
 

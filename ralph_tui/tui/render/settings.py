@@ -58,7 +58,7 @@ def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[Block]
         first: Line = [
             Span(f"{name.ljust(width)}  ", Tone.TEXT),
             Span(setting.value or "(empty)", Tone.ACCENT if own else Tone.TITLE),
-            Span(f"   {setting.source}", Tone.WARN if own else Tone.FAINT),
+            Span(f"   {setting.source}", Tone.WARN if own else Tone.MUTED),
         ]
         blocks.append(Block(setting.key, [first, [Span("  "), Span(setting.help, Tone.MUTED)]]))
     return blocks

@@ -97,7 +97,7 @@ def _criteria(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[
         text = criterion_text(criterion)
         if command is None:
             lines.append(
-                [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.FAINT)]
+                [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.MUTED)]
             )
             continue
         lines += _checked(text, receipts.get(command), glyphs)
@@ -110,7 +110,7 @@ def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
         untried = [
             Span(f"{glyphs.idle} ", Tone.MUTED),
             Span(text),
-            Span("  not run yet", Tone.FAINT),
+            Span("  not run yet", Tone.MUTED),
         ]
         return [untried]
     name, tone = receipt_look(receipt)

@@ -46,5 +46,5 @@ def _line(paper: Paper) -> Line:
     if paper.report is not None:
         return [Span(paper.name), Span(f"  round {paper.report.round}", Tone.MUTED)]
     if not paper.text:
-        return [Span(paper.name, Tone.MUTED), Span("  none yet", Tone.FAINT)]
+        return [Span(paper.name, Tone.MUTED), Span("  none yet", Tone.MUTED)]
     return [Span(paper.name), Span(f"  {plural(len(paper.text.splitlines()), 'line')}", Tone.MUTED)]

@@ -40,7 +40,7 @@ class ReplayLine(Toned):
             events = plural(len(p.events), "event")
             return [
                 Span(f"{events} in {duration(p.length)}", Tone.MUTED),
-                Span("  space replays", Tone.FAINT),
+                Span("  space replays", Tone.MUTED),
             ]
         word, glyph, tone = "held", glyphs.pause, Tone.WARN
         if p.playing:
