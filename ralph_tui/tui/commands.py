@@ -131,23 +131,23 @@ COMMANDS: tuple[Command, ...] = (
     Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look"),
     Command(
         "iterations", ("4",), "Iterations and replay",
-        "Walk back through past iterations, see what each changed, replay them.", "Pages",
+        "Walk back through past iterations, see what each changed, replay them.", "Pages", "iterations", 10,
     ),
     Command(
         "history", ("5",), "History", "Sessions, plots over time, burn-down, success metrics, export.",
-        "Pages",
+        "Pages", "history", 11,
     ),
     Command(
         "memory", ("6",), "Memory and specs",
-        "What the model is given: memory, learnings, AGENTS.md, specs, the report.", "Pages",
+        "What the model is given: memory, learnings, AGENTS.md, specs, the report.", "Pages", "memory", 12,
     ),
     Command(
         "why", ("7",), "Why?",
-        "Why this task, why blocked, why waiting, why stopped; guard log and breaker.", "Pages",
+        "Why this task, why blocked, why waiting, why stopped; guard log and breaker.", "Pages", "why", 13,
     ),
     Command(
         "settings", ("8", "comma"), "Settings",
-        "Every setting with its source; limits of this run; themes.", "Pages",
+        "Every setting with its source; limits of this run; themes.", "Pages", "settings", 14,
     ),
     Command(
         "help", ("question_mark", "f1"), "Show help", "Every key and what it does.",
