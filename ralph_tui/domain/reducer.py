@@ -13,6 +13,7 @@ from ralph_tui.domain.view import (
     ENDED,
     KEPT_ITERATIONS,
     KEPT_NOTICES,
+    RESTING,
     LoopView,
     PendingInjection,
     RunState,
@@ -255,7 +256,7 @@ def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
 
 def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
     changes: _Changes = {"elsewhere": None, "sight": Sight.ALL, "unfinished": ()}
-    if view.run_state in ENDED or view.run_state is RunState.IDLE:
+    if view.run_state in RESTING:
         return changes
     return changes | {
         "run_state": RunState.LOST,

@@ -28,6 +28,8 @@ class RunState(StrEnum):
     """What the loop is doing, as one word."""
 
     IDLE = "idle"
+    STARTING = "starting"
+    """Asked for here; it has said nothing yet."""
     RUNNING = "running"
     VERIFYING = "verifying"
     WAITING = "waiting for you"
@@ -45,6 +47,9 @@ class RunState(StrEnum):
 
 ENDED = frozenset({RunState.COMPLETE, RunState.STOPPED, RunState.FAILED, RunState.LOST})
 """States after the last event of a run; LOST is a run of another process that had no last event."""
+
+RESTING = ENDED | {RunState.IDLE, RunState.STARTING}
+"""No iteration is under way."""
 
 
 class Sight(StrEnum):

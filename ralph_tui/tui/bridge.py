@@ -26,7 +26,7 @@ from ralph_tui.domain.events import (
 )
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.crash import write_report
@@ -119,6 +119,12 @@ class Bridge:
             self.finished = None
         elif isinstance(event, LoopFound):
             self._ours = False
+
+    def begin(self) -> None:
+        """It was asked for here; what it does before its first word takes a second or two."""
+        self.running = True
+        if self.view.is_known:
+            self.view = self.view.model_copy(update={"run_state": RunState.STARTING})
 
     async def run(self, request: str = "") -> None:
         """Run the loop to its end, for a new request if there is one; a failure to start and a crash become events like any other."""

@@ -108,7 +108,8 @@ class Living(InOrder):
         if self.is_web and self.launch.go_on is not None:
             do(self, self.steering.leaving.run_elsewhere(request), "elsewhere")
             return
-        self.bridge.running = True
+        self.bridge.begin()
+        self.view = self.bridge.view
         self.request = request or self.request
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:

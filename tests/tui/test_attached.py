@@ -56,6 +56,10 @@ async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(open_app: Open) ->
         assert app.situation().running is False
         await pilot.press("b")
         await until(pilot, lambda: script.runs == 1)
+        await until(pilot, lambda: "starting" in screen_text(app).splitlines()[0])
+        assert "Disconnected" not in screen_text(app)
+        script.news.put_nowait(feed.started())
+        await until(pilot, lambda: "running" in screen_text(app).splitlines()[0])
 
 
 @pytest.mark.parametrize(("key", "asked"), [("d", "stop now"), ("a", "stop")])

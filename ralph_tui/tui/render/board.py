@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import ENDED, LoopView, RunState
+from ralph_tui.domain.view import RESTING, LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop_fair, row
@@ -78,7 +78,7 @@ def why_empty(view: LoopView) -> str:
     """What a board without tasks waits for; nothing is said of what was not read."""
     if not view.is_known:
         return ""
-    resting = view.run_state is RunState.IDLE or view.run_state in ENDED
+    resting = view.run_state in RESTING
     return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import ENDED, LoopView, RunState
+from ralph_tui.domain.view import RESTING, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import plural
@@ -220,8 +220,7 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
 
 def _rests(view: LoopView) -> bool:
     """Nothing happens, or nothing is known of it."""
-    idle = view.run_state is RunState.IDLE or view.run_state in ENDED
-    return idle or bool(view.trouble) or not view.is_known
+    return view.run_state in RESTING or bool(view.trouble) or not view.is_known
 
 
 def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:

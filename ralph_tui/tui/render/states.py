@@ -18,6 +18,7 @@ class Look(NamedTuple):
 
 RUN: dict[RunState, Look] = {
     RunState.IDLE: Look("idle", "idle", Tone.MUTED),
+    RunState.STARTING: Look("running", "starting", Tone.INFO),
     RunState.RUNNING: Look("running", "running", Tone.OK),
     RunState.VERIFYING: Look("verifying", "verifying", Tone.INFO),
     RunState.HANDING_OFF: Look("handoff", "handing off", Tone.INFO),
@@ -59,6 +60,7 @@ def reading(view: LoopView) -> str:
 
 BUSY = frozenset(
     {
+        RunState.STARTING,
         RunState.RUNNING,
         RunState.VERIFYING,
         RunState.HANDING_OFF,
