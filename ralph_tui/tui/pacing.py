@@ -5,6 +5,12 @@ from dataclasses import dataclass
 REST = 8.0
 """Times that drawing took, to leave to keys before drawing again: few of them come while it is drawn."""
 
+TYPING_REST = 20.0
+"""The same while somebody types, though never for longer than the latest."""
+
+TYPING_SECONDS = 2.0
+"""After a key for so long, the next one is near."""
+
 ANSWER_SECONDS = 0.06
 """After a key the stream is not drawn for so long: what the key does is drawn first, and alone."""
 
@@ -20,7 +26,7 @@ class Pace:
 
     pressed_at: float = _LONG_AGO
     _drawn_at: float = _LONG_AGO
-    _rested_at: float = _LONG_AGO
+    _took: float = 0.0
 
     def press(self, now: float) -> None:
         """Somebody pressed a key."""
@@ -28,12 +34,13 @@ class Pace:
 
     def may_draw(self, now: float) -> bool:
         """Whether drawing now keeps nobody waiting."""
-        is_answering = now - self.pressed_at < ANSWER_SECONDS
-        return now >= self._rested_at and not (
-            is_answering and now - self._drawn_at < LATEST_SECONDS
-        )
+        rested, quiet = now - self._drawn_at, now - self.pressed_at
+        rest = REST * self._took
+        if quiet < TYPING_SECONDS:
+            rest = max(rest, min(TYPING_REST * self._took, LATEST_SECONDS))
+        is_answering = quiet < ANSWER_SECONDS
+        return rested >= rest and not (is_answering and rested < LATEST_SECONDS)
 
     def draw(self, now: float, took: float) -> None:
         """It was drawn, which took so long."""
-        self._drawn_at = now
-        self._rested_at = now + REST * took
+        self._drawn_at, self._took = now, took

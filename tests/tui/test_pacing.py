@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task
 from ralph_tui.tui import bridge, living, showing
-from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, Pace
+from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, TYPING_REST, Pace
 from ralph_tui.tui.sweeping import LATEST, OLDER, QUIET_SECONDS, sweep, swept_by_hand
 from tests.harness.waiting import until
 from tests.tui import feed
@@ -26,17 +26,30 @@ BEAT = 0.05
 def test_after_a_key_the_stream_rests_until_it_is_answered() -> None:
     pace = Pace()
     assert pace.may_draw(10.0)
-    pace.draw(10.0, took=0.01)
+    pace.draw(10.0, took=0.001)
     pace.press(10.1)
     assert not pace.may_draw(10.1 + ANSWER_SECONDS / 2)
-    assert pace.may_draw(10.1 + ANSWER_SECONDS)
+    assert pace.may_draw(10.1 + ANSWER_SECONDS + 0.001)
 
 
 def test_drawing_takes_a_ninth_of_the_time_at_most() -> None:
     pace = Pace()
     pace.draw(10.0, took=0.1)
     assert not pace.may_draw(10.0 + REST * 0.1 - 0.01)
-    assert pace.may_draw(10.0 + REST * 0.1)
+    assert pace.may_draw(10.0 + REST * 0.1 + 0.001)
+
+
+def test_while_somebody_types_it_is_drawn_more_seldom_but_never_too_late() -> None:
+    pace = Pace()
+    pace.draw(10.0, took=0.01)
+    pace.press(10.01)
+    assert not pace.may_draw(10.0 + TYPING_REST * 0.01 - 0.01)
+    assert pace.may_draw(10.0 + TYPING_REST * 0.01 + 0.001)
+    pace.draw(20.0, took=0.03)
+    pace.press(20.01)
+    assert pace.may_draw(20.0 + LATEST_SECONDS + 0.001)
+    pace.draw(30.0, took=0.01)
+    assert pace.may_draw(30.0 + REST * 0.01 + 0.001), "nobody types any more"
 
 
 @given(st.lists(st.floats(0.001, 1.0), max_size=200))
