@@ -1,7 +1,8 @@
 """Keys typed faster than what they are for is there: held in their order until it is, and never taken for commands.
 
 A key that opens something or moves the focus is followed by the keys that are meant for what it opens. They
-come in the same instant, and the focus a message or two later; so they wait. Of what opens something, however it
+come in the same instant, and the focus a message or two later; so they wait. So do letters after a key that
+changes the field: Textual runs its bindings a message later than it takes letters. Of what opens something, however it
 is asked for, only the first does: a second dialog would lie over the first unasked.
 """
 
@@ -56,8 +57,13 @@ _COMMAND = re.compile(r"(?:app\.)?(?:invoke|change)\('(\w+)'\)")
 _ACTIONS = {
     **{name: name for name in ("search", "leave", "close", "cancel")},
     "command_palette": "palette",
+    "app.focus_next": "next_pane",
+    "app.focus_previous": "previous_pane",
 }
 """Actions of dialogs, pages and Textual that are no commands of ours by name."""
+
+IN_FIELD = "in_field"
+"""What every other key does that means something in a field but is no letter of it."""
 
 
 class InOrder(Showing):
@@ -127,7 +133,10 @@ class InOrder(Showing):
         action = bound.binding.action
         found = _COMMAND.fullmatch(action)
         name = found[1] if found else _ACTIONS.get(action, "")
-        return name if name in LEADS else ""
+        if name in LEADS:
+            return name
+        eaten = isinstance(focused, TextArea) and event.key == "enter"
+        return IN_FIELD if isinstance(focused, Input | TextArea) and not eaten else ""
 
     def _begin(self, name: str, event: events.Key) -> None:
         self._led, self._leader, self._leader_done = name, event, False

@@ -17,6 +17,9 @@ PATIENCE = 30.0
 _SETTLED = 1.0
 """Seconds after which a key that changed nothing was not taken."""
 
+EMPTY_FIELD = "\x15"
+"""ctrl+u. A key that opens a field may have been typed twice, and then stands in it."""
+
 _SHELL = """
 stty -a > "$BEFORE"
 "$@"

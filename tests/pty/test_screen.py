@@ -14,7 +14,7 @@ from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, events_of, make_project, task, task_of
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
-from tests.pty.terminal import app_process, terminal
+from tests.pty.terminal import EMPTY_FIELD, app_process, terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.real_cli]
 
@@ -37,10 +37,10 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
             if kind is ApprovalKind.VALIDATION:
                 shown.until_shown("asks for permission", 90)
                 shown.press_until("/", lambda: "enter keep the words" in shown.text)
-                shown.press("march\r")
+                shown.press(f"{EMPTY_FIELD}march\r")
                 shown.until_shown("1 of 2")
                 shown.press_until("3", lambda: "Why not?" in shown.text)
-                shown.press("no copies\r")
+                shown.press(f"{EMPTY_FIELD}no copies\r")
                 shown.until(lambda: denied(project), "the denial")
             shown.until_shown(f"{kind}: waits for your approval", 90)
             shown.press_until("y", lambda k=kind: k in approvals(project))  # type: ignore[misc]  # the default binds the loop's value

@@ -16,7 +16,16 @@ from tests.tui.test_keys import ralph
 
 Open = Callable[..., Opened]
 
-NAMED = {"/": "slash", "\x10": "ctrl+p", "\r": "enter", "\x1b": "escape"}
+NAMED = {
+    "/": "slash",
+    "\x10": "ctrl+p",
+    "\r": "enter",
+    "\x1b": "escape",
+    "\x15": "ctrl+u",
+    "\x7f": "backspace",
+    "\x01": "home",
+    "\t": "tab",
+}
 
 
 def typed(app: RalphApp, text: str) -> None:
@@ -43,6 +52,9 @@ async def settled(pilot: Pilot[int]) -> None:
     [
         ("/drop", "drop"),
         ("idrop", "drop"),
+        ("/drox\x7fp", "drop"),
+        ("/xx\x15drop", "drop"),
+        pytest.param("/rop\x01d", "drop", marks=pytest.mark.long),
         pytest.param("1/skip", "skip", marks=pytest.mark.long),
         pytest.param("Iqq", "qq", marks=pytest.mark.long),
         pytest.param("\x10drop", "drop", marks=pytest.mark.long),
@@ -69,6 +81,11 @@ async def test_the_field_of_an_editor_takes_them_in_order_after_what_it_had(open
         app = ralph(pilot)
         typed(app, "1edrop")
         await until(pilot, lambda: "drop" in (field(app) or ""))
+        first = app.focused
+        typed(app, "\x15title\tmore")
+        await until(pilot, lambda: app.focused is not first and "more" in (field(app) or ""))
+        assert isinstance(first, TextArea)
+        assert first.text.startswith("titleTurn")
 
 
 @pytest.mark.parametrize(
