@@ -1,6 +1,6 @@
 """One line of a told run."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.text import one_line
@@ -9,8 +9,7 @@ LIMIT = 600
 """Most characters of one line."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line of text, already inert; `tone` is a Rich style and may be lost without harm."""
 
     text: str

@@ -7,8 +7,8 @@ moment of decision, then the renames are done; whoever finds the list after a cr
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import swap
@@ -28,8 +28,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.strictjson import parse_object
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(NamedTuple):
     """A file's new content, and what it was when the change was worked out."""
 
     path: Path
@@ -37,8 +36,7 @@ class Write:
     before: bytes | None
 
 
-@dataclass(frozen=True)
-class _Rename:
+class _Rename(NamedTuple):
     """A line of the list; digests tell which of the two files is which, empty in an older list."""
 
     temp: Path

@@ -1,10 +1,9 @@
 """The documents of a project: which file holds which model, and the way from bytes to models."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -38,8 +37,7 @@ class Documents(Model):
     """Files that are not whole, because somebody may be writing them; what they said before stands here."""
 
 
-@dataclass(frozen=True)
-class Document(Generic[R]):
+class Document(NamedTuple, Generic[R]):
     """One kind of JSON file.
 
     Attributes:
@@ -60,8 +58,7 @@ BREAKER = Document("breaker", CircuitBreaker, BREAKER_SCHEMA_VERSION)
 QUESTIONS = Document("questions", QuestionLog, QUESTIONS_SCHEMA_VERSION)
 
 
-@dataclass(frozen=True)
-class Decoded(Generic[R]):
+class Decoded(NamedTuple, Generic[R]):
     """A document as read; `migrated_from` is the older version it was in, if it was."""
 
     value: R

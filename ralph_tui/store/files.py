@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -284,10 +283,10 @@ def _mode_of(path: Path) -> int | None:
 def _free(path: Path) -> str:
     """How much space is left where `path` is, as a sentence; nothing when it cannot be known."""
     try:
-        left = shutil.disk_usage(path.parent).free
+        there = os.statvfs(path.parent)
     except OSError:
         return ""
-    return f"{left / 1e6:,.1f} MB are free there. "
+    return f"{there.f_bavail * there.f_frsize / 1e6:,.1f} MB are free there. "
 
 
 def _hint(error: OSError, path: Path) -> str:

@@ -6,8 +6,8 @@ Anybody may append a line with `echo`; such lines need no id and no time.
 import hashlib
 import os
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -20,8 +20,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 """The time of a line that carries none: it was there before anything that has a time."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One line of the file; without an injection it could not be read, and is kept as it is."""
 
     raw: bytes

@@ -1,7 +1,7 @@
 """Where everything lives: the one place that knows file names (DESIGN section 4)."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ralph_tui.domain.state import Phase
 from ralph_tui.store.place import DOT
@@ -15,8 +15,7 @@ PROMPT_NAMES = {
 """The seeds' names of the prompt files."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The paths of one project."""
 
     root: Path

@@ -6,8 +6,6 @@ journal is not copied but has a second name there, where the file system allows 
 
 import hashlib
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,7 +13,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import dot
-from ralph_tui.store.files import DamagedError, explained, read_regular, stage, sync_directory
+from ralph_tui.store.files import DamagedError, read_regular, stage
 from ralph_tui.store.layout import Layout
 
 FILE_LIMIT = 16 * 1024 * 1024
@@ -70,7 +68,7 @@ class Mirror:
             self._prepare(directory)
             for name, path in mirrored(self._layout):
                 self._copy(path, directory / name, name)
-            _link(self._layout.events, directory / self._layout.events.name)
+            link(self._layout.events, directory / self._layout.events.name)
         except (OSError, StoreError) as error:
             reason = error.message if isinstance(error, StoreError) else error.strerror or error
             self._tell(
@@ -84,7 +82,7 @@ class Mirror:
             directory = mirror_of(self._layout.root)
             if directory.is_dir():
                 previous = directory.with_name(f"{directory.name}.previous")
-                shutil.rmtree(previous, ignore_errors=True)
+                _remove(previous)
                 directory.rename(previous)
         except (OSError, StoreError) as error:
             self._tell(f"The copy of an earlier project could not be set aside: {error}.")
@@ -151,67 +149,7 @@ def gone(root: Path) -> StoreError | None:
     )
 
 
-def restore_from_mirror(root: Path) -> tuple[str, ...]:
-    """Put back what is missing of a project's state; the names of the files put back.
-
-    What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all.
-
-    Raises:
-        StoreError: No copy is kept, nothing is missing, or the disk does not allow it.
-    """
-    layout = Layout(root.resolve())
-    directory = mirror_of(layout.root)
-    if kept_since(layout.root) is None:
-        raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
-    with explained("restore", layout.dot):
-        inside, beside = _kept(directory)
-        names: list[str] = []
-        if not os.path.lexists(layout.dot):
-            _restore_dot(layout, directory, inside)
-            names += [f".ralph/{name}" for name in inside]
-        for name in beside:
-            target = layout.root.joinpath(*name.split("--"))
-            if not os.path.lexists(target):
-                target.parent.mkdir(exist_ok=True)
-                shutil.copyfile(directory / name, target)
-                names.append(name.replace("--", "/"))
-    if not names:
-        raise StoreError(f"Nothing of the state of {layout.root} is missing.", "Nothing was done.")
-    return tuple(names)
-
-
-def _kept(directory: Path) -> tuple[list[str], list[str]]:
-    """The names of documents, and of files beside `.ralph`, in the copy."""
-    names = sorted(
-        p.name for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp")
-    )
-    inside = [name.removeprefix(".ralph--") for name in names if name.startswith(".ralph--")]
-    others = [
-        n for n in names if not n.startswith(".ralph--") and n not in (ORIGIN, "events.jsonl")
-    ]
-    return inside, others
-
-
-def _restore_dot(layout: Layout, directory: Path, names: list[str]) -> None:
-    made = Path(tempfile.mkdtemp(prefix=".ralph-restoring-", dir=layout.root))
-    try:
-        for name in names:
-            (made / name).write_bytes((directory / f".ralph--{name}").read_bytes())
-            (made / name).chmod(0o600)
-        journal = directory / layout.events.name
-        if journal.is_file():
-            _link(journal, made / layout.events.name)
-            if not (made / layout.events.name).exists():
-                shutil.copyfile(journal, made / layout.events.name)
-        made.rename(layout.dot)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
-    sync_directory(layout.root)
-    dot.make(layout)
-
-
-def _link(source: Path, target: Path) -> None:
+def link(source: Path, target: Path) -> None:
     """Give a file a second name; nothing where that is not possible, as between file systems."""
     try:
         info = source.stat()
@@ -250,4 +188,10 @@ def _forget_old(home: Path) -> None:
         except OSError:
             continue
         if age > KEPT_SECONDS and not Path(os.fsdecode(root)).is_dir():
-            shutil.rmtree(directory, ignore_errors=True)
+            _remove(directory)
+
+
+def _remove(directory: Path) -> None:
+    import shutil  # with its compressors three milliseconds of each start, for what is hardly ever done
+
+    shutil.rmtree(directory, ignore_errors=True)

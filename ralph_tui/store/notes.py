@@ -5,11 +5,11 @@ import re
 from datetime import datetime
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import SessionRecord
 from ralph_tui.domain.text import one_line
 from ralph_tui.store.documents import json_text
@@ -24,6 +24,9 @@ from ralph_tui.store.files import (
 from ralph_tui.store.growing import make_room, read_grown
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.strictjson import parse_object
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.specs import Spec
 
 KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
@@ -169,8 +172,10 @@ SPEC_BYTES = 200_000
 MAX_SPECS = 100
 
 
-def read_specs(layout: Layout) -> tuple[Spec, ...]:
+def read_specs(layout: Layout) -> "tuple[Spec, ...]":
     """The Markdown files of `specs/`, by name; links that leave the project read as empty."""
+    from ralph_tui.domain.specs import Spec
+
     if not layout.specs.is_dir():
         return ()
     paths = sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:MAX_SPECS]

@@ -6,25 +6,26 @@ import threading
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.extras import Picture
 from ralph_tui.domain.model import Record
-from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import Injection, Phase, SessionRecord
-from ralph_tui.domain.validation import ValidationReport
 from ralph_tui.store import dot, mirror, notes
 from ralph_tui.store.documents import Documents, json_text
 from ralph_tui.store.files import explained, open_regular, utc_now
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
-from ralph_tui.store.pictures import write_picture
 from ralph_tui.store.place import upwards
 from ralph_tui.store.snapshot import Snapshots
+
+if TYPE_CHECKING:  # what a look at the documents need not wait for
+    from ralph_tui.domain.extras import Picture
+    from ralph_tui.domain.specs import Spec
+    from ralph_tui.domain.validation import ValidationReport
 
 R = TypeVar("R", bound=Record)
 
@@ -186,18 +187,20 @@ class Project:
         """What a phase led to, or nothing."""
         return self.read_text(self.layout.memory_phases / f"{phase.value}.md", notes.TAIL_BYTES)
 
-    def read_specs(self) -> tuple[Spec, ...]:
+    def read_specs(self) -> tuple["Spec", ...]:
         """The specifications, by file name."""
         return notes.read_specs(self.layout)
 
-    def write_report(self, report: ValidationReport) -> Path:
+    def write_report(self, report: "ValidationReport") -> Path:
         """Keep the validation report."""
         self._require_dot()
         text = json_text(report, indent=2) + "\n"
         return notes.write_text(self.layout.validation_report, text)
 
-    def read_report(self) -> ValidationReport | None:
+    def read_report(self) -> "ValidationReport | None":
         """The last validation report; None when there is none, or it cannot be read (that is told)."""
+        from ralph_tui.domain.validation import ValidationReport
+
         text = self.read_text(self.layout.validation_report, notes.REPORT_BYTES)
         if not text:
             return None
@@ -208,8 +211,10 @@ class Project:
             self._tell(f"{self.layout.validation_report} cannot be read: {problem}.")
             return None
 
-    def write_picture(self, round_number: int, number: int, picture: Picture) -> str | None:
+    def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
         """Keep a picture of the validation; its path in the project, None when it cannot be kept."""
+        from ralph_tui.store.pictures import write_picture
+
         self._require_dot()
         path = write_picture(self.layout, round_number, number, picture)
         return str(path.relative_to(self.root)) if path else None

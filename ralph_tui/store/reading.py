@@ -3,10 +3,9 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
@@ -22,8 +21,7 @@ LONGEST_LOOK = 5.0
 """Seconds a read waits for a file that is never still and of which there is no good copy."""
 
 
-@dataclass(frozen=True)
-class Read:
+class Read(NamedTuple):
     """A document as it was read: its bytes (None when missing), its model, its older version."""
 
     data: bytes | None

@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
@@ -45,8 +44,7 @@ LONGEST_EDIT = 20.0
 LONGEST_PAUSE = 0.1
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """All documents at one moment, with what is needed to write them back."""
 
     documents: Documents

@@ -4,7 +4,6 @@ A check before a plain rename leaves an instant in which an editor may rename it
 file would be gone unseen. Where the system cannot exchange, only that instant is unwatched.
 """
 
-import ctypes
 import errno
 import os
 import sys
@@ -47,6 +46,8 @@ def exchange(first: Path, second: Path) -> bool:
         failed = function(_AT_FDCWD, arguments[0], _AT_FDCWD, arguments[1], flags)
     if not failed:
         return True
+    import ctypes
+
     number = ctypes.get_errno()
     if number in _NOT_HERE or number == errno.ENOENT:
         return False
@@ -56,6 +57,8 @@ def exchange(first: Path, second: Path) -> bool:
 @cache
 def _system_call() -> tuple[Callable[..., int], int] | None:
     """The C library's function, with the flag that means exchange."""
+    import ctypes  # who only reads the project need not wait for it
+
     library = ctypes.CDLL(None, use_errno=True)
     name, flag = (
         ("renamex_np", _DARWIN_SWAP) if sys.platform == "darwin" else ("renameat2", _LINUX_EXCHANGE)
