@@ -3,12 +3,14 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.events import LoopFinished, Notice
 from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.ports import EventSink
+
+if TYPE_CHECKING:  # with it comes the sandbox, and the screen is to stand first
+    from ralph_tui.engine.ports import EventSink
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,11 @@ class Launch:
 
     root: Path
     controls: Controls
-    run: Callable[[EventSink], Awaitable[LoopFinished]]
-    watch: Callable[[EventSink], Awaitable[None]]
+    run: "Callable[[EventSink], Awaitable[LoopFinished]]"
+    watch: "Callable[[EventSink], Awaitable[None]]"
     warm_up: Callable[[], None]
     label: str = ""
-    run_request: Callable[[str, EventSink], Awaitable[LoopFinished]] | None = None
+    run_request: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
     go_on: Callable[[Remaining], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     deputy: Deputy | None = None

@@ -9,7 +9,7 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ralph_tui import __version__
+import ralph_tui
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.secrets import hide, redact, secret_values
 from ralph_tui.domain.text import inert
@@ -30,7 +30,7 @@ def write_report(error: BaseException, root: Path) -> Path:
     """
     hide(secret_values(os.environ))
     text = redact("".join(traceback.format_exception(error)))
-    head = f"ralph {__version__}, Python {platform.python_version()}, {platform.platform()}\n"
+    head = f"ralph {ralph_tui.__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     head += f"{datetime.now(UTC).isoformat()}\n{redact(' '.join(sys.argv))}\n\n"
     logs = Layout(root).logs
     for directory in (logs if logs.is_dir() else None, None):

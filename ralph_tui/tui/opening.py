@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.engine.launch import Launch
-from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.showing import OLD_TITLE
@@ -16,6 +15,7 @@ from ralph_tui.tui.stderr import quiet_stderr
 from ralph_tui.tui.sweeping import swept_by_hand
 
 if TYPE_CHECKING:
+    from ralph_tui.engine.ports import EventSink
     from ralph_tui.tui.curtain import Curtain
 
 
@@ -71,7 +71,7 @@ def open_replay(launch: Launch, wanted: str) -> None:
 def looking_only(launch: Launch) -> Launch:
     """A launch that starts nothing and imports nothing slow."""
 
-    async def refuse(_: EventSink) -> LoopFinished:
+    async def refuse(_: "EventSink") -> LoopFinished:
         message = "This is a replay, so nothing is started here."
         raise RalphError(message, "Open `ralph` in the project to run its loop.")
 
