@@ -122,9 +122,9 @@ class Lifecycle:
             end = await planning.run(stage, feedback)
         if end is not None:
             return end
-        if self._mission.only is not None:
-            return complete(f"{stage.phase.value} is done", _then(stage.phase))
-        return _NEXT[stage.phase]
+        if self._mission.only is None:
+            return _NEXT[stage.phase]
+        return await _done_alone(stage)
 
     async def _build(self, stage: Stage) -> End | Phase:
         end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint).run()
@@ -147,6 +147,13 @@ class Lifecycle:
         if not wanted or self._planned_anew or self._mission.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
+
+
+async def _done_alone(stage: Stage) -> End:
+    """Where one phase alone was asked for: it is left, so that nobody is asked to agree to it again."""
+    following = _NEXT[stage.phase]
+    await _move(stage, following, _WHY[following])
+    return complete(f"{stage.phase.value} is done", _then(stage.phase))
 
 
 def _back_alone(verdict: validation.Back) -> End:

@@ -12,6 +12,7 @@ from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.questions import Answer, GivenAnswers, parse_answer
 from ralph_tui.domain.state import ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
@@ -185,6 +186,8 @@ async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Pa
     assert any("specs/greeter.md lacks" in text for text in told)
     assert run.of(ev.SpecsChecked)[-1].valid == ("greeter.md",)
     assert run.end.exit_code == 0
+    docs = Project(project).load()
+    assert first_phase(Project(project), docs, Mission()) is Phase.PLANNING, "not discovery again"
 
 
 async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None:
@@ -331,6 +334,7 @@ async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: P
         again = await play(project, server, mission=mission)
         assert len(server.requests) == before, "nothing is spent on a decision that was made"
     assert again.end.exit_code == 0
+    assert Project(project).load().state.current_phase is Phase.BUILDING, "it is agreed to for good"
 
 
 @pytest.mark.long
