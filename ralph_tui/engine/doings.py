@@ -7,6 +7,7 @@ it is written, so that it is never told as somebody else's.
 from collections import deque
 from typing import TYPE_CHECKING
 
+from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.plan import ImplementationPlan, Task
 
 if TYPE_CHECKING:
@@ -54,3 +55,11 @@ class Doings:
                 pass  # what was written in between was not seen, and is told with this
             return event.model_copy(update={"source": "here"})
         return event
+
+
+def breaker_words(before: CircuitBreaker, after: CircuitBreaker) -> str:
+    """Why the breaker is another on disk: a reset carries its reason; its limit of money is told elsewhere."""
+    if after == before.reset(after.reset_reason):
+        return f"reset by hand: {after.reset_reason}"
+    raised = before.model_copy(update={"max_cost_usd": after.max_cost_usd})
+    return "" if after == raised else CHANGED_ON_DISK

@@ -15,7 +15,7 @@ from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan import ImplementationPlan, Task
 from ralph_tui.domain.state import REASONED, Approval, Halt
-from ralph_tui.engine.doings import CHANGED_ON_DISK
+from ralph_tui.engine.doings import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.unfinished import Unfinished
 from ralph_tui.store.project import Documents, Project
@@ -204,7 +204,9 @@ class Ledger:
         else:
             self._tell_approval(before.state.approval, docs.state.approval)
         if before.breaker != docs.breaker:
-            self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=reason))
+            by_hand = reason == CHANGED_ON_DISK
+            why = breaker_words(before.breaker, docs.breaker) if by_hand else reason
+            self._emit(ev.BreakerChanged(breaker=docs.breaker, reason=why))
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 

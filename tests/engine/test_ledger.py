@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event
+from ralph_tui.engine.adjusting import reset_breaker
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
@@ -82,3 +84,33 @@ async def test_what_could_not_be_written_is_said_though_nobody_waits_for_it(tmp_
     project.may.set()
     await until(lambda: any(isinstance(e, ev.Notice) for e in told))
     assert told[-1] == ev.Notice(level="error", text="The disk is full. Make room.")
+
+
+async def test_a_reset_from_outside_is_told_with_its_reason_and_a_limit_is_told_as_nothing(
+    tmp_path: Path,
+) -> None:
+    told: list[Event] = []
+    root = make_project(tmp_path, [task("a")])
+    project = Project(root)
+    project.transact(_tripped)
+    ledger = Ledger(Project(root), told.append)
+    await ledger.open()
+    for change in (
+        lambda: reset_breaker(root, "the network is back"),
+        lambda: project.transact(_raised),
+        lambda: project.transact(_tripped),
+    ):
+        change()
+        await ledger.refresh()
+    whys = [e.reason for e in told if isinstance(e, ev.BreakerChanged)]
+    assert whys == ["reset by hand: the network is back", "", "changed on disk"]
+
+
+def _tripped(docs: Documents) -> Documents:
+    failing = {"state": BreakerState.OPEN, "failure_count": 3}
+    return docs.model_copy(update={"breaker": docs.breaker.model_copy(update=failing)})
+
+
+def _raised(docs: Documents) -> Documents:
+    breaker = docs.breaker.model_copy(update={"max_cost_usd": 500.0})
+    return docs.model_copy(update={"breaker": breaker})
