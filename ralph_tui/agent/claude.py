@@ -40,13 +40,21 @@ class ClaudeAgent:
             self._standby = asyncio.create_task(self._connect(spec), name="ralph-standby")
 
     async def close(self) -> None:
-        """See `Agent.close`."""
+        """See `Agent.close`; a standby session that is still being made is not waited for."""
         try:
-            if (session := await self._made_ahead()) is not None:
-                await session.close()
+            await self._drop_standby()
         finally:
             self._launcher.close()
             self._shelf.close()
+
+    async def _drop_standby(self) -> None:
+        if self._standby is not None:
+            self._standby.cancel()
+            await asyncio.wait([self._standby])
+            if self._standby.cancelled():
+                self._standby = None
+        if (session := await self._made_ahead()) is not None:
+            await session.close()
 
     async def _made_ahead(self) -> ClaudeSession | None:
         """The standby session; None where none was wanted, or it could not be made and one made now says why."""

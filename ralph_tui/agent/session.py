@@ -5,7 +5,6 @@ hooks and interrupts, SDK-FACTS section 12.1); whoever runs a turn reads from th
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import uuid
@@ -25,6 +24,7 @@ from pydantic import JsonValue
 from ralph_tui.agent import endpoint
 from ralph_tui.agent.failures import failure, silence, why_lost
 from ralph_tui.agent.hooks import Hooks
+from ralph_tui.agent.leaving import leave, start
 from ralph_tui.agent.offered import tool_difference
 from ralph_tui.agent.options import session_options
 from ralph_tui.agent.tools import tool_server
@@ -107,6 +107,8 @@ class ClaudeSession:
         self._lost: str | None = None
         self._log_failed = False
         self._unanswered: set[str] = set()
+        self._interrupts = 0
+        """How many were not answered, or not yet."""
 
     async def connect(self) -> None:
         """Start the CLI and the reader.
@@ -115,8 +117,7 @@ class ClaudeSession:
             SetupError: The CLI is missing or did not start.
         """
         try:
-            async with asyncio.timeout(START_SECONDS):
-                await self._client.connect()
+            await start(self._client, self._mark, START_SECONDS)
         except CLINotFoundError as error:
             message = "The Claude Code CLI is missing."
             raise SetupError(message, "Reinstall ralph-tui: the CLI comes with it.") from error
@@ -244,6 +245,7 @@ class ClaudeSession:
         if not self.alive:
             return
         self._translator.interrupt()
+        self._interrupts += 1
         try:
             await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
         except TimeoutError:
@@ -251,6 +253,8 @@ class ClaudeSession:
             self._inbox.put_nowait(_Lost(why))
         except (ClaudeSDKError, OSError) as error:
             self._inbox.put_nowait(_Lost(f"it takes no interrupt: {why_lost(error)}"))
+        else:
+            self._interrupts -= 1
 
     async def close(self) -> None:
         """See `AgentSession.close`; shielded, because a cancelled shutdown leaves the CLI running."""
@@ -259,15 +263,15 @@ class ClaudeSession:
         await asyncio.shield(self._closing)
 
     async def _shut_down(self) -> None:
-        if self._translator.tools_running and self._lost is None:
-            with contextlib.suppress(ClaudeSDKError, OSError, TimeoutError):
-                await asyncio.wait_for(self._client.interrupt(), INTERRUPT_SECONDS)
-        with contextlib.suppress(ClaudeSDKError, OSError):
-            await self._client.disconnect()
+        well, tools = (
+            self._reader is not None and self._lost is None,
+            self._translator.tools_running,
+        )
+        self._inbox.put_nowait(_Lost("it was closed"))  # a turn that still runs ends
+        await leave(self._client, self._mark, well=well, tools_running=bool(tools))
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.wait([self._reader])
-        await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
 
     async def _drain(self) -> None:
         try:

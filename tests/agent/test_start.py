@@ -2,6 +2,8 @@
 
 import asyncio
 import errno
+import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -15,6 +17,10 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.ports import TurnEnded
 from tests.agent.test_contract import Recorder, script, spec, turn
 from tests.harness.model import cli_environment, serving
+from tests.harness.waiting import until
+
+QUICK = 2.0
+"""Seconds a person waits when quitting, whatever the CLI does."""
 
 ENDS = {
     "status 0": ("#!/bin/sh\nexit 0\n", "did not start: no answer in 2 seconds."),
@@ -104,3 +110,46 @@ async def test_an_interrupt_without_an_answer_is_said_in_words(
     assert ended.failure.message == (
         "The Claude Code CLI ended unexpectedly (no answer to an interrupt in 0.01 seconds)."
     )
+
+
+DEAF = """\
+#!{python} -IS
+import signal, time
+for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(name, signal.SIG_IGN)
+open({sign!r}, "w").close()
+while True:
+    time.sleep(60)
+"""
+"""It never says a word, reads nothing, and heeds no signal that can be ignored."""
+
+
+def deaf_cli(directory: Path) -> tuple[Path, Path]:
+    """The program, and the file it makes when it runs."""
+    cli, sign = directory / "claude", directory / "runs"
+    cli.write_text(DEAF.format(python=sys.executable, sign=str(sign)))
+    cli.chmod(0o700)
+    return cli, sign
+
+
+@pytest.mark.parametrize("wanted", ["standby", "first"])
+async def test_a_cli_that_hangs_at_its_start_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    cli, sign = deaf_cli(tmp_path)
+    monkeypatch.setattr(launcher, "bundled_cli", lambda: cli)
+    agent = ClaudeAgent({})
+    opening = None
+    if wanted == "standby":
+        agent.prepare(spec(tmp_path))
+    else:
+        opening = asyncio.create_task(agent.open(spec(tmp_path), Recorder()))
+    await until(sign.exists, what="the start of the CLI")
+    began = time.monotonic()
+    if opening is not None:
+        opening.cancel()
+        await asyncio.wait([opening])
+        assert opening.cancelled()
+    await agent.close()
+    assert time.monotonic() - began < QUICK
+    assert [p.cmdline() for p in psutil.Process().children() if p.status() != "zombie"] == []
