@@ -7,6 +7,8 @@ from time import monotonic
 
 import textual.screen
 from textual import events
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.timer import Timer
 
 from ralph_tui.domain.events import (
@@ -23,6 +25,7 @@ from ralph_tui.domain.view import ENDED, RunState
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host import Clock, utc_now
+from ralph_tui.tui.one_reader import OneReader
 from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pacing import ANSWER_SECONDS, Pace
 from ralph_tui.tui.render.header import project_name, title_of
@@ -67,6 +70,11 @@ class Showing(Owner):
         self.bridge.on_first = self._call_beat
         self.is_titled = False
         """The terminal shows our title instead of its own."""
+
+    def get_driver_class(self) -> type[Driver]:
+        """What reads and draws: Textual's choice, with one reader."""
+        chosen = super().get_driver_class()
+        return OneReader if chosen is LinuxDriver else chosen
 
     def on_mount(self) -> None:
         """The clock stands still until the loop runs."""
