@@ -14,6 +14,7 @@ from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.clipboard import copied_words
 from ralph_tui.tui.command import Command
 from ralph_tui.tui.glyphs import Glyphs, choose
 from ralph_tui.tui.keymap import Keymap, keymap_of, keys_of
@@ -98,6 +99,19 @@ class Host(App[int]):
             self.screen.set_focus(None)
         # Later, so that it is the app that sends it: an event does not go beyond its sender.
         self.call_later(self.simulate_key, key)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Send it to the terminal's clipboard and say so; an empty one is left as it was."""
+        if not text.strip():
+            self.say("There is nothing to copy yet.")
+            return
+        first = not self.clipboard
+        super().copy_to_clipboard(text)
+        self.say(self.keys.said(copied_words(text, first=first)))
+
+    def marked(self) -> str:
+        """What the mouse has marked, which goes before what is under the cursor."""
+        return self.screen.get_selected_text() or ""
 
     def situation(self) -> Situation:
         """What decides whether a command can be used now."""

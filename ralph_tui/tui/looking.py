@@ -76,7 +76,10 @@ class Looking:
         self._app.dashboard.stream.action_follow()
 
     async def copy(self) -> None:
-        """Copy the selected task or entry."""
+        """Copy what the mouse has marked, else the selected task or entry."""
+        if marked := self._app.marked():
+            self._app.copy_to_clipboard(marked)
+            return
         chosen = self._app.selection()
         if chosen is None:
             self._app.say("Nothing is selected yet.")
@@ -88,15 +91,11 @@ class Looking:
         else:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)
-        self._app.say("Copied.")
 
     async def copy_all(self) -> None:
         """The pane in use, whole: tasks and activity as they are filtered."""
         _, work = self._exported()
-        text = await asyncio.to_thread(work)
-        if text.strip():
-            self._app.copy_to_clipboard(text)
-        self._app.say("Copied." if text.strip() else "There is nothing to copy yet.")
+        self._app.copy_to_clipboard(await asyncio.to_thread(work))
 
     async def export(self) -> None:
         """The pane in use as a file: tasks and activity as they are filtered."""

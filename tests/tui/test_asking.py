@@ -16,7 +16,7 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.question import QuestionDialog
 from ralph_tui.tui.screens.writing import Inject
 from tests.tui import feed
-from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
+from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until
 from tests.tui.test_hostile import HOSTILE, assert_inert
 from tests.tui.waiting import LANGUAGE, PARTS, STORE, answered, asked, asking, discovery
 
@@ -260,6 +260,23 @@ async def test_a_click_chooses(open_app: Open) -> None:
         y = next(i for i, line in enumerate(lines) if "French" in line)
         await pilot.click(offset=(lines[y].index("French"), y), times=2)
         await until(pilot, lambda: "Send the answer" in screen_text(app))
+
+
+async def test_several_answers_are_given_with_the_mouse_alone(open_app: Open) -> None:
+    moment = Moment()
+    async with open_app(script_of(asking(LANGUAGE, PARTS)), clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await click_on(pilot, "Scope")
+        await click_on(pilot, "Web page")
+        await until(pilot, lambda: "[x] Web page" in screen_text(app))
+        y = next(n for n, text in enumerate(screen_text(app).splitlines()) if "Library" in text)
+        await pilot.click(offset=(30, y), times=2)  # who clicks twice means it once
+        await until(pilot, lambda: "[x] Library" in screen_text(app))
+        await click_on(pilot, "Web page")
+        await until(pilot, lambda: "[ ] Web page" in screen_text(app))
+        await click_on(pilot, "review")
+        await until(pilot, lambda: "Send the answers" in screen_text(app))
+        assert "Library" in screen_text(app)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 16)])

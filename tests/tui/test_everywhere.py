@@ -90,11 +90,12 @@ def _said(app: RalphApp, texts: tuple[str, ...]) -> list[str]:
 
 async def _copied(pilot: Pilot[int], key: str) -> str:
     app = ralph(pilot)
-    app.copy_to_clipboard("")
+    before = "what was copied before"
+    app.copy_to_clipboard(before)
     await pilot.press(key)
     nothing = ("Nothing is selected yet.", "There is nothing to copy yet.")
-    await until(pilot, lambda: bool(app.clipboard) or bool(_said(app, nothing)))
-    return app.clipboard
+    await until(pilot, lambda: app.clipboard != before or bool(_said(app, nothing)))
+    return "" if app.clipboard == before else app.clipboard
 
 
 async def _exported(pilot: Pilot[int], root: Path) -> str:

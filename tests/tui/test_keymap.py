@@ -49,7 +49,7 @@ async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, History))
         await until(pilot, lambda: "E export" in screen_text(app).splitlines()[-1])
         await pilot.press("p")  # the page's, although it is also what nothing else means now
-        await until(pilot, lambda: "Copied." in screen_text(app))
+        await until(pilot, lambda: "Copied " in screen_text(app))
         await pilot.press("f6")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("escape", "f1")

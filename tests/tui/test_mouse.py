@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.help import Help
 from ralph_tui.tui.screens.question import QuestionDialog
 from tests.tui import feed, waiting
-from tests.tui.conftest import Opened, click_on, drained, screen_text, script_of, until
+from tests.tui.conftest import Opened, click_on, drained, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
 
 Open = Callable[..., Opened]
@@ -54,6 +56,30 @@ async def test_the_word_in_the_border_follows_again_with_a_click_and_names_the_p
         await click_on(pilot, "F7 follows")
         await until(pilot, lambda: app.dashboard.stream.following)
         assert "following" in screen_text(app)
+
+
+@pytest.mark.parametrize("key", ["y", "ctrl+c"])
+async def test_what_the_mouse_has_marked_is_what_is_copied_and_the_way_out_is_said_once(
+    open_app: Open, key: str
+) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: "Running the tests again" in screen_text(app))
+        lines = screen_text(app).splitlines()
+        row = next(n for n, line in enumerate(lines) if "Running the tests again" in line)
+        column = lines[row].index("Running the tests again")
+        await pilot.mouse_down(offset=(column, row))
+        await pilot.hover(offset=(column + 7, row))
+        await pilot.hover(offset=(column + 16, row))
+        await pilot.mouse_up(offset=(column + 16, row))
+        await pilot.press(key)
+        await until(pilot, lambda: app.clipboard == "Running the tests")
+        unsure = "Copied 1 line. If your clipboard stays as it was, E writes a file."
+        await until(pilot, lambda: unsure in toasts(app))
+        await pilot.press(key)
+        await until(pilot, lambda: "Copied 1 line." in toasts(app))
+        await pilot.press("2", "k", "y")
+        await until(pilot, lambda: "Running the tests" not in app.clipboard)
 
 
 async def test_a_click_on_the_line_of_figures_leads_to_the_panels(open_app: Open) -> None:

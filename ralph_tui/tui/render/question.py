@@ -84,16 +84,16 @@ def said(question: Question, draft: Draft) -> tuple[str, Tone]:
     return draft.answer(question).text, Tone.OK
 
 
-def tabs_line(
+def question_tabs(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
-) -> Line:
+) -> list[Line]:
     """One word per question and one for the review; the present one is marked."""
-    spans: list[Span] = []
+    tabs: list[Line] = []
     for index, asked in enumerate(batch):
         given = drafts.get(asked.id, NOTHING).is_given
         name = one_line(asked.question.header or f"question {index + 1}", 20)
-        spans += _tab(name, glyphs.ok if given else glyphs.no_dot, glyphs, here=index == at)
-    return [*spans, *_tab("review", "", glyphs, here=at == len(batch))]
+        tabs.append(_tab(name, glyphs.ok if given else glyphs.no_dot, glyphs, here=index == at))
+    return [*tabs, _tab("review", "", glyphs, here=at == len(batch))]
 
 
 def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:

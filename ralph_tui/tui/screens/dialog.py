@@ -129,17 +129,16 @@ class Dialog(Over[Answer]):
         return text_of(self.query_one(".dialog"))
 
     def action_copy(self) -> None:
-        """Copy what is chosen; all of it where there is nothing to choose."""
-        self.action_copy_all()
+        """Copy what the mouse has marked, else all of it."""
+        self.app.copy_to_clipboard(self.app.marked() or self.copied())
 
     def action_copy_all(self) -> None:
         """Copy the whole of it."""
-        self.copy(self.copied())
+        self.app.copy_to_clipboard(self.copied())
 
     def copy(self, text: str) -> None:
-        """Put it on the clipboard, and say so."""
+        """Copy this."""
         self.app.copy_to_clipboard(text)
-        self.app.say("Copied.")
 
     def action_export(self) -> None:
         """Write the whole of it to a file."""

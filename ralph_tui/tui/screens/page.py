@@ -223,16 +223,12 @@ class Page(ModalScreen[None]):
 
     def do_copy(self) -> None:
         """Copy what is under the cursor, or all where nothing is chosen."""
-        self._copy(self.chosen_text() or self.shown_text())
+        app = self.app
+        app.copy_to_clipboard(app.marked() or self.chosen_text() or self.shown_text())
 
     def do_copy_all(self) -> None:
         """Copy what is shown, whole."""
-        self._copy(self.shown_text())
-
-    def _copy(self, text: str) -> None:
-        if text.strip():
-            self.app.copy_to_clipboard(text)
-        self.app.say("Copied." if text.strip() else "There is nothing to copy yet.")
+        self.app.copy_to_clipboard(self.shown_text())
 
     async def do_export(self) -> None:
         """Write what is shown."""

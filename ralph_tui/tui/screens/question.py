@@ -20,15 +20,16 @@ from ralph_tui.tui.render.question import (
     keys_of_question,
     keys_of_review,
     question_blocks,
+    question_tabs,
     review_blocks,
-    tabs_line,
     who_asks,
 )
 from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
-from ralph_tui.tui.widgets.lines import Lines
 from ralph_tui.tui.widgets.own_words import OwnWords
+from ralph_tui.tui.widgets.question_tabs import QuestionTabs
+from ralph_tui.tui.widgets.rows import Key, RowsView
 from ralph_tui.tui.widgets.said_before import SaidBefore
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -74,7 +75,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             self.head(frame, who, who)
             if self._said_before:
                 yield SaidBefore(self._said_before, rows=3)
-            yield Lines([], classes="tabs")
+            yield QuestionTabs()
             with Container(id="choosing"):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
@@ -103,9 +104,8 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     def _show(self, cursor: int | None = None) -> None:
         asked, glyphs = self._now, self.app.glyphs
-        self.query_one(".tabs", Lines).show_lines(
-            [tabs_line(self._batch, self._drafts, self._at, glyphs)]
-        )
+        tabs = question_tabs(self._batch, self._drafts, self._at, glyphs)
+        self.query_one(QuestionTabs).show_tabs(tabs)
         previews = asked is not None and any(o.preview for o in asked.question.options)
         self.preview.display = previews
         if asked is None:
@@ -150,10 +150,27 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     # What the person does.
 
-    def on_rows_view_opened(self) -> None:
-        """A double click is Enter."""
+    def on_question_tabs_wanted(self, event: QuestionTabs.Wanted) -> None:
+        """A click on a tab."""
         if self.awake:
+            self._go_to(event.at)
+
+    def on_rows_view_clicked(self, event: RowsView.Clicked) -> None:
+        """In a multiple choice a click marks at once, as everywhere; else it shows what is chosen with two."""
+        if self.awake and self._marks(event.key):
+            self.action_mark()
+
+    def on_rows_view_opened(self, event: RowsView.Opened) -> None:
+        """A double click is Enter, but where the first of the two has marked."""
+        if self.awake and not self._marks(event.key):
             self.action_accept()
+
+    def _marks(self, key: Key) -> bool:
+        """Whether it is one of several that may be marked, or one's own words beside them."""
+        asked = self._now
+        if asked is None or not asked.question.multi_select or not isinstance(key, int):
+            return False
+        return key <= len(asked.question.options)
 
     def action_pick(self, number: int) -> None:
         """A digit chooses at once; in a multiple choice it marks."""

@@ -47,8 +47,8 @@ class RowsView(Toned, Framed, can_focus=True):
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
 
-    class Opened(Message):
-        """An item was opened by a double click."""
+    class Clicked(Message):
+        """An item was clicked, for the first time of two or for the only one."""
 
         def __init__(self, view: "RowsView", key: Key) -> None:
             """Say which item of which list."""
@@ -60,6 +60,9 @@ class RowsView(Toned, Framed, can_focus=True):
         def control(self) -> "RowsView":
             """The list."""
             return self.view
+
+    class Opened(Clicked):
+        """An item was opened by a double click."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
@@ -241,7 +244,8 @@ class RowsView(Toned, Framed, can_focus=True):
             self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
 
     def action_cursor(self, step: int) -> None:
-        """Move to the next item in this direction."""
+        """Move to the next item in this direction; what the mouse has marked is not meant any more."""
+        self.screen.clear_selection()
         y = self.row_of(self.cursor) if self.cursor is not None else None
         if y is None:
             y = self.scroll_offset.y - 1 if step > 0 else self._last_visible() + 1
@@ -251,6 +255,7 @@ class RowsView(Toned, Framed, can_focus=True):
 
     def action_edge(self, direction: int) -> None:
         """Move to the first or last item."""
+        self.screen.clear_selection()
         ys = range(self.row_count()) if direction < 0 else reversed(range(self.row_count()))
         key = next((k for k, _ in map(self.row_at, ys) if k is not None), None)
         if key is not None:
@@ -261,6 +266,7 @@ class RowsView(Toned, Framed, can_focus=True):
 
     def action_page(self, pages: float) -> None:
         """Move by pages, and to the first or last item at the ends."""
+        self.screen.clear_selection()
         step = 1 if pages > 0 else -1
         y = self.row_of(self.cursor) if self.cursor is not None else None
         target = (self.scroll_offset.y if y is None else y) + int(pages * self.size.height)
@@ -294,8 +300,8 @@ class RowsView(Toned, Framed, can_focus=True):
         if key is None:
             return
         self.move_cursor(key)
-        if event.chain == 2:
-            self.post_message(self.Opened(self, key))
+        if event.chain <= 2:
+            self.post_message((self.Clicked, self.Opened)[event.chain - 1](self, key))
 
     def on_focus(self) -> None:
         """Put the cursor on the first item in sight; a text without items stays where it is."""
