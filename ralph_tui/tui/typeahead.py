@@ -43,6 +43,7 @@ GOES = SHOWS | frozenset(
         *("open", "leave", "close", "cancel"),
         *("tasks", "activity", "status", "next_pane", "previous_pane"),
         *("hold", "retry"),
+        *("pick", "mark", "accept"),
     }
 )
 """Commands after which keys go on being commands: of the place that was gone to, or of the next task."""
@@ -55,7 +56,7 @@ PATIENCE_SECONDS = 2.0
 
 _COMMAND = re.compile(r"(?:app\.)?(?:invoke|change)\('(\w+)'\)")
 _ACTIONS = {
-    **{name: name for name in ("search", "leave", "close", "cancel")},
+    **{name: name for name in ("search", "leave", "close", "cancel", "pick", "mark", "accept")},
     "command_palette": "palette",
     "app.focus_next": "next_pane",
     "app.focus_previous": "previous_pane",
@@ -132,7 +133,7 @@ class InOrder(Showing):
             return ""
         action = bound.binding.action
         found = _COMMAND.fullmatch(action)
-        name = found[1] if found else _ACTIONS.get(action, "")
+        name = found[1] if found else _ACTIONS.get(action.partition("(")[0], "")
         if name in LEADS:
             return name
         eaten = isinstance(focused, TextArea) and event.key == "enter"

@@ -221,7 +221,7 @@ async def test_a_plan_that_is_half_written_is_told_until_it_is_whole(
     async with followed(project, monkeypatch) as told:
         await until(lambda: view_of(told).tasks)
         plan.write_text(whole[: len(whole) // 2])
-        await until(lambda: view_of(told).unfinished == (name,), seconds=10)
+        await until(lambda: view_of(told).unfinished == (name,))
         assert list(view_of(told).tasks) == ["a", "b"], "the last good one holds"
         plan.write_text(whole.replace("Do a", "Do it"))
         await until(lambda: not view_of(told).unfinished)
@@ -246,7 +246,7 @@ async def test_a_plan_that_was_never_whole_is_left_to_who_writes_it(
     whole = plan.read_text()
     plan.write_text(whole[:20])
     async with followed(project, monkeypatch) as told:
-        await until(lambda: "is not whole" in view_of(told).trouble, seconds=3)
+        await until(lambda: "is not whole" in view_of(told).trouble)
         plan.write_text(whole)
         await until(lambda: view_of(told).tasks)
     assert view_of(told).trouble == ""

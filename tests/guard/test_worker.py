@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -15,6 +15,7 @@ import pytest
 
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.worker import CommandJudge, serve
+from tests.harness.waiting import until
 
 POLICY = Policy(root=Path("/work/proj"))
 
@@ -30,12 +31,6 @@ def child(body: str) -> tuple[str, ...]:
     """A child that greets as it should and then does what `body` says."""
     start = "import sys, time, os\nsys.stdin.readline()\nprint('ready', flush=True)\n"
     return (sys.executable, "-I", "-c", start + body)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the condition is another process's
-            await asyncio.sleep(0.01)
 
 
 async def test_the_same_verdicts_as_without_a_child(judge: CommandJudge) -> None:
@@ -99,7 +94,7 @@ async def test_silence_is_a_denial_at_the_deadline() -> None:
     judge = CommandJudge(POLICY, argv=child("time.sleep(600)"), deadline=0.2)
     start = time.monotonic()
     assert (await judge.judge("ls")).rule == "unreadable-command"
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60, "it waited for the end of the silence"
     assert judge.pid is None
     await judge.close()
 

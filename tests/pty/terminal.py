@@ -11,14 +11,9 @@ import pexpect
 import psutil
 import pyte
 
+from ralph_tui.tui.screens.waiting import GRACE
 from tests.harness.processes import MARK, marked_processes
-
-PATIENCE = 30.0
-_SETTLED = 1.0
-"""Seconds after which a key that changed nothing was not taken."""
-
-EMPTY_FIELD = "\x15"
-"""ctrl+u. A key that opens a field may have been typed twice, and then stands in it."""
+from tests.harness.waiting import PATIENCE
 
 _SHELL = """
 stty -a > "$BEFORE"
@@ -65,18 +60,15 @@ class Terminal:
         """Type."""
         self._child.send(keys)
 
-    def press_until(self, keys: str, condition: Callable[[], object]) -> None:
-        """Type, and again where it was not taken: a dialog that has just appeared takes no keys.
+    def until_asked(self, text: str, seconds: float = PATIENCE) -> None:
+        """Wait until a dialog that appears by itself shows the text, and takes keys.
 
-        Raises:
-            TimeoutError: It was not true however often it was typed.
+        Nothing shows that it does, so this waits as long as it takes none. A key typed again until something
+        happens would be taken twice by a slow machine.
         """
-        for _ in range(int(PATIENCE / _SETTLED)):
-            self.press(keys)
-            with contextlib.suppress(TimeoutError):
-                self.until(condition, f"what {keys!r} leads to", _SETTLED)
-                return
-        raise TimeoutError(f"{keys!r} leads nowhere\n{self.text}")
+        self.until_shown(text, seconds)
+        awake = time.monotonic() + GRACE.total_seconds()
+        self.until(lambda: time.monotonic() >= awake, "the moment in which a dialog takes no keys")
 
     def hang_up(self) -> None:
         """Close the window."""

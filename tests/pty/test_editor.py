@@ -18,11 +18,15 @@ def test_the_screen_is_back_after_an_editor_that_is_not_there(tmp_path: Path) ->
     environment |= {"VISUAL": "", "EDITOR": "no-such-editor"}
     with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
         shown.until_shown("Do a")
-        shown.press_until("6", lambda: "memory and specs" in shown.text)
-        shown.press_until("j", lambda: "# Notes" in shown.text or "▸ AGENTS.md" in shown.text)
+        shown.press("6")
+        shown.until_shown("memory and specs")
+        shown.until_shown("▸ message")
+        shown.press("jjjjj")
+        shown.until_shown("▸ AGENTS.md")
         shown.press("e")
         shown.until_shown("The editor 'no-such-editor' cannot be started")
-        shown.press_until("\x1b", lambda: "memory and specs" not in shown.text)
+        shown.press("\x1b")
+        shown.until(lambda: "memory and specs" not in shown.text, "the dashboard")
         shown.press("q")
         assert shown.exit_status() == 0
 
@@ -39,11 +43,15 @@ def test_keys_typed_at_once_edit_the_file_under_the_cursor(tmp_path: Path) -> No
     environment |= {"VISUAL": f"'{editor}' --wait", "NOTED": str(noted)}
     with terminal([], cwd=project, notes=tmp_path, environment=environment) as shown:
         shown.until_shown("Do a")
-        shown.press_until("6", lambda: "memory and specs" in shown.text)
-        shown.press_until("j", lambda: "▸ AGENTS.md" in shown.text)
+        shown.press("6")
+        shown.until_shown("memory and specs")
+        shown.until_shown("▸ message")
+        shown.press("jjjjj")
+        shown.until_shown("▸ AGENTS.md")
         shown.press("je")
         shown.until(noted.exists, "the editor")
-        shown.press_until("\x1b", lambda: "memory and specs" not in shown.text)
+        shown.press("\x1b")
+        shown.until(lambda: "memory and specs" not in shown.text, "the dashboard")
         shown.press("q")
         assert shown.exit_status() == 0
         assert noted.read_text().splitlines() == ["--wait", str(project / "CLAUDE.md")]

@@ -14,7 +14,7 @@ from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, events_of, make_project, task, task_of
 from tests.harness.scenarios import scenario, works_forever
 from tests.harness.waiting import wait_until
-from tests.pty.terminal import EMPTY_FIELD, app_process, terminal
+from tests.pty.terminal import app_process, terminal
 
 pytestmark = [pytest.mark.pty, pytest.mark.real_cli]
 
@@ -28,29 +28,35 @@ def test_the_demo_in_a_small_terminal_answered_and_approved_by_keys_alone(tmp_pa
         args, cwd=tmp_path, notes=tmp_path, environment=environment, size=(80, 24)
     ) as shown:
         shown.until_shown("Does a habit that is still open")
-        shown.press_until("2", lambda: "Any number: space marks" in shown.text)
-        for number in ("2", "3"):
-            shown.press_until(number, lambda n=number: f"{n}  [x]" in shown.text)  # type: ignore[misc]  # the default binds the loop's value
-        shown.press_until("\r", lambda: "enter send" in shown.text)
-        shown.press_until("\r", lambda: len(answers(project)) == 2)
+        shown.until_asked("enter choose")
+        shown.press("2")
+        shown.until_shown("Any number: space marks")
+        for number in "23":
+            shown.press(number)
+            shown.until_shown(f"{number}  [x]")
+        shown.press("\r")
+        shown.until_shown("enter send")
+        shown.press("\r")
+        shown.until(lambda: len(answers(project)) == 2, "the answers")
         for kind in ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION:
             if kind is ApprovalKind.VALIDATION:
                 shown.until_shown("asks for permission", 90)
-                shown.press_until("/", lambda: "enter keep the words" in shown.text)
-                shown.press(f"{EMPTY_FIELD}march\r")
+                shown.until_asked("enter decide")
+                shown.press("/march\r")
                 shown.until_shown("1 of 2")
-                shown.press_until("3", lambda: "Why not?" in shown.text)
-                shown.press(f"{EMPTY_FIELD}no copies\r")
+                shown.press("3no copies\r")  # in one write, faster than the focus
                 shown.until(lambda: denied(project), "the denial")
             shown.until_shown(f"{kind}: waits for your approval", 90)
-            shown.press_until("y", lambda k=kind: k in approvals(project))  # type: ignore[misc]  # the default binds the loop's value
+            shown.until_asked("y approve")
+            shown.press("y")
+            shown.until(lambda k=kind: k in approvals(project), f"approval of the {kind}")  # type: ignore[misc]  # the default binds the loop's value
         shown.until_shown("5 of 5 tasks complete")
         assert max(len(line) for line in shown.text.splitlines()) <= 80
         shown.press("q")
         assert shown.exit_status() == 0
         assert shown.left_over() == []
         assert shown.after_screen == "", "something was said on stderr"
-        assert marked_processes(mark) == []
+        wait_until(lambda: not marked_processes(mark), what="an empty machine")
     assert event_types(project)[-1] == "loop_finished"
     assert answers(project) == [
         ("It is missed until it is done",),
@@ -97,7 +103,7 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
             assert shown.exit_status() == 130
             assert shown.left_over() == []
             assert shown.after_screen == ""
-            assert marked_processes(mark) == []
+            wait_until(lambda: not marked_processes(mark), what="an empty machine")
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert event_types(project)[-1] == "loop_finished"
 

@@ -52,7 +52,8 @@ def test_the_loop_goes_on_while_the_terminal_is_stalled_and_ends_when_it_is_gone
                 shown.press(keys)
                 wait_until(lambda n=before: calls() > n + 5, what="more calls")  # type: ignore[misc]  # the default binds the loop's value
             shown.until_shown("AGENTS.md")
-            shown.press_until("\x1b", lambda: "AGENTS.md" not in shown.text)
+            shown.press("\x1b")
+            shown.until(lambda: "AGENTS.md" not in shown.text, "the dashboard")
             shown.press("71" * UNREAD)
             shown.hang_up()
             wait_until(lambda: event_types(project)[-1] == "loop_finished", what="the loop's end")

@@ -68,7 +68,7 @@ async def test_a_signal_ends_the_loop_in_order(tmp_path: Path, sent: signal.Sign
             os.kill(ralph.process.pid, sent)
             ran = await ralph.finished()
             assert ran.status == 130
-            assert not [p for p in marked_processes(ralph.mark) if p.is_running()]
+            await until(lambda: not marked_processes(ralph.mark), what="an empty machine")
     assert not sleeping(project)
     assert task_of(project, "a").status is TaskStatus.PENDING
     assert event_types(project)[-1] == "loop_finished"

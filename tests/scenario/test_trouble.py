@@ -17,7 +17,7 @@ from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
-from tests.scenario.running import Run, play
+from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 
 pytestmark = pytest.mark.real_cli
 
@@ -251,7 +251,7 @@ async def test_an_iteration_that_takes_too_long_is_ended(tmp_path: Path) -> None
 
 
 async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
 
     async def second(run: Run) -> None:
         await run.until_told(ev.SessionStarted)
@@ -260,6 +260,7 @@ async def test_a_second_loop_is_refused_and_names_the_first(tmp_path: Path) -> N
                 await play(project, other)
             assert not other.requests
         assert str(psutil.Process().pid) in str(refused.value)
+        let_go(project)
 
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server, meanwhile=second)

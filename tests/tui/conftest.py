@@ -16,6 +16,7 @@ from textual.widgets import Input, TextArea
 from ralph_tui.domain.events import Event
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.host import Clock
+from tests.harness.waiting import PATIENCE
 from tests.tui.feed import NOW, Script, clock
 
 ROOT = Path("/home/dev/slug-demo")
@@ -65,7 +66,9 @@ def app_of(script: Script, *, autostart: bool = True, clock: Clock = clock) -> R
     return RalphApp(script.launch, autostart=autostart, clock=clock)
 
 
-async def until(pilot: Pilot[int], condition: Callable[[], bool], seconds: float = 10) -> None:
+async def until(
+    pilot: Pilot[int], condition: Callable[[], bool], seconds: float = PATIENCE
+) -> None:
     """Let the app work until something is true."""
     app = pilot.app
     assert isinstance(app, RalphApp)

@@ -60,7 +60,7 @@ def staged(
         picture.then(app)
         await drained(pilot)
         try:
-            await until(pilot, lambda: picture.shows in screen_text(app), seconds=5)
+            await until(pilot, lambda: picture.shows in screen_text(app))
         except AssertionError as error:
             text = f"{picture.shows!r} is not on the screen\n{screen_text(app)}"
             raise AssertionError(text) from error

@@ -7,12 +7,15 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from ralph_tui.domain.events import Event
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.task_detail import TaskDetail
+from ralph_tui.tui.screens.waiting import WaitingDialog
 from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
+from tests.tui.waiting import asking, permitting
 
 Open = Callable[..., Opened]
 
@@ -73,6 +76,28 @@ async def test_letters_typed_at_once_go_to_the_field(open_app: Open, keys: str, 
         await settled(pilot)
         assert script.controls.asked == []
         assert field(app) == words
+
+
+@pytest.mark.parametrize(
+    ("waiting", "keys", "answer"),
+    [
+        (permitting(), "31 dry run first\r", "q-p1-1: Deny, 1 dry run first"),
+        pytest.param(asking(), "42 of them\r\r", "q-b1-1: 2 of them", marks=pytest.mark.long),
+    ],
+)
+async def test_a_reason_typed_at_once_is_no_other_answer(
+    open_app: Open, waiting: list[Event], keys: str, answer: str
+) -> None:
+    moment = Moment()
+    script = script_of(waiting)
+    async with open_app(script, clock=moment) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await pilot.pause()
+        moment.passes(1)
+        typed(app, keys)
+        await until(pilot, lambda: bool(script.controls.asked))
+        assert script.controls.asked == [f"answer {answer} by screen"]
 
 
 @pytest.mark.long
