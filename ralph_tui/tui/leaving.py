@@ -1,26 +1,24 @@
 """Leaving the screen: at once when nothing runs here; else stop, hand over to the background, or stay."""
 
+from collections.abc import Awaitable, Callable
+
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.view import RunState
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 
-_STOP = Choice("s", "Stop now and quit", "stop", danger=True)
-_STAY = Choice("k", "Keep running", "keep")
+_AFTER = Choice("x", "Stop after this iteration, then quit", "end")
+_STAY = Choice("k", "Keep running here", "keep")
+_STOP = Choice("s", "Stop now and quit; interrupts the iteration", "stop", danger=True)
 _DETACH = (
-    Choice("d", "Detach now; the iteration begins anew", "detach"),
     Choice("a", "Detach after this iteration", "after"),
+    Choice("d", "Detach now; the iteration begins anew", "detach"),
 )
-_QUESTION = (
-    "The loop is running in this terminal, so quitting stops it. "
-    "The task in progress goes back to the board."
-)
-_QUESTION_DETACH = (
-    "The loop is running in this terminal. Stopping puts the task in progress back on the board; "
-    "detaching lets a process in the background go on, for `ralph` to show again."
-)
+_QUESTION = "The loop runs in this terminal and ends with it."
+_QUESTION_DETACH = "The loop runs in this terminal. Detached, it goes on in the background; `ralph` shows it again."
 
 
 class Leaving:
@@ -40,12 +38,15 @@ class Leaving:
             return
         can_detach = self._app.launch.go_on is not None
         question = _QUESTION_DETACH if can_detach else _QUESTION
-        choices = (_STOP, *(_DETACH if can_detach else ()), _STAY)
+        # The first is chosen by Enter, so nothing is lost by it; what interrupts is the last.
+        choices = (*(_DETACH if can_detach else ()), _AFTER, _STAY, _STOP)
         answer = await self._app.push_screen_wait(
             Confirm("quit", question, choices, moot=self._bridge.over)
         )
         if answer == "stop":
             await self.leave_now()
+        elif answer == "end":
+            await self._end_after()
         elif answer in ("detach", "after"):
             await self._detach(now=answer == "detach")
 
@@ -81,11 +82,26 @@ class Leaving:
 
     async def _detach(self, *, now: bool) -> None:
         """End our loop, and have another process go on when it has ended."""
-        self._app.when_finished = self._hand_over
         when = "The turn is interrupted" if now else "After this iteration"
         self._app.say(f"{when}, then a process in the background goes on.")
-        if await self._attempt(lambda: self._app.launch.controls.stop(now=now)) is None:
-            self._app.when_finished = None
+        await self._halt(self._hand_over, now=now)
+
+    async def _end_after(self) -> None:
+        """Let the iteration end, then leave."""
+        self._app.say("After this iteration the loop stops, and the screen closes.")
+        if await self._halt(None, now=False):
+            self._app.exit_when_finished()
+
+    async def _halt(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
+        """Ask the loop to stop; not twice after its iteration, which would mean now."""
+        waits = self._app.when_finished or self._app.view.run_state is RunState.STOPPING
+        self._app.when_finished = then
+        if waits and not now:
+            return True
+        if await self._attempt(lambda: self._app.launch.controls.stop(now=now)) is not None:
+            return True
+        self._app.when_finished = None
+        return False
 
     async def _hand_over(self) -> bool:
         """Whether the loop goes on elsewhere, so that the screen may close."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.view import RunState
+from ralph_tui.engine.launch import Remaining
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.too_small import TooSmall
@@ -103,6 +105,35 @@ async def test_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
         script.news.put_nowait(STOPPED)
         await until(pilot, lambda: app._exit)
         assert app.return_value == 130
+
+
+@pytest.mark.parametrize("detachable", [True, False])
+async def test_enter_on_the_question_loses_nothing_however_often(
+    open_app: Open, *, detachable: bool
+) -> None:
+    script = script_of(feed.running())
+    handed: list[Remaining] = []
+
+    def go_on(left: Remaining) -> int:
+        handed.append(left)
+        return 99
+
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        app.launch = replace(app.launch, go_on=go_on if detachable else None)
+        for _ in range(2):
+            await pilot.press("q")
+            await until(pilot, lambda: isinstance(app.screen, Confirm))
+            await until(pilot, lambda: "quit; interrupts the iteration" in screen_text(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await until(pilot, lambda: script.controls.asked == ["stop"])
+        assert not app._exit
+        script.news.put_nowait(STOPPED)
+        await until(pilot, lambda: app._exit)
+        assert bool(handed) is detachable
+        assert app.return_value == (0 if detachable else 130)
+    assert script.controls.asked == ["stop"]
 
 
 async def test_q_again_does_not_wait_and_the_loop_is_cancelled(open_app: Open) -> None:

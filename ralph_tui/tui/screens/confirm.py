@@ -34,7 +34,8 @@ class Confirm(Dialog[str]):
         Binding("down,j,right,l", "app.focus_next", show=False),
     ]
 
-    KEYS = "enter choose, j k move, esc go back"
+    KEYS = "enter choose, up down move, esc go back"
+    """The arrows, because a choice may have j or k for its own."""
 
     def __init__(
         self,
