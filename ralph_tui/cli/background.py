@@ -32,7 +32,8 @@ def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable
     def go_on(left: "Remaining") -> int:
         from ralph_tui.store.project import Project
 
-        words = ["run" if left.whole else command, "--headless", "--wait", *options]
+        doing = "plan" if left.replans else command
+        words = ["run" if left.whole else doing, "--headless", "--wait", *options]
         if left.usd is not None:
             words += ["--max-cost", f"{left.usd:.4f}"]
         if left.iterations is not None:

@@ -119,7 +119,7 @@ def launch_demo(
 
     watching = Wiring(_no_agent, settings, warm_up=import_agent, label="demo")
     launch = make_launch(project.root, watching)
-    return replace(launch, run=run, run_request=None, deputy=person)
+    return replace(launch, run=run, run_request=None, run_replan=None, deputy=person)
 
 
 def _no_agent() -> "Agent":

@@ -27,8 +27,6 @@ Feedback = Annotated[
     ),
 ]
 
-REPLAN = "Make the plan anew from the specs and from what is there now."
-
 
 def run(request: Request = None, *, options: RunOptions) -> None:
     """Go the whole way: discover, plan, build, validate.
@@ -56,6 +54,8 @@ def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 
     What is complete stays; the plan before is archived in .ralph/session_history.
     """
+    from ralph_tui.engine.mission import REPLAN
+
     _start(feedback or [REPLAN], "planning", options)
 
 

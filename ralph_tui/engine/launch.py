@@ -19,12 +19,14 @@ class Remaining:
 
     Attributes:
         whole: It goes the whole way, because of a request typed on the screen.
-        request: What is new in it; empty to go on with what is there.
+        replans: It makes the plan anew, and no more.
+        request: What is new in it, or in the plan; empty to go on with what is there.
         iterations: How many more, or None for as many as are configured.
         usd: How much more it may spend, or None for as much as is configured.
     """
 
     whole: bool = False
+    replans: bool = False
     request: str = ""
     iterations: int | None = None
     usd: float | None = None
@@ -55,7 +57,9 @@ class Launch:
         watch: Tells the sink what happens in the project until cancelled, for a face that has no loop
             running: changes of its files, and the loop of another process from its start to its end.
         warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
-        run_request: Runs the whole way for a request typed on the screen, else like `run`.
+        run_request: Runs the whole way for a request typed on the screen, or, when that is empty, from
+            where the project stands; else like `run`.
+        run_replan: Makes the plan anew with what is to be different, and ends; else like `run`.
         go_on: Starts a process without a screen that goes on with the loop, and answers with its id
             once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
             the loop cannot leave this process.
@@ -72,6 +76,7 @@ class Launch:
     warm_up: Callable[[], None]
     label: str = ""
     run_request: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
+    run_replan: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
     go_on: Callable[[Remaining], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
     deputy: Deputy | None = None

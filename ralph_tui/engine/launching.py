@@ -10,7 +10,7 @@ from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.mission import REPLAN, Mission
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.wiring import Wiring
 
@@ -18,14 +18,21 @@ from ralph_tui.engine.wiring import Wiring
 def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
     """A project ready to run or to watch; without a mission it works the plan."""
     chosen = mission or Mission(only=Phase.BUILDING)
+    controls = Controls(root)
+    wired = replace(wiring, told=controls.journaled.told)
 
     async def run(sink: EventSink) -> LoopFinished:
         run_mission = await asyncio.to_thread(_runner)
-        return await run_mission(root, wiring, chosen, sink)
+        return await run_mission(root, wired, chosen, sink)
 
     async def run_request(request: str, sink: EventSink) -> LoopFinished:
         run_mission = await asyncio.to_thread(_runner)
-        return await run_mission(root, wiring, replace(chosen, request=request, only=None), sink)
+        return await run_mission(root, wired, replace(chosen, request=request, only=None), sink)
+
+    async def run_replan(feedback: str, sink: EventSink) -> LoopFinished:
+        run_mission = await asyncio.to_thread(_runner)
+        planning = replace(chosen, request=feedback or REPLAN, only=Phase.PLANNING)
+        return await run_mission(root, wired, planning, sink)
 
     async def watch(sink: EventSink) -> None:
         follow_project = await asyncio.to_thread(_follower)
@@ -37,13 +44,14 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
 
     return Launch(
         root=root,
-        controls=Controls(root),
+        controls=controls,
         run=run,
         watch=watch,
         warm_up=warm_up,
         label=wiring.label,
         screen=wiring.settings.screen,
         run_request=run_request,
+        run_replan=run_replan,
     )
 
 

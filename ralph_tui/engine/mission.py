@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from ralph_tui.domain.questions import GivenAnswers
 from ralph_tui.domain.state import Phase
 
+REPLAN = "Make the plan anew from the specs and from what is there now."
+"""What planning again is told when the person says nothing themselves."""
+
 
 @dataclass(frozen=True)
 class Mission:

@@ -95,8 +95,15 @@ class RalphApp(Living):
         task = self.dashboard.selected_task() if self.dashboard.is_mounted else None
         if isinstance(self.screen, Picking):
             task = self.screen.selected
-        takes = self.launch.run_request is not None
-        return Situation(self.view, self.keys, self.bridge.live, task, takes, self.request)
+        return Situation(
+            self.view,
+            self.keys,
+            self.bridge.live,
+            task,
+            takes_requests=self.launch.run_request is not None,
+            plans_anew=self.launch.run_replan is not None,
+            request=self.request,
+        )
 
     def complain(self, text: str) -> None:
         """Say it now, and keep it where it can be read later."""

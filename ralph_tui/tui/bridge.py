@@ -13,6 +13,7 @@ from datetime import datetime
 
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import (
+    ApprovalRequested,
     Event,
     InjectionQueued,
     LoopFinished,
@@ -37,7 +38,7 @@ MAX_BATCH = 20_000
 """Events per flush; more than that and keys would have to wait."""
 
 
-_MARKS = frozenset({LoopStarted, LoopFinished, LoopFound})
+_MARKS = frozenset({LoopStarted, LoopFinished, LoopFound, ApprovalRequested})
 
 
 class Bridge:
@@ -58,7 +59,11 @@ class Bridge:
         self.running = False
         """The loop runs in this process."""
         self.whole = False
-        """The last run was for a request typed here, so it goes the whole way."""
+        """The last run goes the whole way: for a request typed here, or on from what it was begun for."""
+        self.feedback: str | None = None
+        """What the plan is made anew with, until it is handed in; None while something else is done."""
+        self._done = False
+        """What the screen was opened for is done, so that the next run goes on from there."""
         self._ours = False
 
     @property
@@ -78,7 +83,7 @@ class Bridge:
     @property
     def exit_code(self) -> int:
         """What the process should return when the person leaves now; others' loops do not count."""
-        if self.running:
+        if self.running and self.finished is None:
             return ExitCode.INTERRUPTED
         return self.finished.exit_code if self.finished and self._ours else ExitCode.COMPLETE
 
@@ -111,7 +116,10 @@ class Bridge:
         return news
 
     def _mark(self, event: Event) -> None:
-        """A run began or ended, or is not ours."""
+        """A run began or ended, or is not ours; or what it made is to be agreed to."""
+        if isinstance(event, ApprovalRequested):
+            self.feedback = None if self.feedback is None else ""
+            return
         self.stopwatch = self.stopwatch.after(event, self._clock())
         if isinstance(event, LoopFinished):
             self.finished = event
@@ -126,15 +134,12 @@ class Bridge:
         if self.view.is_known:
             self.view = self.view.model_copy(update={"run_state": RunState.STARTING})
 
-    async def run(self, request: str = "") -> None:
-        """Run the loop to its end, for a new request if there is one; a failure to start and a crash become events like any other."""
+    async def run(self, request: str = "", *, replans: bool = False) -> None:
+        """Run the loop to its end: for a new request, to plan anew, or on; a failure to start and a crash become events like any other."""
         self.running, self._ours, self.finished = True, True, None
-        self.whole = bool(request)
         try:
-            if request and self._launch.run_request is not None:
-                await self._launch.run_request(request, self.sink)
-            else:
-                await self._launch.run(self.sink)
+            ended = await self._begun(request, replans=replans)
+            self._done = self._done or ended.status is LoopStatus.COMPLETE
         except RalphError as error:
             self.sink(_failed(error.message, error.hint, error.exit_code))
         except Exception as error:  # noqa: BLE001 - the screen must outlive any bug in the loop
@@ -144,6 +149,17 @@ class Bridge:
             self.sink(_failed(text, f"{hint} {details}", ExitCode.ERROR))
         finally:
             self.running = False
+
+    async def _begun(self, request: str, *, replans: bool) -> LoopFinished:
+        """The run that was asked for, to its end."""
+        launch = self._launch
+        self.feedback, self.whole = request if replans else None, False
+        if replans and launch.run_replan is not None:
+            return await launch.run_replan(request, self.sink)
+        self.whole = bool(request) or (self._done and launch.run_request is not None)
+        if self.whole and launch.run_request is not None:
+            return await launch.run_request(request, self.sink)
+        return await launch.run(self.sink)
 
     async def watch(self) -> None:
         """Follow the project while no loop runs here; trouble is said, not raised."""

@@ -81,6 +81,11 @@ COMMANDS: tuple[Command, ...] = (
         "Task", disabled=reasons.cannot_change,
     ),
     Command(
+        "replan", ("P",), "Plan again",
+        "Make the plan anew with what is to be different; what is complete stays, the plan before is kept.",
+        "Task", disabled=reasons.cannot_replan,
+    ),
+    Command(
         "sooner", ("plus",), "Move task up", "Put the selected task before the one above it.",
         "Task", disabled=reasons.cannot_change,
     ),

@@ -65,12 +65,13 @@ class Leaving:
         await self._attempt(lambda: self._app.launch.controls.stop(now=True, why=why))
         self._app.exit_when_finished()
 
-    async def run_elsewhere(self, request: str) -> None:
+    async def run_elsewhere(self, request: str, *, replans: bool = False) -> None:
         """Have another process run the loop; the watcher shows it."""
         go_on = self._app.launch.go_on
         if go_on is not None:
             self._app.say("Starting the loop in the background.")
-            await self._attempt(lambda: go_on(Remaining(whole=bool(request), request=request)))
+            left = Remaining(whole=bool(request) and not replans, replans=replans, request=request)
+            await self._attempt(lambda: go_on(left))
 
     def _leave(self) -> None:
         found = self._app.view.elsewhere
@@ -113,6 +114,8 @@ class Leaving:
         spent, bound = finished.iterations, view.max_iterations
         left = Remaining(
             whole=self._bridge.whole,
+            replans=self._bridge.feedback is not None,
+            request=self._bridge.feedback or "",
             iterations=max(1, bound - spent) if bound else None,
             usd=max(0.01, per_run - finished.cost_usd)
             if (per_run := view.limits.per_session)

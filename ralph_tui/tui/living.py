@@ -100,25 +100,26 @@ class Living(InOrder):
             self._hung_up = True
             self._end(signal.SIGHUP)
 
-    def start_loop(self, request: str = "") -> None:
-        """Run the loop, for a new request if there is one; the watcher steps aside.
+    def start_loop(self, request: str = "", *, replans: bool = False) -> None:
+        """Run the loop: for a new request, to plan anew with what is said, or on; the watcher steps aside.
 
         On a page of a browser it runs in a process of its own, because pages are closed without a word.
         """
         if self.is_web and self.launch.go_on is not None:
-            do(self, self.steering.leaving.run_elsewhere(request), "elsewhere")
+            leaving = self.steering.leaving
+            do(self, leaving.run_elsewhere(request, replans=replans), "elsewhere")
             return
         self.bridge.begin()
         self.view = self.bridge.view
-        self.request = request or self.request
+        self.request = self.request if replans else request or self.request
         self.dashboard.show_banner(None, running=True)
         if self._watcher is not None:
             self._watcher.cancel()
         self.flush_every(FLUSH_SECONDS)
-        do(self, self._run(request), "loop", exclusive=True)
+        do(self, self._run(request, replans=replans), "loop", exclusive=True)
 
-    async def _run(self, request: str) -> None:
-        await self.bridge.run(request)
+    async def _run(self, request: str, *, replans: bool) -> None:
+        await self.bridge.run(request, replans=replans)
         self.flush()
         then, self.when_finished = self.when_finished, None
         if then is None or not await then():

@@ -39,8 +39,8 @@ class Owner(Host):
         self.last_word = ""
         """Said on the terminal after the screen has closed."""
 
-    def start_loop(self, request: str = "") -> None:
-        """Run the loop, for a new request if there is one."""
+    def start_loop(self, request: str = "", *, replans: bool = False) -> None:
+        """Run the loop: for a new request, to plan anew with what is said, or on with what is there."""
         raise NotImplementedError
 
     def exit_when_finished(self) -> None:

@@ -6,6 +6,7 @@ Each answers the condition its docstring names: with a sentence where it does no
 from collections.abc import Callable
 
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.view import RunState
 from ralph_tui.tui.render.next_up import why_not_build
 from ralph_tui.tui.situation import Situation, goes_on_at
@@ -142,6 +143,22 @@ def no_request(now: Situation) -> str:
 def request_label(now: Situation) -> str:
     """Only while it can be typed."""
     return "" if no_request(now) else "new request"
+
+
+def cannot_replan(now: Situation) -> str:
+    """The plan can be made anew here, and nothing works on it."""
+    approval = now.view.approval
+    if now.running and approval is not None and approval.kind is ApprovalKind.PLAN:
+        return now.keys.said(
+            "The plan waits for you: {answer} opens it, to send it back with a reason."
+        )
+    if now.running:
+        return now.keys.said(
+            "The loop is running; {stop} stops it, then the plan can be made anew."
+        )
+    if not now.plans_anew:
+        return 'The plan cannot be made anew here; use ralph regenerate-plan "what to change".'
+    return not_running(now)
 
 
 def no_plan(now: Situation) -> str:

@@ -27,6 +27,8 @@ class Situation:
     """The task a command about a task means: the board's when it has the focus."""
     takes_requests: bool = False
     """A request can be typed here."""
+    plans_anew: bool = False
+    """The plan can be made anew here."""
     request: str | None = None
     """What was asked for and is not done yet; None while that is not known."""
 

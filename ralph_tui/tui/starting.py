@@ -2,9 +2,11 @@
 
 import asyncio
 
+from ralph_tui.engine.mission import REPLAN
 from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.reading import open_request
-from ralph_tui.tui.screens.writing import Request
+from ralph_tui.tui.screens.planning import PlanReview
+from ralph_tui.tui.screens.writing import Replan, Request
 
 
 class Starting:
@@ -14,6 +16,7 @@ class Starting:
         """Nothing is known yet."""
         self._app = app
         self._draft = ""
+        self._feedback = ""
         self._offered = False
 
     async def look(self) -> None:
@@ -52,3 +55,16 @@ class Starting:
         if text:
             self._draft = ""
             self._app.start_loop(text)
+
+    async def replan(self) -> None:
+        """Ask what is to be different, and make the plan anew; the review of the old one is left."""
+        dialog = Replan(self._feedback)
+        text = await self._app.push_screen_wait(dialog)
+        self._feedback = dialog.draft
+        if text is None:
+            return
+        self._feedback = ""
+        review: object = self._app.screen
+        if isinstance(review, PlanReview):
+            review.dismiss()
+        self._app.start_loop(text or REPLAN, replans=True)

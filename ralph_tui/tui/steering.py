@@ -67,6 +67,10 @@ class Steering:
         """Begin with a new request."""
         await self.starting.request()
 
+    async def replan(self) -> None:
+        """Make the plan anew."""
+        await self.starting.replan()
+
     async def answer(self) -> None:
         """What waits for the person."""
         await self.deciding.answer()

@@ -578,6 +578,8 @@ class Script:
         self.warmed = False
         self.requests: list[str] = []
         self.takes_requests = False
+        self.replans: list[str] = []
+        self.plans_anew = False
         self.idle: list[ev.Event] = [read(), plan()]
         """What the watcher tells first."""
         self.cancelled = False
@@ -593,10 +595,15 @@ class Script:
             warm_up=self._warm_up,
             label="demo",
             run_request=self._run_request if self.takes_requests else None,
+            run_replan=self._run_replan if self.plans_anew else None,
         )
 
     async def _run_request(self, request: str, sink: EventSink) -> ev.LoopFinished:
         self.requests.append(request)
+        return await self._run(sink)
+
+    async def _run_replan(self, feedback: str, sink: EventSink) -> ev.LoopFinished:
+        self.replans.append(feedback)
         return await self._run(sink)
 
     async def _run(self, sink: EventSink) -> ev.LoopFinished:

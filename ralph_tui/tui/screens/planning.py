@@ -44,10 +44,10 @@ class Planned(Picking):
         """Put the cursor on a task."""
         self.plan.move_cursor(task.id)
 
-    def bind_changes(self, own: Iterable[str]) -> None:
-        """The person's keys for the changes, where the dialog has no use for them itself."""
+    def bind_changes(self, own: Iterable[str], *more: str) -> None:
+        """The person's keys for the changes and for `more`, where the dialog has no use for them itself."""
         taken = set(own)
-        keys = {name: self.app.keys_of(BY_NAME[name]) for name in CHANGES}
+        keys = {name: self.app.keys_of(BY_NAME[name]) for name in (*CHANGES, *more)}
         bind(
             self,
             [
@@ -128,7 +128,9 @@ class PlanReview(Dialog[None], Planned):
     def keys_said(self) -> str:
         """What can be changed, and the rest."""
         more = self.app.keys.said("{search} search, {copy} copy, {export} export")
-        return f"esc close, {self.change_keys()}; {more}"
+        return (
+            f"esc close, {self.change_keys()}, {self.app.keys.said('{replan} plan again')}; {more}"
+        )
 
     def framed(self) -> Iterable[Widget]:
         """The plan in a frame."""
@@ -138,7 +140,7 @@ class PlanReview(Dialog[None], Planned):
 
     def on_mount(self) -> None:
         """Begin with the graph, and follow."""
-        self.bind_changes(("v", "q", "escape"))
+        self.bind_changes(("v", "q", "escape"), "replan")
         self.plan.is_graph = True
         self.plan.focus()
         self.watch(self.app, "view", self._show, init=True)

@@ -25,6 +25,7 @@ class Writing(Dialog[str]):
     HINT = ""
     KEYS = "ctrl+s send, esc keep the draft"
     EMPTY = ""
+    MAY_BE_EMPTY = False
 
     def __init__(self, draft: str = "") -> None:
         """Begin with what was typed before."""
@@ -55,7 +56,7 @@ class Writing(Dialog[str]):
 
     def _send(self) -> None:
         text = self.query_one(TextArea).text.strip()
-        if text:
+        if text or self.MAY_BE_EMPTY:
             self.dismiss(text)
         else:
             self.app.say(self.EMPTY)
@@ -97,6 +98,18 @@ class Split(Writing):
         """Of this task."""
         super().__init__(draft)
         self.HEADING = flat(f"split {task_id}")
+
+
+class Replan(Writing):
+    """What is to be different in the plan; nothing is an answer, too."""
+
+    HEADING = "plan again: what is to be different?"
+    HINT = (
+        "The open tasks are replaced; what is complete stays, and the plan before is kept in "
+        ".ralph/session_history. Without a word it is made anew from the specs. You approve it first."
+    )
+    KEYS = "ctrl+s plan again, esc keep the draft"
+    MAY_BE_EMPTY = True
 
 
 class Reason(Writing):
