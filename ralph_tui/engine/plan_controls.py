@@ -27,7 +27,8 @@ class PlanControls:
     def __init__(self, root: Path) -> None:
         """Address the project at `root`."""
         self.root = root
-        self.doings = Doings()
+        self.doings, self.journaled = Doings(), Doings()
+        """For who shows what happens, and for who writes it down; each tells of a change once."""
         self._project = Project(root)
 
     def skip(self, task_id: str) -> Task:
@@ -131,7 +132,8 @@ class PlanControls:
 
         def replan(docs: Documents) -> Documents:
             after = change(docs.plan)
-            self.doings.note(docs.plan, after, words)
+            for known in (self.doings, self.journaled):
+                known.note(docs.plan, after, words)
             return docs.model_copy(update={"plan": after})
 
         return self._project.transact(replan).plan

@@ -58,7 +58,7 @@ class Running:
         self._emitter = emitter
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
-        self._ledger = Ledger(project, emitter.emit)
+        self._ledger = Ledger(project, lambda event: emitter.emit(wiring.told(event)))
         percent = wiring.settings.limits.stop_at_allowance_percent
         self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
         self._custody = Custody(project.root, self._allowances.emit)

@@ -5,11 +5,17 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.events import Event
 from ralph_tui.engine.ports import Agent, EventSink
 
 
 def _nothing() -> None:
     """The default preflight and warm-up."""
+
+
+def _as_it_is(event: Event) -> Event:
+    """Nobody here does anything to the plan."""
+    return event
 
 
 async def nobody(_: EventSink) -> None:
@@ -27,6 +33,7 @@ class Wiring:
         preflight: Checks the machine before anything is started; raises `RalphError`.
         warm_up: Imports what is slow.
         label: Shown beside the project's name.
+        told: Makes an event tell who did it, before it is written down.
         beside: Runs beside the loop until the loop ends; what it tells is told as the loop's own.
     """
 
@@ -36,6 +43,7 @@ class Wiring:
     preflight: Callable[[], None] = _nothing
     warm_up: Callable[[], None] = _nothing
     label: str = ""
+    told: Callable[[Event], Event] = _as_it_is
     beside: Callable[[EventSink], Coroutine[None, None, None]] | None = None
 
     @property

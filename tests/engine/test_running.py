@@ -1,6 +1,8 @@
 """A run puts everything away, whatever breaks while it does."""
 
 import errno
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -13,13 +15,15 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, LoopStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine import running
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.launching import make_launch
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import Agent
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.store.project import Project
-from tests.harness.projects import make_project, task
+from tests.harness.projects import events_of, make_project, task
 
 FULL = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
 
@@ -95,3 +99,37 @@ async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.M
     notices = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
     assert notices == [f"What other programs change is seen late from now on: {FULL}"]
     assert Project(root).load().plan.is_finished
+
+
+async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_journal(
+    tmp_path: Path,
+) -> None:
+    root = make_project(tmp_path, [task("a", status="complete"), task("b"), task("c")])
+    heard = threading.Semaphore(0)
+
+    def sink(event: Event) -> None:
+        if isinstance(event, ev.TaskChanged | ev.PlanLoaded):
+            heard.release()
+
+    def make_agent() -> Agent:
+        """Called in a thread while the loop follows the files."""
+        assert heard.acquire(timeout=30), "the plan at the start"
+        changes: tuple[Callable[[], object], ...] = (
+            lambda: launch.controls.hold("b"),
+            lambda: launch.controls.drop_task("c"),
+            lambda: Controls(root).release("b"),  # another program's
+            lambda: launch.controls.skip("b"),
+        )
+        for change in changes:
+            change()
+            assert heard.acquire(timeout=30), "the loop saw it"
+        return idle()
+
+    wiring = Wiring(make_agent=make_agent, settings=load_settings(root, environ={}))
+    launch = make_launch(root, wiring)
+    await launch.run(sink)
+    told = events_of(root)
+    whys = [event.reason for event in told if isinstance(event, ev.TaskChanged)]
+    assert whys == ["you held it", "changed on disk", "you skipped it"]
+    loaded = [event.source for event in told if isinstance(event, ev.PlanLoaded)]
+    assert loaded == ["start", "here"]
