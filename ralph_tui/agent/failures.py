@@ -7,6 +7,7 @@ from ralph_tui.agent.endpoint import ADVICE
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.text import one_line
+from ralph_tui.domain.words import FAILURES
 from ralph_tui.engine.ports import Failure
 
 
@@ -28,8 +29,8 @@ _HINTS = {
     FailureClass.AUTHENTICATION: "Set ANTHROPIC_API_KEY, or run `claude` once and log in.",
     FailureClass.BILLING: "Add credit or raise the spend limit of the account, then run again.",
     FailureClass.USAGE_LIMIT: "Run again when the limit has reset.",
-    FailureClass.OVERLOADED: "The service is busy; run again in a few minutes.",
-    FailureClass.NETWORK: "Check the connection, then run again; no task was marked failed.",
+    FailureClass.OVERLOADED: "The service is busy; no task was marked failed.",
+    FailureClass.NETWORK: "Check the connection; no task was marked failed.",
     FailureClass.BAD_REQUEST: "See .ralph/logs/claude-cli.log; a wrong model name is the usual cause.",
     FailureClass.REFUSAL: "Say the task in other words (`ralph edit`) or give it another model (`ralph edit --model`).",
     FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log.",
@@ -72,6 +73,11 @@ _BY_SUBTYPE = {
     "error_max_turns": FailureClass.MAX_TURNS,
     "error_max_budget_usd": FailureClass.BUDGET,
 }
+_SAID = {
+    "error_max_turns": "The session took as many turns as it may.",
+    "error_max_budget_usd": "The session cost as much as it may.",
+}
+_WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
 
 
 def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = None) -> Failure:
@@ -87,13 +93,13 @@ def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = No
 def classify(facts: ResultFacts) -> Failure | None:
     """The failure a result stands for, or None when the turn ended normally."""
     if facts.subtype in _BY_SUBTYPE:
-        return failure(_BY_SUBTYPE[facts.subtype], facts.text or facts.subtype)
+        return failure(_BY_SUBTYPE[facts.subtype], facts.text or _SAID[facts.subtype])
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):
         return None
     kind = _kind_of_error(facts)
     until = facts.rejected_until
     resets = _moment(until) if until else None
-    told = failure(kind, facts.text or kind.value, resets_at=resets)
+    told = failure(kind, facts.text or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets)
     if kind is FailureClass.NETWORK and _NOT_TRUSTED.search(facts.text):
         return told.model_copy(update={"hint": _TRUST})
     return told

@@ -10,6 +10,7 @@ from ralph_tui.cli.completing import open_questions
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import out, out_json
+from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def answer(
 def approve(project_root: ProjectRoot = None) -> None:
     """Approve the specs, the plan or the result."""
     decided = _controls(project_root).decide(approved=True, by=BY)
-    out(f"Approved: the {decided.kind}{f' ({decided.summary})' if decided.summary else ''}.")
+    out(f"Approved: {DECISIONS[decided.kind]}{f' ({decided.summary})' if decided.summary else ''}.")
     _go_on(project_root)
 
 
@@ -79,7 +80,7 @@ def reject(
 ) -> None:
     """Reject what the loop waits for, and say why."""
     decided = _controls(project_root).decide(approved=False, reason=reason, by=BY)
-    out(f"Rejected: the {decided.kind}: {decided.reason}")
+    out(f"Rejected: {DECISIONS[decided.kind]}: {decided.reason}")
     _go_on(project_root)
 
 

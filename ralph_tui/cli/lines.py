@@ -16,19 +16,12 @@ from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.words import ENDS
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import STATE_OF, Call
 from ralph_tui.tui.render.figures import money, plural, tokens
+from ralph_tui.tui.render.states import BREAKER
 from ralph_tui.tui.render.tools import renderer_for
-
-_ENDINGS = {
-    ev.LoopStatus.COMPLETE: "complete",
-    ev.LoopStatus.STOPPED: "stopped",
-    ev.LoopStatus.USAGE_LIMIT: "usage limit",
-    ev.LoopStatus.WAITING: "waiting for approval",
-    ev.LoopStatus.ERROR: "failed",
-    ev.LoopStatus.INTERRUPTED: "interrupted",
-}
 
 
 class Narrator:
@@ -189,7 +182,7 @@ def _breaker_changed(n: Narrator, e: ev.BreakerChanged, before: LoopView) -> Ite
         return
     why = f": {e.reason}" if e.reason else ""
     yield line(
-        f"{n.glyphs.warning} circuit breaker {e.breaker.state}{why} ({counted(e.breaker)})",
+        f"{n.glyphs.warning} circuit breaker {BREAKER[e.breaker.state].word}{why} ({counted(e.breaker)})",
         "yellow",
     )
 
@@ -235,7 +228,7 @@ def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Li
         f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete, "
         f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {took(e.seconds)}",
     )
-    label, reason = _ENDINGS[e.status], one_line(e.reason, 250)
+    label, reason = ENDS[e.status], one_line(e.reason, 250)
     said = reason if reason.startswith(label) else f"{label}: {reason}"
     stop = "." if e.hint and not said.endswith(".") else ""
     yield line(f"ralph: {said}{stop} {e.hint}", tone)

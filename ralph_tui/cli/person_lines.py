@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.permissions import answer_told, ruling_of
 from ralph_tui.domain.questions import AskedQuestion, Permission
 from ralph_tui.domain.text import inert, one_line
@@ -66,7 +67,9 @@ def question_answered(signs: Glyphs, e: ev.QuestionAnswered) -> Iterator[Line]:
 def approval_requested(signs: Glyphs, e: ev.ApprovalRequested) -> Iterator[Line]:
     """What waits for a decision, and how to make it from anywhere."""
     summary = f": {e.summary}" if e.summary else ""
-    yield line(f"{signs.asking} your approval of the {e.kind} is needed{summary}", "bold cyan")
+    yield line(
+        f"{signs.asking} your approval of {DECISIONS[e.kind]} is needed{summary}", "bold cyan"
+    )
     yield line("decide from anywhere: ralph approve, or ralph reject --reason TEXT", "dim", 2)
 
 
@@ -77,7 +80,7 @@ def approval_given(signs: Glyphs, e: ev.ApprovalGiven) -> Iterator[Line]:
     )
     by = f" (by {e.by})" if e.by else ""
     why = f": {e.reason}" if e.reason else ""
-    yield line(f"{sign} {word}: the {e.kind}{by}{why}", tone)
+    yield line(f"{sign} {word}: {DECISIONS[e.kind]}{by}{why}", tone)
 
 
 def specs_checked(signs: Glyphs, e: ev.SpecsChecked) -> Iterator[Line]:

@@ -57,7 +57,7 @@ def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:
 
 def learning(signs: Glyphs, e: ev.LearningRecorded) -> Iterator[Line]:
     """Something worth knowing next time."""
-    yield line(f"{signs.learned} learned ({e.category}): {e.text}", "", 1)
+    yield line(f"{signs.learned} learned ({e.category.lower()}): {e.text}", "", 1)
 
 
 def injection_queued(signs: Glyphs, e: ev.InjectionQueued) -> Iterator[Line]:

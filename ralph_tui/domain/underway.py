@@ -26,7 +26,7 @@ def why_taken(plan: ImplementationPlan, began: Task) -> str:
         number = sum(task.id == began.id for task in plan.tasks)
         return f"{number} tasks have its id" if number else "it is not in the plan any more"
     if now.status is not TaskStatus.IN_PROGRESS:
-        return "it is held" if now.is_held else f"it is {now.status.value} now"
+        return "it is held" if now.is_held else f"it is {now.status.value.replace('_', ' ')} now"
     waits = [dep for dep in plan.waiting_on(now) if dep not in began.dependencies]
     return f"it waits for {', '.join(waits)} now" if waits else ""
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.domain.text import one_line
@@ -132,7 +133,7 @@ async def decide(
     if decided is None:
         shop.emit(ev.ApprovalRequested(kind=kind, summary=summary))
         if not mission.interactive:
-            reason = f"waiting for approval of the {kind.value}"
+            reason = f"waiting for approval of {DECISIONS[kind]}"
             return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
     while decided is None:
         if (state := shop.ledger.docs.state).stop is not Halt.NONE:

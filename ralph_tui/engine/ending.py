@@ -92,11 +92,11 @@ def used_up(error: OSError) -> End:
 
 
 def failure_told(failure: Failure) -> AgentFailed:
-    """The event that tells a failure."""
+    """The event that tells a failure; what to do about a usage limit is said when it ends the run."""
     return AgentFailed(
         failure=failure.kind,
         message=failure.message,
-        hint=failure.hint,
+        hint="" if failure.kind is FailureClass.USAGE_LIMIT else failure.hint,
         resets_at=failure.resets_at,
     )
 

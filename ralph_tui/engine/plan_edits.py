@@ -24,9 +24,13 @@ def find(plan: ImplementationPlan, task_id: str) -> Task:
     task = plan.task(task_id)
     if task is not None:
         return task
+    raise RalphError(f"There is no task {task_id!r} in the plan.", _known(plan, task_id))
+
+
+def _known(plan: ImplementationPlan, task_id: str) -> str:
+    """What to write instead of an id that no task has."""
     near = get_close_matches(task_id, [t.id for t in plan.tasks], n=1)
-    hint = f"Did you mean {near[0]}?" if near else "`ralph tasks` lists them."
-    raise RalphError(f"There is no task {task_id!r} in the plan.", hint)
+    return f"Did you mean {near[0]}?" if near else "`ralph tasks` lists the ids."
 
 
 def find_open(plan: ImplementationPlan, task_id: str) -> Task:
@@ -93,7 +97,7 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     """
     task = find(plan, task_id)
     if task.status is not TaskStatus.BLOCKED:
-        message = f"Task {task_id} is {task.status.value}, not blocked."
+        message = f"Task {task_id} is {task.status.value.replace('_', ' ')}, not blocked."
         raise RalphError(message, NOTHING_CHANGED)
     return plan.with_task(task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0)
 
@@ -175,7 +179,10 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
 def sound(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
     """The changed plan, unless the change brings a problem that was not there."""
     old = before.problems()
-    new = [problem.message for problem in after.problems() if problem not in old]
+    new = [problem for problem in after.problems() if problem not in old]
     if new:
-        raise RalphError(" ".join(new[:3]), NOTHING_CHANGED)
+        strange = [p.path[-1] for p in new if p.kind == "unknown_dependency"]
+        typed = next((other for other in strange if before.task(other) is None), None)
+        hint = NOTHING_CHANGED if typed is None else f"{_known(before, typed)} {NOTHING_CHANGED}"
+        raise RalphError(" ".join(problem.message for problem in new[:3]), hint)
     return after

@@ -33,7 +33,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
             "Play the iteration as it went, or hold; long silences are shortened.", "", "replay", 1,
         ),
         Command("faster", ("plus",), "Faster", "Replay at 2, 5 or 10 times the pace.", "", "faster", 4),
-        Command("slower", ("minus",), "Slower", "Replay at half of that, down to the real pace.", ""),
+        Command("slower", ("minus",), "Slower", "Replay at 5 or 2 times the pace, down to the real one.", ""),
         Command("rewind", ("0",), "From the start", "Replay from the beginning.", ""),
         Command("whole", ("full_stop",), "Show it whole", "End the replay and show everything.", ""),
         Command("look", ("v",), "Next view", "Activity, changes, summary.", "", "view", 2),

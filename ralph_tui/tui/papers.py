@@ -25,6 +25,7 @@ class Paper:
         note: Where it goes, or why it is not there.
         path: The file to edit; None when it is made from others.
         report: Instead of a text.
+        lacks: What a spec must have and has not.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Paper:
     note: str
     path: Path | None = None
     report: ValidationReport | None = None
+    lacks: tuple[str, ...] = ()
 
 
 def read_papers(root: Path) -> list[Paper]:
@@ -101,8 +103,9 @@ def _specs(project: Project) -> list[Paper]:
             spec.name,
             "Specs",
             spec.text,
-            "lacks " + "; ".join(spec.problems()) if spec.problems() else "complete",
+            "not whole yet" if spec.problems() else "whole",
             project.layout.specs / spec.name,
+            lacks=tuple(spec.problems()),
         )
         for spec in specs
     ]

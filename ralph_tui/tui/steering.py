@@ -16,6 +16,7 @@ from ralph_tui.tui.leaving import Leaving
 from ralph_tui.tui.looking import Looking
 from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pages import Pages
+from ralph_tui.tui.render.by_key import said_by_key
 from ralph_tui.tui.replanning import Replanning
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.help import Help
@@ -52,7 +53,7 @@ class Steering:
         try:
             return await asyncio.to_thread(request)
         except RalphError as error:
-            self._app.complain(str(error))
+            self._app.complain(said_by_key(self._app.keys, str(error)))
         except Exception as error:  # noqa: BLE001 - a bug in one control must not close the screen
             await self._app.failed(error)
         return None
@@ -95,6 +96,9 @@ class Steering:
         if self._bridge.view.run_state is RunState.STOPPING:
             await self._try(lambda: self._controls.stop(now=True))
             return
+        if self._bridge.view.run_state is RunState.LIMITED:
+            await self._give_up()
+            return
         answer = await self._app.push_screen_wait(
             Confirm(
                 "stop the loop",
@@ -109,6 +113,27 @@ class Steering:
         )
         if answer in ("after", "now"):
             await self._try(lambda: self._controls.stop(now=answer == "now"))
+
+    async def _give_up(self) -> None:
+        """Ask whether to wait no longer and end; nothing is worked on that could be finished first."""
+
+        def over() -> str:
+            waits = self._bridge.view.run_state is RunState.LIMITED
+            return self._bridge.over() or ("" if waits else "The wait is over.")
+
+        answer = await self._app.push_screen_wait(
+            Confirm(
+                "give up waiting",
+                "Nothing is lost: the task is on the board for the next run.",
+                (
+                    Choice("x", "Give up: end this run", "now"),
+                    Choice("k", "Keep waiting", "keep"),
+                ),
+                moot=over,
+            )
+        )
+        if answer == "now":
+            await self._try(lambda: self._controls.stop(now=True))
 
     async def inject(self) -> None:
         """Guidance for the next iteration; a draft survives Escape and a failed send."""

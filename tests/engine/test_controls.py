@@ -215,8 +215,10 @@ def test_dependencies_are_changed_within_reason(root: Path) -> None:
     assert controls.edit_task("a", TaskFields(dependencies=("done", "done"))).dependencies == (
         "done",
     )
-    with pytest.raises(RalphError, match="not in the plan"):
+    with pytest.raises(RalphError, match="`ralph tasks` lists the ids"):
         controls.edit_task("a", TaskFields(dependencies=("nowhere",)))
+    with pytest.raises(RalphError, match="Did you mean done"):
+        controls.edit_task("a", TaskFields(dependencies=("don",)))
     with pytest.raises(RalphError, match="circle"):
         controls.edit_task("a", TaskFields(dependencies=("b",)))
     assert controls.edit_task("b", TaskFields(dependencies=())).dependencies == ()

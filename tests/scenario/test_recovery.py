@@ -140,6 +140,7 @@ async def test_a_usage_limit_is_waited_out_and_costs_nothing(tmp_path: Path) -> 
         run = await play(project, server, overrides=overrides)
     assert run.end.exit_code == 0
     assert len(run.of(ev.LimitWait)) == 1
+    assert [e.hint for e in run.of(ev.AgentFailed)] == [""], "it goes on by itself"
     assert run.of(ev.LimitWaitEnded)[0].why == "the wait is over"
     assert [e.iteration for e in run.of(ev.IterationStarted)] == [1, 1], "it was no iteration"
     assert run.end.iterations == 1

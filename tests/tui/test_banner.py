@@ -2,13 +2,16 @@
 
 import pytest
 
-from ralph_tui.domain.events import PlanLoaded
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.events import LoopFinished, PlanLoaded
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.ending import nothing_ready
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE
+from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.banner import banner_of
+from ralph_tui.tui.render.by_key import said_by_key
 
 HELD = Task(id="h", held=True)
 BLOCKED = Task(id="b", status=TaskStatus.BLOCKED)
@@ -30,3 +33,32 @@ def test_the_advice_is_about_what_is_left(tasks: list[Task], headline: str, advi
     assert banner is not None
     assert headline in banner.headline
     assert advice in "".join(span.text for span in banner.advice)
+
+
+def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -> None:
+    end = nothing_ready(ImplementationPlan(tasks=(HELD, BLOCKED)))
+    assert "`ralph retry TASK`" in end.hint, "for a terminal"
+    finished = LoopFinished(
+        status=end.status, reason=end.reason, hint=end.hint, exit_code=end.exit_code
+    )
+    keys = Keys({**DEFAULT_KEYS.of, "retry": ("z",)})
+    banner = banner_of(LoopView(), finished, "", glyphs=UNICODE, keys=keys)
+    assert banner is not None
+    said = "".join(span.text for span in banner.advice)
+    assert said.startswith(
+        "7 shows why; z opens a blocked task again; H lets a held one go on. Press"
+    )
+
+
+@pytest.mark.parametrize(
+    ("hint", "said"),
+    [
+        ("Go on with `ralph build`.", "Go on with b."),
+        ('`ralph "what you want"` makes one, or {write} it.', "n makes one, or {write} it."),
+        ("`ralph approve` or `ralph reject --reason …`, then run again.", "a, then run again."),
+        ("Other words (`ralph edit`) or (`ralph edit --model`).", "Other words (e) or (m)."),
+        ("`ralph doctor` says more.", "`ralph doctor` says more."),
+    ],
+)
+def test_only_commands_that_have_a_key_here_become_it(hint: str, said: str) -> None:
+    assert said_by_key(DEFAULT_KEYS, hint) == said

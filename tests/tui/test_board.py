@@ -81,9 +81,9 @@ async def test_m_gives_a_task_a_model_and_keeps_what_was_typed_when_refused(open
         app = ralph(pilot)
         await pilot.press("1", "j", "m")
         await until(pilot, lambda: isinstance(app.screen, Value))
-        script.controls.error = RalphError("That is no model.", "Nothing was changed.")
+        script.controls.error = RalphError("That is no model.", "`ralph build` goes on.")
         await pilot.press(*"opus", "enter")
-        await until(pilot, lambda: "That is no model. Nothing was changed." in toasts(app))
+        await until(pilot, lambda: "That is no model. b goes on." in toasts(app))
         await until(pilot, lambda: isinstance(app.screen, Value))
         script.controls.error = None
         await pilot.press("enter")

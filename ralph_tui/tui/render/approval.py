@@ -103,7 +103,7 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
         return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
     parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]
     if report.checks:
-        parts.append(Part("Checks that Python ran", [_check(r, glyphs) for r in report.checks]))
+        parts.append(Part("Checks that ralph ran", [_check(r, glyphs) for r in report.checks]))
     parts += [Part(result.spec, _findings(result, glyphs)) for result in report.specs]
     if report.observations:
         parts.append(Part("Seen with other tools", [[Span(t)] for t in report.observations]))

@@ -10,9 +10,12 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
+from ralph_tui.tui.render.by_key import by_key
+from ralph_tui.tui.render.clock import clock
 from ralph_tui.tui.render.figures import money, plural
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.next_up import (
+    LOOK_BACK,
     NO_PLAN,
     next_task,
     nothing_ready,
@@ -143,7 +146,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
 
 def _in_and_at(until: datetime, now: datetime) -> str:
     left = duration(max(0.0, (until - now).total_seconds()))
-    return f"in {left}, at {until.astimezone():%H:%M}"
+    return f"in {left}, at {clock(until, now)}"
 
 
 _LIMITED = "Nothing is spent and no iteration is counted. Press {hurry} to try now, {stop} to stop."
@@ -196,10 +199,15 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
 
 
+_LOOK = "{detail} to look at an entry, {quit} to leave."
+
+
 def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
     begin = "{build} to start again, " if again else ""
-    advice = hint(keys, f"Press {begin}{{detail}} to look at an entry, {{quit}} to leave.")
+    built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
+    todo = f"{LOOK_BACK} {{quit}} leaves." if built else f"Press {begin}{_LOOK}"
+    advice = hint(keys, todo)
     figures = [
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
         plural(e.iterations, "iteration"),
@@ -208,4 +216,6 @@ def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Ban
         f"exit {e.exit_code}",
     ]
     between = f" {glyphs.between} ".join(f for f in figures if f)
-    return Banner(look, _sentence(e.reason), [Span(f"{e.hint} ".lstrip()), *advice], between)
+    return Banner(
+        look, _sentence(e.reason), [*by_key(keys, f"{e.hint} ".lstrip()), *advice], between
+    )

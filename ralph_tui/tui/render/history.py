@@ -11,13 +11,14 @@ from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.metrics import Metric
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
+from ralph_tui.tui.render.clock import when
 from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.hints import hint
-from ralph_tui.tui.render.iterations import look_of, when
+from ralph_tui.tui.render.iterations import look_of
 from ralph_tui.tui.render.parts import Block, Made, Part
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop
 
-_HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began (UTC)", "session")
+_HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began", "session")
 
 
 def totals(

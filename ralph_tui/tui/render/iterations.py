@@ -1,17 +1,20 @@
 """Iterations as one line of a list, and as a summary. Pure functions."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from functools import partial
+
+from rich.cells import cell_len
 
 from ralph_tui.domain.chronicle import Iteration, Run
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.text import one_line
+from ralph_tui.domain.words import ENDS
 from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.clock import when
 from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.parts import Block, Made, Part
-from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of
+from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of, wrap
 from ralph_tui.tui.render.states import Look
 
 OUTCOME: dict[IterationOutcome | None, Look] = {
@@ -24,17 +27,15 @@ OUTCOME: dict[IterationOutcome | None, Look] = {
     IterationOutcome.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
     None: Look("interrupted", "never ended", Tone.WARN),
 }
+INDENT = " " * 6
+"""Before what an iteration is about, which stands under its task."""
+
 RUNNING = Look("running", "running", Tone.INFO)
 
 
 def look_of(iteration: Iteration) -> Look:
     """How an iteration ended; one without an end goes on, or was cut off."""
     return RUNNING if not iteration.end else OUTCOME[iteration.outcome]
-
-
-def when(moment: datetime | None) -> str:
-    """Date and time in UTC, to the minute."""
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else "time unknown"
 
 
 def iteration_blocks(
@@ -50,7 +51,9 @@ def iteration_blocks(
             if blocks:
                 blocks.append(Block(None, [[]]))
             blocks.append(Block(None, [_run_head(heads.get(shown), width, glyphs)]))
-        lines = Made(partial(_iteration, iteration, width, glyphs), 2)
+        room = width - len(INDENT)
+        folds = cell_len(_about(iteration)) > room
+        lines = Made(partial(_iteration, iteration, width, glyphs), 2 + folds)
         blocks.append(Block(iteration.start, lines, folds=False))
     return blocks
 
@@ -60,7 +63,7 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
         return [Span("an earlier run", Tone.MUTED)]
     end = run.finished
     cut_off = OUTCOME[None].word if run.end else RUNNING.word
-    state = end.status.value.replace("_", " ") if end else cut_off
+    state = ENDS[end.status] if end else cut_off
     right = (
         [Span(f"{money(end.cost_usd)} {glyphs.between} {took(end.seconds)}", Tone.MUTED)]
         if end
@@ -87,8 +90,16 @@ def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
         width,
         glyphs.ellipsis,
     )
-    title = one_line(it.title or it.reason, 200)
-    return [first, row([Span(f"      {title}", Tone.MUTED)], [], width, glyphs.ellipsis)]
+    whole, *rest = wrap(_about(it), width - len(INDENT))
+    folded = [whole, *([" ".join(rest)] if rest else [])]
+    more = [
+        row([Span(f"{INDENT}{text}", Tone.MUTED)], [], width, glyphs.ellipsis) for text in folded
+    ]
+    return [first, *more]
+
+
+def _about(it: Iteration) -> str:
+    return one_line(it.title or it.reason, 200)
 
 
 def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:

@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ralph_tui.domain.chronicle import Iteration, Run
+from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.words import ENDS
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
+from ralph_tui.tui.render.by_key import by_key
+from ralph_tui.tui.render.clock import clock, in_local, when
 from ralph_tui.tui.render.figures import plural
-from ralph_tui.tui.render.iterations import when
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.question import who_asks
 from ralph_tui.tui.render.spans import Line, Span, Tone
@@ -159,8 +162,8 @@ def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
             lines.append(labelled("rule", asked.permission.reason))
         lines.append(next_step(keys, "{answer} answers; esc in the question defers it"))
     if (approval := view.approval) is not None:
-        summary = f": {approval.summary}" if approval.summary else ""
-        lines.append([Span(f"your approval of the {approval.kind}{summary}", Tone.WARN)])
+        summary = f": {in_local(approval.summary, now)}" if approval.summary else ""
+        lines.append([Span(f"your approval of {DECISIONS[approval.kind]}{summary}", Tone.WARN)])
         if approval.kind is ApprovalKind.RECOVERY:
             lines.append(
                 labelled("rule", "an open breaker lets nothing run before a person agrees")
@@ -171,7 +174,7 @@ def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
         left = duration((view.limit_until - now).total_seconds())
         lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
         lines.append(
-            labelled("evidence", f"it resets at {view.limit_until:%H:%M:%S} UTC, in {left}")
+            labelled("evidence", f"it resets at {clock(view.limit_until, now)}, in {left}")
         )
         lines.append(labelled("rule", "waiting is no failure and no iteration"))
         lines.append(next_step(keys, "{hurry} tries now; {stop} gives up"))
@@ -195,23 +198,23 @@ def _stopped(
         lines = [
             [
                 Span(
-                    "The last run has no end in the journal: it was killed, or still runs elsewhere.",
+                    "The last run has no end in the journal: it was killed, or its machine went down.",
                     Tone.WARN,
                 )
             ],
-            next_step(keys, "ralph status says whether it runs; {build} starts a new one"),
+            next_step(keys, "{build} goes on from there; what was done is safe"),
         ]
         return [Part("Why stopped", lines)]
     lines = [
         [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],
-        labelled("when", f"{when(end.time)} UTC, after {plural(end.iterations, 'iteration')}"),
-        labelled("rule", f"{end.status.value.replace('_', ' ')}, exit status {end.exit_code}"),
+        labelled("when", f"{when(end.time)}, after {plural(end.iterations, 'iteration')}"),
+        labelled("rule", f"{ENDS[end.status]}, exit status {end.exit_code}"),
     ]
     mine = [it for it in iterations if it.run_id == last.run_id]
     if mine and mine[-1].reason and end.exit_code != 0:
         lines.append(labelled("evidence", f"iteration {mine[-1].number}: {mine[-1].reason}"))
     if end.hint:
-        lines.append(labelled("next", end.hint, Tone.ACCENT))
+        lines.append([*labelled("next", ""), *by_key(keys, end.hint, Tone.ACCENT)])
     return [Part("Why stopped", lines)]
 
 

@@ -10,9 +10,9 @@ from ralph_tui.domain.text import one_line
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.clock import clock, when
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.hints import hint
-from ralph_tui.tui.render.iterations import when
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.render.states import BREAKER
@@ -34,7 +34,7 @@ def cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
     if breaker.half_open_at is None or not breaker.is_cooling:
         return []
     left = duration(max(0.0, (breaker.half_open_at - now).total_seconds()))
-    text = f"one iteration tries by itself in {left}, at {breaker.half_open_at:%H:%M:%S} UTC"
+    text = f"one iteration tries by itself in {left}, at {clock(breaker.half_open_at, now)}"
     return [labelled("cool-down", text, Tone.WARN)]
 
 

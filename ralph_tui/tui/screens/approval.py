@@ -15,6 +15,7 @@ from ralph_tui.domain.state import REASONED, ApprovalKind
 from ralph_tui.domain.text import inert
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.attention import approval_key
+from ralph_tui.tui.render.clock import in_local
 from ralph_tui.tui.render.headings import approval_heading
 from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
 from ralph_tui.tui.render.spans import Span
@@ -53,18 +54,17 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
         super().__init__()
         self._approval = approval
         self._parts = list(parts)
-        self._summary = inert(approval.summary)
-        if parts and len(self._summary) > SHORT:
-            self._parts.insert(0, Part("What is asked", [[Span(self._summary)]]))
-            self._summary = ""
 
     def framed(self) -> Iterable[Widget]:
         """The summary and what it sums up."""
         with Vertical(classes="dialog -large -approval") as frame:
             kind = self._approval.kind
             self.head(frame, approval_heading(kind), kind.value)
-            if self._summary:
-                yield Static(Content(self._summary), classes="summary")
+            summary = in_local(inert(self._approval.summary), self.app.clock())
+            if self._parts and len(summary) > SHORT:
+                self._parts.insert(0, Part("What is asked", [[Span(summary)]]))
+            elif summary:
+                yield Static(Content(summary), classes="summary")
             yield self.material()
 
     def material(self) -> TextView:

@@ -16,7 +16,7 @@ from ralph_tui.tui.papers import Paper, read_papers
 from ralph_tui.tui.render.approval import report_parts
 from ralph_tui.tui.render.markdown import markdown_lines
 from ralph_tui.tui.render.parts import Block, parts_blocks
-from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.render.spans import Line, Span, Tone, flat
 from ralph_tui.tui.screens.two_panes import TwoPanes
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.paper_list import PaperList
@@ -141,7 +141,11 @@ class Memory(TwoPanes):
             return parts_blocks(report_parts(paper.report, self.app.glyphs))
         if not paper.text:
             return [Block(None, [[Span(paper.note, Tone.MUTED)]])]
-        return [Block(None, list(markdown_lines(paper.text, self.app.glyphs)))]
+        lacks: list[Line] = [
+            [Span(f"{self.app.glyphs.warning} lacks {what}", Tone.WARN)] for what in paper.lacks
+        ]
+        text = list(markdown_lines(paper.text, self.app.glyphs))
+        return [Block(None, [*lacks, *([[]] if lacks else []), *text])]
 
     # Commands.
 

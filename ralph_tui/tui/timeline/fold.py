@@ -22,7 +22,8 @@ from ralph_tui.tui.timeline.entries import (
     TextEntry,
 )
 from ralph_tui.tui.timeline.news import News
-from ralph_tui.tui.timeline.notes import Note, note_of
+from ralph_tui.tui.timeline.note import Note
+from ralph_tui.tui.timeline.notes import note_of
 
 MAX_ENTRIES = 10_000
 MAX_DETAIL_CHARS = 8_000_000

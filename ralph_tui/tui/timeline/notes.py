@@ -1,30 +1,22 @@
 """Events that become one note in the stream, as a table."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.durations import duration, took
-from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.words import ENDS, FAILURES
 from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.spans import Tone
+from ralph_tui.tui.timeline import person_notes as person
 from ralph_tui.tui.timeline.news import standing
+from ralph_tui.tui.timeline.note import Note
 
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """The content of a `NoteEntry`, before it has a number."""
-
-    glyph: str
-    label: str
-    text: str
-    tone: Tone = Tone.MUTED
-    right: str = ""
-    more: str = ""
-
+_PHASES = frozenset(Phase)
+"""What a phase without tasks is worked and checked as."""
 
 _END = {
     ev.LoopStatus.COMPLETE: ("ok", Tone.OK),
@@ -61,7 +53,7 @@ def _loop_started(e: ev.LoopStarted) -> Note:
 def _loop_finished(e: ev.LoopFinished) -> Note:
     glyph, tone = _END[e.status]
     right = f"{money(e.cost_usd)}  {took(e.seconds)}"
-    return Note(glyph, f"loop {e.status.replace('_', ' ')}", e.reason, tone, right, e.hint)
+    return Note(glyph, f"loop {ENDS[e.status]}", e.reason, tone, right, e.hint)
 
 
 def _plan_loaded(e: ev.PlanLoaded) -> Note:
@@ -99,22 +91,24 @@ def _session_started(e: ev.SessionStarted) -> Note:
 
 
 def _gate_started(e: ev.GateStarted) -> Note:
-    text = f"{e.task_id} is claimed complete; running {plural(len(e.commands), 'check')}"
+    running = f"running {plural(len(e.commands), 'check')}"
+    text = running if e.task_id in _PHASES else f"{e.task_id} is claimed complete; {running}"
     return Note("verifying", "gate", text, Tone.INFO, more="\n".join((e.notes, *e.commands)))
 
 
 def _gate_finished(e: ev.GateFinished) -> Note:
-    failed = sum(1 for receipt in e.receipts if not receipt.ok)
+    failed, phase = sum(1 for receipt in e.receipts if not receipt.ok), e.task_id in _PHASES
     more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
     if e.passed:
-        return Note("ok", "gate", f"accepted: {e.task_id} passed every check", Tone.OK, more=more)
+        text = "every check passed" if phase else f"accepted: {e.task_id} passed every check"
+        return Note("ok", "gate", text, Tone.OK, more=more)
     total = plural(len(e.receipts), "check")
-    text = f"not yet: {failed} of {total} failed, the agent was told"
+    text = f"not yet: {failed} of {total} failed{'' if phase else ', the agent was told'}"
     return Note("failed", "gate", text, Tone.BAD, more=more)
 
 
 def _handoff_finished(e: ev.HandoffFinished) -> Note:
-    how = "" if e.summarised else " from what Python knows; the model could not sum up"
+    how = "" if e.summarised else " from what ralph knows; the model gave no summary"
     return Note("handoff", "hand-off", f"{e.path} written{how}", Tone.INFO)
 
 
@@ -140,8 +134,7 @@ def _api_retry(e: ev.ApiRetry) -> Note:
 
 
 def _agent_failed(e: ev.AgentFailed) -> Note:
-    label = e.failure.replace("_", " ")
-    return Note("failed", label, f"{e.message} {e.hint}".strip(), Tone.BAD)
+    return Note("failed", FAILURES[e.failure], f"{e.message} {e.hint}".strip(), Tone.BAD)
 
 
 def _notice(e: ev.Notice) -> Note:
@@ -172,67 +165,6 @@ def _loop_lost(e: ev.LoopLost) -> Note:
     return Note("interrupted", "detached", f"process {e.pid} does not run the loop any more")
 
 
-def _question_asked(e: ev.QuestionAsked) -> Note:
-    asked = e.question
-    options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in asked.question.options)
-    if asked.permission is not None:
-        more = f"{asked.permission.argument}\n\n{asked.permission.reason}\n\n{options}"
-        return Note("asking", "allow?", asked.question.question, Tone.WARN, more=more)
-    return Note("asking", "question", asked.question.question, Tone.WARN, more=options)
-
-
-def _question_answered(e: ev.QuestionAnswered) -> Note:
-    answer = e.question.answer
-    if answer is None:
-        return Note("asking", "question", "withdrawn: the session that asked is gone")
-    told = answer_told(e.question)
-    plain = e.question.permission is None and not answer.declined
-    return Note("asking", "answer", told, Tone.INFO if plain else Tone.WARN, f"by {answer.by}")
-
-
-def _uncalled_allowed(e: ev.ToolAllowed) -> Note:
-    """What was asked about beside the calls: a host."""
-    return Note("ok", "reach", e.part, right=f"allowed by {e.by}" if e.by else "allowed before")
-
-
-def _uncalled_denied(e: ev.ToolDenied) -> Note:
-    by = f"denied by {e.by}" if e.by else "denied"
-    return Note("denied", "reach", e.part, Tone.WARN, by, more=f"Rule: {e.rule}\n{e.reason}")
-
-
-def _approval_requested(e: ev.ApprovalRequested) -> Note:
-    text = f"{e.kind}: {e.summary}" if e.summary else e.kind.value
-    return Note("asking", "approval", f"waits for you, {text}", Tone.WARN)
-
-
-def _approval_given(e: ev.ApprovalGiven) -> Note:
-    verdict = "approved" if e.approved else "rejected"
-    text = f"{e.kind} {verdict}" + (f": {e.reason}" if e.reason else "")
-    look = ("ok", Tone.OK) if e.approved else ("failed", Tone.WARN)
-    return Note(look[0], "approval", text, look[1], f"by {e.by}" if e.by else "")
-
-
-def _specs_checked(e: ev.SpecsChecked) -> Note:
-    good = plural(len(e.valid), "spec")
-    if not e.problems:
-        return Note("ok", "specs", f"{good} read", Tone.OK, more="\n".join(e.valid))
-    wrong = "\n".join(f"{name}: {'; '.join(found)}" for name, found in e.problems.items())
-    text = f"{good} read, {len(e.problems)} with problems"
-    return Note("warning", "specs", text, Tone.WARN, more=wrong)
-
-
-def _validation_finished(e: ev.ValidationFinished) -> Note:
-    look = ("ok", Tone.OK) if e.passed else ("failed", Tone.BAD)
-    verdict = "passed" if e.passed else f"failed: {plural(len(e.failures), 'finding')}"
-    more = "\n".join((e.summary, *e.failures)).strip()
-    return Note(look[0], "validate", f"round {e.round} {verdict}", look[1], more=more)
-
-
-def _limit_wait(e: ev.LimitWait) -> Note:
-    until = f"until {e.until:%H:%M} UTC"
-    return Note("retry", "waiting", e.message or "for the usage limit", Tone.WARN, until)
-
-
 def _pause_requested(e: ev.PauseRequested) -> Note:
     return Note("pause", "pause", "now" if e.now else "after this iteration", Tone.WARN)
 
@@ -255,7 +187,9 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.SessionStarted: _session_started,
     ev.GateStarted: _gate_started,
     ev.GateFinished: _gate_finished,
-    ev.LearningRecorded: lambda e: Note("learned", "learned", f"{e.category}: {e.text}", Tone.INFO),
+    ev.LearningRecorded: lambda e: Note(
+        "learned", "learned", f"{e.category.lower()}: {e.text}", Tone.INFO
+    ),
     ev.InjectionQueued: lambda e: Note("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
     ev.InjectionConsumed: lambda e: Note(
         "guidance", "guidance", f"given to iteration {e.iteration}", Tone.INFO
@@ -277,15 +211,15 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.ProjectUnreadable: lambda e: Note("failed", "error", e.reason, Tone.BAD),
     ev.LoopFound: _loop_found,
     ev.LoopLost: _loop_lost,
-    ev.ToolAllowed: _uncalled_allowed,
-    ev.ToolDenied: _uncalled_denied,
-    ev.QuestionAsked: _question_asked,
-    ev.QuestionAnswered: _question_answered,
-    ev.ApprovalRequested: _approval_requested,
-    ev.ApprovalGiven: _approval_given,
-    ev.SpecsChecked: _specs_checked,
-    ev.ValidationFinished: _validation_finished,
-    ev.LimitWait: _limit_wait,
+    ev.ToolAllowed: person.uncalled_allowed,
+    ev.ToolDenied: person.uncalled_denied,
+    ev.QuestionAsked: person.question_asked,
+    ev.QuestionAnswered: person.question_answered,
+    ev.ApprovalRequested: person.approval_requested,
+    ev.ApprovalGiven: person.approval_given,
+    ev.SpecsChecked: person.specs_checked,
+    ev.ValidationFinished: person.validation_finished,
+    ev.LimitWait: person.limit_wait,
     ev.AllowanceReported: lambda e: Note(
         "current", "allowance", f"{e.allowance.percent:.0f} % of the {e.allowance.name} window used"
     ),
