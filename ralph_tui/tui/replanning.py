@@ -1,7 +1,7 @@
 """Changes of the plan by the person: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ralph_tui.domain.errors import RalphError
@@ -13,11 +13,12 @@ from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.owner import Owner, Try
+from ralph_tui.tui.render.by_key import said_by_key
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.edit_task import AddTask, EditTask, Save
+from ralph_tui.tui.screens.splitting import Split
 from ralph_tui.tui.screens.value import Value
-from ralph_tui.tui.screens.writing import Split
 from ralph_tui.tui.task_form import Typed
 
 
@@ -33,6 +34,8 @@ class Replanning:
         """By task: its fields when somebody began to edit them, and what they had typed when they left."""
         self._new: Typed | None = None
         """What was typed of a task that was not added yet."""
+        self._parts: dict[str, str] = {}
+        """By task: the parts that were typed and not sent."""
 
     async def skip(self) -> None:
         """Block a task, after asking."""
@@ -143,31 +146,38 @@ class Replanning:
             self._new = dialog.typed
             self._app.say(self._app.keys.said("What you typed is kept: {add} goes on with it."))
 
-    @staticmethod
-    def _saving(write: Callable[[TaskFields], Task]) -> Save:
+    def _saving(self, write: Callable[[TaskFields], Task]) -> Save:
         """How a form writes, off the event loop."""
 
         async def save(fields: TaskFields) -> Task | str:
             try:
                 return await asyncio.to_thread(write, fields)
             except RalphError as error:
-                return str(error)
+                return said_by_key(self._app.keys, str(error))
 
         return save
 
     async def split(self) -> None:
-        """In parts, one per line; a draft survives a refusal."""
+        """In parts, one per line; what was typed is there again when it was left."""
         task = self._app.situation().task
         if task is None:
             return
-        draft = f"{one_line(task.title)}\n"
-        while text := await self._app.push_screen_wait(dialog := Split(task.id, draft)):
-            parts = [line.strip() for line in text.splitlines() if line.strip()]
-            made = await self._attempt(partial(self._controls.split_task, task.id, parts))
-            if made is not None:
-                self._app.say(f"{task.id} is split into {plural(len(parts), 'task')}.")
-                return
-            draft = dialog.draft
+        made: list[Task] = []
+
+        async def write(parts: Sequence[str]) -> str:
+            try:
+                made.extend(await asyncio.to_thread(self._controls.split_task, task.id, parts))
+            except RalphError as error:
+                return said_by_key(self._app.keys, str(error))
+            return ""
+
+        dialog = Split(task.id, self._parts.pop(task.id, f"{one_line(task.title)}\n"), write)
+        before = dialog.draft
+        if await self._app.push_screen_wait(dialog) is not None:
+            self._app.say(f"{task.id} is split into {plural(len(made), 'task')}.")
+        elif dialog.draft != before:
+            self._parts[task.id] = dialog.draft
+            self._app.say(self._app.keys.said("What you typed is kept: {split} goes on with it."))
 
     async def drop(self) -> None:
         """Take it out, after asking."""

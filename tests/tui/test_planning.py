@@ -17,8 +17,8 @@ from ralph_tui.tui.render.spans import plain, width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.edit_task import AddTask, EditTask
 from ralph_tui.tui.screens.planning import PlanReview
+from ralph_tui.tui.screens.splitting import Split
 from ralph_tui.tui.screens.task_detail import TaskDetail
-from ralph_tui.tui.screens.writing import Split
 from ralph_tui.tui.task_form import Typed, Wrong, meant
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
@@ -120,8 +120,13 @@ async def test_a_task_is_split_and_a_refusal_keeps_the_parts(open_app: Open) -> 
         await until(pilot, lambda: isinstance(app.screen, Split))
         script.controls.error = RalphError("Task demo-04 is being worked.", "Pause first.")
         await pilot.press(*"and write", "ctrl+s")
-        await until(pilot, lambda: "Task demo-04 is being worked. Pause first." in toasts(app))
+        said = "Task demo-04 is being worked. Pause first."
+        await until(pilot, lambda: said in screen_text(app))
+        assert said not in toasts(app), "it stands beside what was typed"
         script.controls.error = None
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+        await pilot.press("S")
         await until(
             pilot, lambda: isinstance(app.screen, Split) and "and write" in app.screen.draft
         )

@@ -11,7 +11,6 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialog import Dialog
 
 
@@ -82,22 +81,6 @@ class Urge(Inject):
 
     HEADING = "say it now"
     HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
-
-
-class Split(Writing):
-    """The parts of a task."""
-
-    HINT = (
-        "One part per line: a new task for each, worked in this order. The first waits for what the "
-        "task waited for, the last keeps its criteria."
-    )
-    KEYS = "ctrl+s split, esc leave"
-    EMPTY = "Write one part per line first, or press esc to leave."
-
-    def __init__(self, task_id: str, draft: str) -> None:
-        """Of this task."""
-        super().__init__(draft)
-        self.HEADING = flat(f"split {task_id}")
 
 
 class Replan(Writing):
