@@ -56,6 +56,8 @@ class Permission(Record):
     sub_agent: bool = False
     check: bool = False
     """Whether it is no call of the agent but a command by which ralph checks its claim."""
+    tool_id: str = ""
+    """The call that waits for the answer, where it is one of the agent's."""
 
 
 class Answer(Record):

@@ -64,6 +64,7 @@ def permission_of(
         patterns=verdict.asks if verdict is not None and listed else (),
         sub_agent=call.agent_id is not None,
         check=check,
+        tool_id="" if check else call.tool_id,
     )
 
 

@@ -1,6 +1,6 @@
 """The folds take any sequence of events, keep their bounds, and say what happened."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -36,7 +36,7 @@ from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.detail import detail_of
 from ralph_tui.tui.timeline.entries import CallEntry, TextEntry
 from ralph_tui.tui.timeline.fold import Timeline
-from tests.tui import feed
+from tests.tui import feed, waiting
 
 TEXT = st.text(max_size=30)
 IDS = st.sampled_from(["a", "b", "c", "[/]"])
@@ -395,3 +395,28 @@ def test_a_call_that_nobody_saw_end_was_interrupted(end: ev.Event) -> None:
     shown = plain(lines.line(call, 0, 80, UNICODE))
     assert shown.startswith("■ bash")
     assert shown.rstrip().endswith("interrupted")
+
+
+@pytest.mark.parametrize("asks", ["permission", "question"])
+def test_a_call_that_waits_for_the_person_says_so_and_that_time_is_not_its_own(asks: str) -> None:
+    def at(seconds: int) -> datetime:
+        return feed.NOW + timedelta(seconds=seconds)
+
+    def shown() -> str:
+        return plain(lines.line(timeline.entries[0], 0, 80, UNICODE))
+
+    may = waiting.wanting(waiting.PUBLISH.model_copy(update={"tool_id": "t1"}))
+    asked = may if asks == "permission" else waiting.asked(waiting.LANGUAGE)
+    name = "Bash" if asks == "permission" else "AskUserQuestion"
+    timeline = Timeline()
+    timeline.feed(ev.ToolStarted(tool_id="t1", name=name, input={"command": "x"}, time=at(0)))
+    timeline.feed(ev.QuestionAsked(question=asked, time=at(2)))
+    timeline.tick(at(33))
+    assert shown().startswith(UNICODE.asking)
+    assert shown().rstrip().endswith("waits for you")
+    assert "waits for your answer" in detail_of(timeline.entries[0], UNICODE).text
+    timeline.feed(waiting.answered(asked).model_copy(update={"time": at(42)}))
+    timeline.tick(at(45))
+    assert shown().split()[-2:] == ["running", "5.0s"]
+    timeline.feed(ev.ToolFinished(tool_id="t1", outcome=ev.ToolOutcome.OK, seconds=47.5))
+    assert shown().split()[-2:] == ["ok", "7.5s"]

@@ -20,6 +20,7 @@ class CallState(StrEnum):
     """Where a call is; the values are the words on the screen."""
 
     RUNNING = "running"
+    WAITING = "waits for you"
     OK = "ok"
     FAILED = "failed"
     DENIED = "denied"
@@ -49,6 +50,8 @@ class Call:
     rewrite: ToolRewritten | None = None
     since: datetime | None = None
     """When it began, where that is known."""
+    waited: float = 0.0
+    """Seconds of it in which it waited for the person, which are not its own."""
     trimmed: bool = False
     """The input and output were let go to keep memory bounded; the journal still has them."""
 

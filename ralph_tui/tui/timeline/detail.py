@@ -81,7 +81,7 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
 def _call(call: Call, glyphs: Glyphs) -> Detail:
     renderer = renderer_for(call)
     note = renderer.note(call)
-    lasted = "" if call.state is CallState.RUNNING else took(call.seconds)
+    lasted = "" if call.state in _UNDER_WAY else took(call.seconds)
     facts = f" {glyphs.between} ".join(f for f in (call.state.value, lasted, note) if f)
     sections: list[Section] = []
     if call.denial:
@@ -97,9 +97,15 @@ def _call(call: Call, glyphs: Glyphs) -> Detail:
     return Detail(call.name or renderer.verb, facts, tuple(sections))
 
 
+_UNDER_WAY = {
+    CallState.RUNNING: "Still running.",
+    CallState.WAITING: "It has not begun: it waits for your answer.",
+}
+
+
 def _output(call: Call) -> Section:
-    if call.state is CallState.RUNNING:
-        return Section("Output", "Still running.", SectionKind.NOTE)
+    if call.state in _UNDER_WAY:
+        return Section("Output", _UNDER_WAY[call.state], SectionKind.NOTE)
     if call.state is CallState.DENIED and not call.output:
         return Section("Output", "It did not run.", SectionKind.NOTE)
     kind = SectionKind.ERROR if call.state is CallState.FAILED else SectionKind.TEXT

@@ -13,6 +13,7 @@ from ralph_tui.domain.text import head, one_line
 from ralph_tui.tui.render.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.render.tools import renderer_for
+from ralph_tui.tui.timeline.asking import Asking
 from ralph_tui.tui.timeline.entries import (
     CallEntry,
     CheckEntry,
@@ -60,6 +61,7 @@ class Timeline:
         """Numbers of entries replaced since the reader last cleared this."""
         self._roots = roots
         self._news = News()
+        self._asking = Asking()
         self._max_entries = max_entries
         self._max_detail = max_detail_chars
         self._detail_chars = 0
@@ -108,10 +110,13 @@ class Timeline:
             handler(event)
         elif self._news.tells(event) and (note := note_of(event)):
             self._note(note)
+        if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
+            self._wait_or_go_on(event)
         if kind in _CLEARING:
             self._interrupt_open()
             self._live.clear()
             self._open.clear()
+            self._asking = Asking()
 
     def _note(self, note: Note) -> None:
         self._add(
@@ -121,15 +126,21 @@ class Timeline:
     def _interrupt_open(self) -> None:
         """Nobody will say any more how these ended."""
         for entry in self._open.values():
-            if entry.call.state is CallState.RUNNING:
+            if entry.call.state in (CallState.RUNNING, CallState.WAITING):
                 self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
+
+    def _wait_or_go_on(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
+        """A call that needs the person's word does not run, and its time is not its own."""
+        for entry in self._asking.changed(event, self._open.values()):
+            self._open[entry.call.tool_id] = entry
+            self._replace(entry)
 
     def tick(self, now: datetime) -> None:
         """Say of every call that runs for how long it has."""
         for tool_id, entry in self._open.items():
             call = entry.call
             if call.state is CallState.RUNNING and call.since is not None:
-                running = max(0.0, (now - call.since).total_seconds())
+                running = max(0.0, (now - call.since).total_seconds() - call.waited)
                 aged = replace(entry, call=replace(call, seconds=running))
                 self._open[tool_id] = aged
                 self._replace(aged)
@@ -210,7 +221,8 @@ class Timeline:
         known = self._open.get(e.tool_id)
         denied = known is not None and known.call.state is CallState.DENIED
         state = CallState.DENIED if denied else STATE_OF[e.outcome]
-        entry = self._update(e.tool_id, e.name, state=state, seconds=e.seconds, output=e.output)
+        own = max(0.0, e.seconds - known.call.waited) if known is not None else e.seconds
+        entry = self._update(e.tool_id, e.name, state=state, seconds=own, output=e.output)
         self._open.pop(e.tool_id, None)
         self._count_detail(entry)
 

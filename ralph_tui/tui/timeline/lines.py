@@ -23,6 +23,9 @@ INDENT = 2
 LABEL = 7
 """Cells of the first word's column."""
 
+WORD = 7
+"""Cells of the column of outcomes."""
+
 DURATION = 7
 """Cells of a duration's column."""
 
@@ -30,6 +33,7 @@ MAX_TEXT_LINES = 60
 
 _CALL_TONE = {
     CallState.RUNNING: Tone.INFO,
+    CallState.WAITING: Tone.WARN,
     CallState.OK: Tone.OK,
     CallState.FAILED: Tone.BAD,
     CallState.DENIED: Tone.WARN,
@@ -165,12 +169,17 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     ]
     word_tone = Tone.MUTED if call.state is CallState.OK else tone
     right = _note(note, note_tone, width)
-    right += [Span(call.state.value.ljust(7), word_tone), Span(lasted, Tone.MUTED)]
+    if call.state is CallState.WAITING:  # its word takes the place of a duration, too
+        word, lasted = call.state.value.ljust(WORD + DURATION), ""
+    else:
+        word = call.state.value.ljust(WORD)
+    right += [Span(word, word_tone), Span(lasted, Tone.MUTED)]
     return row(left, right, width)
 
 
 _GLYPH = {
     CallState.RUNNING: "running",
+    CallState.WAITING: "asking",
     CallState.OK: "ok",
     CallState.FAILED: "failed",
     CallState.DENIED: "denied",
@@ -216,7 +225,7 @@ def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
     note = receipt_note(receipt)
     right = _note(note, word_tone, width)
     word = receipt.status.value.replace("_", " ")
-    right += [Span(word.ljust(7), word_tone), Span(_took(receipt).rjust(DURATION), Tone.MUTED)]
+    right += [Span(word.ljust(WORD), word_tone), Span(_took(receipt).rjust(DURATION), Tone.MUTED)]
     return row(left, right, width)
 
 
