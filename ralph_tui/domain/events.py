@@ -520,6 +520,8 @@ class ProjectRead(Standing):
     type: Literal["project_read"] = "project_read"
     unworkable: str = ""
     """Why the plan cannot be built as it is."""
+    finished: bool = False
+    """Whether all that was asked for is built and validated."""
 
 
 class ProjectUnreadable(EventBase):

@@ -68,6 +68,7 @@ def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
 def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
     """A run that has ended stays in sight with its figures."""
     seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
+    seen |= {"finished": e.finished}
     keeps = view.run_state in ENDED and view.is_known
     return seen if keeps else _standing(e) | seen
 

@@ -80,6 +80,8 @@ class LoopView(Model):
     """Files that are not whole just now; what they said before is shown."""
     unworkable: str = ""
     """Why the plan cannot be built as it is, while nobody builds it."""
+    finished: bool = False
+    """All that was asked for is built and validated, and nobody works on more."""
     run_state: RunState = RunState.IDLE
     project: str = ""
     phase: Phase = Phase.BUILDING

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.state import REASONED, Approval, Halt, Phase
@@ -66,7 +66,9 @@ def fresh_breaker(
     """
     limits = settings.circuit_breaker
     cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
-    begun = breaker if cools else breaker.reset("a new run was started")
+    tripped = breaker.state is not BreakerState.CLOSED
+    why = "a new run was started" if tripped else breaker.reset_reason
+    begun = breaker if cools else breaker.reset(why)
     return within(begun, settings)
 
 
@@ -115,4 +117,13 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         breaker=within(docs.breaker, settings),
         model=settings.models.planning if thinks else settings.models.primary,
         unworkable=docs.plan.why_unworkable() if builds else "",
+        finished=_is_finished(project, docs),
     )
+
+
+def _is_finished(project: Project, docs: Documents) -> bool:
+    """Whether the last validation found nothing to do, and nobody is asked about it."""
+    if docs.state.current_phase is not Phase.VALIDATION or docs.state.approval is not None:
+        return False
+    report = project.read_report()
+    return report is not None and report.settles(docs.plan)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.config.load import load_settings
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, IterationVerdict
 from ralph_tui.engine.beginning import fresh_breaker
 
@@ -72,3 +73,20 @@ def test_another_denied_command_begins_anew(tmp_path: Path) -> None:
         breaker = breaker.record_iteration(verdict)
     assert (breaker.denied_count, breaker.state) == (1, BreakerState.CLOSED)
     assert breaker.evidence["denials"] == ("a: no (denied: git push)",)
+
+
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        (CircuitBreaker(failure_count=1), ""),
+        (CircuitBreaker(reset_reason="the network is back"), "the network is back"),
+        (CircuitBreaker(state=BreakerState.OPEN), "a new run was started"),
+        (CircuitBreaker(state=BreakerState.HALF_OPEN), "a new run was started"),
+    ],
+)
+def test_a_new_run_names_itself_only_where_it_resets_what_had_tripped(
+    before: CircuitBreaker, why: str
+) -> None:
+    begun = fresh_breaker(before, Settings())
+    assert begun.reset_reason == why
+    assert (begun.state, begun.failure_count) == (BreakerState.CLOSED, 0)

@@ -5,19 +5,26 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.validation import ValidationReport
 from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.beginning import project_read
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands import DEFAULT_KEYS
+from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.owner import TOAST
 from ralph_tui.tui.reading import open_request
 from ralph_tui.tui.reasons import cannot_build
+from ralph_tui.tui.render.banner import banner_of
+from ralph_tui.tui.render.header import Facts, header_lines
+from ralph_tui.tui.render.spans import plain
+from ralph_tui.tui.render.states import look_of
 from ralph_tui.tui.situation import Situation
 from tests.harness.projects import make_project, task
 from tests.tui import feed
@@ -88,10 +95,32 @@ def test_what_was_validated_is_not_open_any_more(tmp_path: Path) -> None:
     project.transact(
         lambda docs: docs.model_copy(update={"state": docs.state.model_copy(update=state)})
     )
+
+    def finished() -> bool:
+        return project_read(project, Settings(), project.load()).finished
+
     assert open_request(root) == ASKED
+    assert not finished()
     for made, left in (("2026-03-01T11:00Z", ASKED), ("2026-03-01T13:00Z", "")):
         report = ValidationReport(round=1, created_at=datetime.fromisoformat(made))
         project.write_report(report)
         assert open_request(root) == left
+        assert finished() is (left == "")
     Controls(root).add_task(TaskFields("More"))
     assert open_request(root) == ASKED
+    assert not finished()
+
+
+def test_a_project_that_is_finished_looks_so_when_it_is_opened_again() -> None:
+    read = feed.read().model_copy(update={"phase": Phase.VALIDATION, "finished": True})
+    view = reduce(reduce(LoopView(), read), ev.PlanLoaded(tasks=(DONE,)))
+    facts = Facts(view, "", "/home/dev/slug-demo", 0.0, DEFAULT_KEYS, None)
+    first = plain(header_lines(facts, 140, UNICODE)[0])
+    assert "✓ complete" in first
+    assert first.count("✓") == 1 + len(Phase)
+    banner = banner_of(view, None, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
+    assert banner is not None
+    assert banner.headline.startswith("Finished:")
+    again = reduce(view, feed.started())
+    assert not again.finished
+    assert look_of(reduce(view, read.model_copy(update={"finished": False}))).word == "idle"

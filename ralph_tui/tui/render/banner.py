@@ -185,12 +185,21 @@ def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
     sizes = sizes_of(view.tasks.values())
     counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
     following = next_task(view.tasks.values())
+    if view.finished:
+        return Banner(RUN[RunState.COMPLETE], _FINISHED, hint(keys, _MORE), counts)
     if following is None:
         headline, todo = nothing_ready(sizes)
         return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, todo), counts)
     headline = f"Ready to build: next is {following.id}, {following.title}"
     advice = hint(keys, "Press {build} to start. Nothing is spent before that.")
     return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
+
+
+_FINISHED = "Finished: what was asked for is built and validated."
+_MORE = (
+    "Press {request} to ask for more, {iterations} to see what was changed, {memory} for the specs and the "
+    "report, {history} for what it took."
+)
 
 
 def _sentence(text: str) -> str:

@@ -78,7 +78,7 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
     if not view.is_known or not (view.iteration or facts.elapsed):
         rights = [[]]
-    over = view.run_state is RunState.COMPLETE
+    over = look_of(view) is RUN[RunState.COMPLETE]
     stepper, short = _stepper(view.phase, glyphs, over=over), _short_phase(view.phase)
     if not view.is_known:
         stepper = short = []

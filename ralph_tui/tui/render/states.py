@@ -48,7 +48,8 @@ def look_of(view: LoopView) -> Look:
     asks = bool(view.questions) or view.approval is not None
     if asks and view.run_state in (RunState.PAUSING, RunState.STOPPING):
         return RUN[RunState.WAITING]  # the iteration does not end before the person answers
-    return RUN[view.run_state]
+    done = view.finished and view.run_state is RunState.IDLE
+    return RUN[RunState.COMPLETE if done else view.run_state]
 
 
 def reading(view: LoopView) -> str:
