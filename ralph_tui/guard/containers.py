@@ -1,5 +1,6 @@
 """Docker and its like: what removes containers, images and volumes, and what is started in one."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -18,7 +19,17 @@ _DOCKER_GROUPS = names(
     " config swarm node plugin manifest pod machine"
 )
 _DOCKER_REMOVALS = names("rm remove prune rmi")
+_REMOVALS_IN = {
+    "system": names("prune reset"),
+    "machine": names("rm reset"),
+    "swarm": names("leave"),
+}
 _STARTS = names("exec run")
+_EVERYTHING = re.compile(
+    r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
+    r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
+)
+"""The machine, a home or a part of the system, shared to be written to."""
 _INSTALLS = names("install uninstall add remove")
 _LOOKS = names("list show freeze check --version")
 
@@ -51,7 +62,7 @@ def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
                 w.text.startswith("--rmi") for w in rest
             ):
                 _refuse(given, "This removes volumes or images")
-        elif rest and rest[0].text in _DOCKER_REMOVALS and not helps:
+        elif rest and rest[0].text in _REMOVALS_IN.get(verb.text, _DOCKER_REMOVALS) and not helps:
             _refuse(given, "This removes containers, images, volumes or networks")
         elif verb.text in ("container", "compose") and rest and rest[0].text in _STARTS:
             _judge_in_container(rest[1:], given)
@@ -65,6 +76,10 @@ def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
     What else runs in it has its own environment.
     """
     given = replace(given, under_uv=True)
+    for at, word in enumerate(words):
+        mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
+        if mounts and _EVERYTHING.match(mounts[0].raw or mounts[0].text):
+            _refuse(given, "This gives a container what is not the project's, to write to")
     for at, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         after = words[at + 1].text if at + 1 < len(words) else ""

@@ -58,6 +58,12 @@ def _kill(given: Invocation) -> None:
         _refuse(given, "This ends every process of the user")
 
 
+def _pkill(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("gGPstuU", long=names("--euid --uid --group --signal")))
+    if not read.operands and read.has("-u", "-U", "--euid", "--uid"):
+        _refuse(given, "This ends every process of the user")
+
+
 def _mount(given: Invocation) -> None:
     if parse(given.arguments, Spec("ot", long=names("--options --types"))).operands:
         _refuse(given, "This changes what the machine has mounted")
@@ -192,6 +198,8 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "kill": _kill,
         "mount": _mount,
         "sysctl": _sysctl,
+        "loginctl": _systemctl,
+        "pkill": _pkill,
         **CONTAINERS,
     }
 )

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from ralph_tui.guard.guarded_names import names_guarded
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import UNKNOWN, Word, anything, literal
@@ -128,8 +129,12 @@ _PLACE = re.compile(r"\{(?:/|//|\.|/\.|#|%)?\}")
 def _fd(given: Invocation) -> None:
     for at, word in enumerate(given.arguments):
         if word.text in ("-x", "--exec", "-X", "--exec-batch"):
-            rest = [_put(w, "{}", anything()) for w in given.arguments[at + 1 :]]
+            below = [w for w in given.arguments[:at] if names_guarded(w.text)]
+            found = literal(f"{below[0].text}/found") if below else anything()
+            rest = [_put(w, "{}", found) for w in given.arguments[at + 1 :]]
             if rest:
+                if below and all("{}" not in w.text for w in given.arguments[at + 1 :]):
+                    rest.append(found)
                 given.walker.run(rest, given, under_uv=given.under_uv)
             return
 

@@ -81,10 +81,21 @@ def _python(given: Invocation) -> None:
         if letter == "c":
             return _python_text(value, given)
         if letter == "m":
-            return judge_module(value, words, given)
+            return _python_module(value, words, given)
     if words and words[0].text == "--":
         words.pop(0)
     return _python_file(words, given)
+
+
+def _python_module(module: Word, words: list[Word], given: Invocation) -> None:
+    judge_module(module, words, given)
+    if module.text == "timeit":
+        read = parse(words, _TIMEIT)
+        for code in (*read.values("-s", "--setup"), *read.operands):
+            _python_text(code, given)
+
+
+_TIMEIT = Spec("nrsu", long=names("--number --repeat --setup --unit"))
 
 
 def _python_option(word: Word, following: list[Word]) -> tuple[str, Word]:

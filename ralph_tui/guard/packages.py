@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NoReturn
 
+from ralph_tui.guard.loop_commands import MODULE, judge_ralph
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import Word, literal
@@ -16,7 +18,7 @@ _PIP = re.compile(r"pip[\d.]*")
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?|py")
 _MANAGERS = names(
     "pip virtualenv pyvenv conda mamba micromamba conda-env poetry pipenv pipx pdm"
-    " easy_install ensurepip rye pip-compile pip-sync"
+    " easy_install ensurepip rye pixi pip-compile pip-sync"
 )
 _MODULES = names(
     "pip pip._internal ensurepip venv virtualenv conda poetry pipenv pipx pdm easy_install"
@@ -104,6 +106,8 @@ def judge_module(module: Word, arguments: Sequence[Word], given: Invocation) -> 
     name = module.text.casefold().removesuffix(".__main__")
     if name in _MODULES or _PIP.fullmatch(name):
         refuse_manager(name, arguments, given.shown)
+    if name.partition(".")[0] == MODULE:
+        judge_ralph(replace(given, words=(module, *arguments)))
     read = parse(arguments)
     if name == "json.tool":
         _check_files(read.operands[1:], given)

@@ -96,6 +96,17 @@ def _unzip(given: Invocation) -> None:
         given.places.check_here(given.shown, certain=False)
 
 
+def _seven_zip(given: Invocation) -> None:
+    """`-oDIRECTORY` is one word."""
+    places = [word.cut(2) for word in given.arguments if word.text.startswith("-o")]
+    check_all(places, given, into=True)
+
+
+def _aria(given: Invocation) -> None:
+    spec = Spec("doijsxk", long=names("--dir --out --input-file --split"))
+    check_all(parse(given.arguments, spec).values("-d", "--dir", "-o", "--out"), given, into=True)
+
+
 def _compressor(given: Invocation) -> None:
     check_all(parse(given.arguments).operands, given)
 
@@ -108,6 +119,8 @@ PACKERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
         **dict.fromkeys(names("tar bsdtar"), _tar),
         "unzip": _unzip,
         "zip": _zip,
+        **dict.fromkeys(names("7z 7za 7zz"), _seven_zip),
+        "aria2c": _aria,
         **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _compressor),
     }
 )

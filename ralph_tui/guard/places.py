@@ -20,6 +20,7 @@ _SCRATCH = (
 _DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/full /dev/zero")
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
 _SHOWS_HIDDEN = re.compile(r"dotglob|glob_?dots|globignore", re.IGNORECASE)
+_TOLD = ("PWD", "HOME")
 _MAX_DIRECTORIES = 8
 _MOST_VALUES = 20
 _NOWHERE = "/\0home"
@@ -37,7 +38,7 @@ class Places:
             be one.
         values: What variables certainly hold.
         hidden: Whether a wildcard may match names that begin with a dot.
-        pwd: Whether `PWD` still says where the shell is.
+        told: The variables among `PWD` and `HOME` that are certainly as the shell was given them.
     """
 
     policy: Policy
@@ -45,7 +46,7 @@ class Places:
     suspect: bool = False
     values: Values = field(default_factory=dict)
     hidden: bool = False
-    pwd: bool = False
+    told: tuple[str, ...] = ()
 
     @classmethod
     def at_root(cls, policy: Policy, source: str = "") -> "Places":
@@ -54,7 +55,7 @@ class Places:
             policy,
             frozenset({os.path.normpath(policy.root)}),
             hidden=bool(_SHOWS_HIDDEN.search(source)),
-            pwd="PWD" in source and only_given("PWD", source, r"(?!)"),
+            told=tuple(n for n in _TOLD if n in source and only_given(n, source, r"(?!)")),
         )
 
     @property
@@ -104,16 +105,28 @@ class Places:
 
     def forms(self, word: Word) -> tuple[Word, ...]:
         """What the word may be, going by what variables hold; none if that is not certain."""
-        here = {"PWD": tuple(sorted(self.directories or ()))} if self.pwd else {}
-        return forms(word, {**self.values, **here})
+        told = {"PWD": tuple(sorted(self.directories or ())), "HOME": (self._home(),)}
+        return forms(word, {**self.values, **{name: told[name] for name in self.told}})
 
     def hold(self, name: str, words: Sequence[Word], source: str, definition: str) -> None:
         """Remember what a variable certainly holds from here on."""
-        texts = plain_values(words)
+        known = [form for word in words for form in self.forms(word) or (word,)]
+        texts = plain_values([self._at_home(word) for word in known])
         if self.hidden and any("*" in text or "?" in text for text in texts):
             return
         if texts and len(self.values) < _MOST_VALUES and only_given(name, source, definition):
             self.values = {**self.values, name: texts}
+
+    def _at_home(self, word: Word) -> Word:
+        """A word that begins with `~`, as the path that a variable then holds."""
+        if not word.home:
+            return word
+        user, _, rest = word.text[1:].partition("/")
+        return literal(f"{self._home(user)}/{rest}")
+
+    def _home(self, user: str = "") -> str:
+        """A home directory; one that is not known is outside whatever the project is."""
+        return "/nobody" if user or not self.policy.home else str(self.policy.home)
 
     def inside(self, path: str) -> bool:
         """Whether a path is below the project's root."""

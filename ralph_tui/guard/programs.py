@@ -1,10 +1,12 @@
 """Which rule judges a program: the one place that knows all the rooms of rules."""
 
+from ralph_tui.guard.clouds import CLOUDS
 from ralph_tui.guard.destructive import destroyer
 from ralph_tui.guard.forges import FORGES, judge_forge
 from ralph_tui.guard.git import judge_git
 from ralph_tui.guard.interpreters import interpreter
 from ralph_tui.guard.launchers import launcher
+from ralph_tui.guard.loop_commands import RALPH, judge_ralph
 from ralph_tui.guard.packages import RULES as PACKAGE_RULES
 from ralph_tui.guard.packages import is_manager, refuse_manager
 from ralph_tui.guard.readers import judge_other
@@ -34,6 +36,8 @@ def judged_alone(given: Invocation) -> bool:
         refuse_manager(program, given.arguments, given.shown)
     elif program in FORGES:
         judge_forge(given)
+    elif program in RALPH:
+        judge_ralph(given)
     elif program in PACKAGE_RULES:
         PACKAGE_RULES[program](given)
     else:
@@ -60,6 +64,10 @@ def judged_by_rules(given: Invocation) -> bool:
     if program in _ARITHMETIC and not prints:
         for word in given.arguments:
             judge_subscript(word, given.shown)
+    if (cloud := CLOUDS.get(program)) is not None:
+        cloud(
+            given
+        )  # and what else it starts, as `kubectl exec` does, is looked for as in any program
     rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
     for rule in rules:
         if rule is not None:

@@ -17,6 +17,7 @@ from ralph_tui.guard.python_values import (
     text_of,
     word_of,
 )
+from ralph_tui.guard.python_writes import judge_python_write
 from ralph_tui.guard.syntax import Word, anything, literal
 from ralph_tui.guard.verdicts import DeniedError, deny
 from ralph_tui.guard.walk import Invocation, unreadable_part
@@ -72,6 +73,7 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
             name = renamed.get(name, name)
             if library and name in _LIBRARY_VERBS:
                 deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
+            judge_python_write(node, name, given)
             for call in _called_with(node, known):
                 _judge_call(call, name, given, starts=starts, depth=depth)
 

@@ -46,11 +46,12 @@ def _shell_options(given: Invocation) -> tuple[list[Word], str]:
 
 
 def _not_fed(file: Word, given: Invocation) -> None:
-    """A file that a command writes at the same moment cannot be judged; others are scripts."""
+    """A file that a command writes at the same moment cannot be judged, one just written can; others are scripts."""
     if file.feeds:
         unreadable_part(given.shown, "A shell would run the output of another command")
     if file.text == UNKNOWN and file.may_split:
         unreadable_part(given.shown, "An expansion stands where a shell's script should be")
+    given.walker.written(file, given)
 
 
 def _eval(given: Invocation) -> None:

@@ -107,6 +107,8 @@ def git_words(given: Invocation) -> tuple[Word, ...] | None:
         "hub",
         "jj",
         "scalar",
+        "git-filter-repo",
+        "git-lfs",
     ):
         deny(
             GIT_RULE,

@@ -31,6 +31,10 @@ class Walker(Protocol):
         """Judge a text that a shell executes."""
         ...
 
+    def written(self, file: Word, given: "Invocation") -> None:
+        """Judge a script that the same command has just written, if it has."""
+        ...
+
 
 @dataclass(frozen=True)
 class Invocation:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from ralph_tui.guard.bounds import Bounds
 from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.flow import fed_by, output_of
+from ralph_tui.guard.fresh import Content, as_script, written_by
 from ralph_tui.guard.heads import may_hide, says_what_starts
 from ralph_tui.guard.known import keeps_parameters, sets_up_shell, shifts_parameters
 from ralph_tui.guard.places import Places
@@ -26,6 +27,7 @@ from ralph_tui.guard.syntax import (
     anything,
 )
 from ralph_tui.guard.variables import judge_assignment, judge_subscript
+from ralph_tui.guard.verdicts import DeniedError
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
 
 _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
@@ -59,6 +61,7 @@ class CommandWalker:
         self._parameters: Sequence[Word] | None = None
         self._defining = False
         self._forwards = False
+        self._written: dict[str, list[Content]] = {}
 
     # --- what was read --------------------------------------------------------------------------
 
@@ -94,6 +97,9 @@ class CommandWalker:
             self.seen.add(command.values)
             given = self._invocation(command.words, feed)
             self._invoke(given, certain=certain)
+        for file, content in written_by(command, printed):
+            for path in self._places.resolve(file) or ():
+                self._written.setdefault(path, []).append(content)
         if command.values == ("exec",):  # what it redirects stays so
             self._stdin = feed
 
@@ -195,16 +201,37 @@ class CommandWalker:
                 self.shell(form, given, feed)
             return
         self._bounds.enter(len(text.text))
-        script = read_command(text.text, base_of(text), self._bounds.depth)
         before, under_uv = self._places, self._under_uv
         outer = self._parameters, self._defining
-        self._parameters, self._defining = None, False
-        self._places = replace(given.places, values={})
-        self._under_uv = under_uv or given.under_uv
-        self.script(script, feed)
-        self._places, self._under_uv = before, under_uv
-        self._parameters, self._defining = outer
-        self._bounds.leave()
+        try:
+            script = read_command(text.text, base_of(text), self._bounds.depth)
+            self._parameters, self._defining = None, False
+            self._places = replace(given.places, values={})
+            self._under_uv = under_uv or given.under_uv
+            self.script(script, feed)
+        finally:  # who asks about a text that may be a command goes on when it is refused
+            self._places, self._under_uv = before, under_uv
+            self._parameters, self._defining = outer
+            self._bounds.leave()
+
+    def written(self, file: Word, given: Invocation) -> None:
+        """Judge a script that the same command has just written, once, as far as it can be read."""
+        for path in given.places.resolve(file) or ():
+            for content in self._written.pop(path, ()):
+                if content is None:
+                    unreadable_part(given.shown, "This runs what was downloaded a moment ago")
+                if (text := as_script(content)) is not None:
+                    self._judge_written(text, given)
+
+    def _judge_written(self, text: Word, given: Invocation) -> None:
+        rewrites, self._rewrites = self._rewrites, False  # in a file tools are what they are
+        try:
+            self.shell(text, replace(given, feed=None))
+        except DeniedError as error:
+            if error.verdict.rule != "unreadable-command":
+                raise
+        finally:
+            self._rewrites = rewrites
 
     def _invocation(self, words: Sequence[Word], feed: Word | None) -> Invocation:
         return Invocation(
@@ -236,6 +263,8 @@ class CommandWalker:
                 head.raw or given.shown, "An expansion stands where a command should be"
             )
         program = given.program
+        if "/" in head.text:
+            self.written(head, given)
         judge_blocked(given)
         self.asks.update(dict.fromkeys(asked_first(given), given.shown))
         refuse_committer(given)
