@@ -27,15 +27,22 @@ _EMOJI_STYLE = "\ufe0f"
 def inert(text: str) -> str:
     """Text without escape sequences, control and bidi characters, and without keys and passwords.
 
-    Tabs and newlines stay. A sign of one cell stays one, so that frames around it hold in every terminal.
     Secrets go last: a control character inside one must not hide it.
+    """
+    return redact(unarmed(text))
+
+
+def unarmed(text: str) -> str:
+    """Text that moves and changes nothing on a terminal; what a person typed themselves may hold secrets.
+
+    Tabs and newlines stay. A sign of one cell stays one, so that frames around it hold in every terminal.
     """
     if _EMOJI_STYLE in text:
         text = text.replace(_EMOJI_STYLE, "")
     if text.isprintable():  # so are most single lines, and nothing that is taken out is printable
-        return redact(text)
+        return text
     text = text.replace("\r\n", "\n")
-    return redact(_CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n")))
+    return _CONTROLS.sub("", _SEQUENCES.sub("", text).replace("\r", "\n"))
 
 
 def one_line(text: str, limit: int = 200) -> str:

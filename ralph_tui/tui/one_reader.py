@@ -5,11 +5,47 @@ SIGHUP of a closed terminal, `kill -CONT` from anywhere. Then two threads share 
 nobody remembers reads the end of a closed terminal for ever, on a whole core.
 """
 
+import os
+import selectors
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
+from textual.message import Message
+
+from ralph_tui.tui.pasting import Pasted, text_of
+
+LOOK_SECONDS = 0.1
+"""How often the reader looks whether it is to end, and whether an Escape was a key."""
 
 
 class OneReader(LinuxDriver):
-    """Textual's driver; it ends its reader before it starts another."""
+    """Textual's driver; it ends its reader before it starts another, and what is pasted is text."""
+
+    def run_input_thread(self) -> None:
+        """As Textual does; but a byte that is no text, as from an old mouse, does not end the screen."""
+        parser, pasted = XTermParser(self._debug), Pasted()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            ending = False
+            while not ending:
+                ending = self.exit_event.is_set()  # what has come until then is read
+                if selector.select(LOOK_SECONDS):
+                    data = os.read(self.fileno, 4096)
+                    if not data:
+                        return  # the terminal is gone, which who draws on it notices
+                    if text := pasted.hidden(decode(data)):
+                        self._take(parser.feed(text))
+                self._take(parser.tick())
+
+    def _take(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            if isinstance(message, Paste):
+                message.text = text_of(message.text)
+            self.process_message(message)
 
     def start_application_mode(self) -> None:
         """As Textual does, from an orderly state."""

@@ -10,6 +10,7 @@ from textual import events
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.timer import Timer
+from textual.widgets import Input
 
 from ralph_tui.domain.events import (
     Event,
@@ -28,6 +29,7 @@ from ralph_tui.tui.host import Clock, utc_now
 from ralph_tui.tui.one_reader import OneReader
 from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pacing import ANSWER_SECONDS, Pace
+from ralph_tui.tui.pasting import LONGEST_LINE, line_of
 from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.situation import goes_on_at
 from ralph_tui.tui.sweeping import sweep
@@ -93,7 +95,12 @@ class Showing(Owner):
         self._flusher = self.set_interval(seconds, self._beat)
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys come first, and who presses them is there."""
+        """Keys come first, and who presses them is there; what is pasted into a line is one."""
+        if isinstance(event, events.Paste) and isinstance(self.focused, Input):
+            line = line_of(event.text)
+            event.text = line[:LONGEST_LINE]
+            if len(line) > LONGEST_LINE:
+                self.say(f"Only the first {LONGEST_LINE:,} characters fit into this field.")
         if isinstance(event, _KEYS):
             self._pace.press(monotonic())
         await super().on_event(event)

@@ -56,7 +56,7 @@ class Terminal:
         self._stream.feed(fresh)
         return "\n".join(line.rstrip() for line in self._screen.display)
 
-    def press(self, keys: str) -> None:
+    def press(self, keys: str | bytes) -> None:
         """Type."""
         self._child.send(keys)
 

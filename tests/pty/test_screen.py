@@ -92,6 +92,8 @@ def test_q_while_it_runs_asks_then_stops_and_leaves_nothing_behind(tmp_path: Pat
         environment = ralph_environment(server, tmp_path, mark)
         with terminal(["build"], cwd=project, notes=tmp_path, environment=environment) as shown:
             shown.until(lambda: "tool_finished" in event_types(project), "a tool call")
+            shown.press(b"\xff")  # no text, as from a mouse of old
+            shown.press("\x1b[200~\x1b[0mx\x1b[1mq\x1b[0m\x1b[201~")  # pasted where nobody types
             shown.press("/drop")  # in one write, faster than the focus
             shown.until_shown("/ drop")
             shown.press("\x1b")

@@ -1,0 +1,62 @@
+"""What is pasted is text, and never keys.
+
+Textual looks for keys in it, too: coloured output that was pasted where nobody types would skip a task, and in
+a field its pieces would change their order.
+"""
+
+from ralph_tui.domain.text import unarmed
+
+START, END = "\x1b[200~", "\x1b[201~"
+_ESCAPE = "\x1b"
+_STANDS_FOR_IT = "\x1a"
+"""Goes through Textual's search for keys."""
+
+LONGEST_LINE = 5_000
+"""Characters pasted into a field of one line: Textual needs half a minute for a hundred thousand, and with it the loop."""
+
+
+class Pasted:
+    """Hides the escapes of what is pasted, in input that comes in pieces."""
+
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        self._inside = False
+        self._before = ""
+        """What may be the beginning of a mark: passed on already outside, held back inside."""
+
+    def hidden(self, data: str) -> str:
+        """The input with only those escapes that are no part of a pasted text."""
+        out = ""
+        while data:
+            take = self._take_inside if self._inside else self._take_outside
+            done, data = take(data)
+            out += done
+        return out
+
+    def _take_outside(self, data: str) -> tuple[str, str]:
+        seen = self._before + data
+        at = seen.find(START)
+        if at < 0:
+            self._before = seen[-len(START) + 1 :]
+            return data, ""
+        cut = at + len(START) - len(self._before)
+        self._inside, self._before = True, ""
+        return data[:cut], data[cut:]
+
+    def _take_inside(self, data: str) -> tuple[str, str]:
+        text, end, rest = (self._before + data).partition(END)
+        self._inside, self._before = not end, ""
+        if not end:
+            held = next((n for n in range(len(END) - 1, 0, -1) if text.endswith(END[:n])), 0)
+            text, self._before = text[: len(text) - held], text[len(text) - held :]
+        return text.replace(_ESCAPE, _STANDS_FOR_IT) + end, rest
+
+
+def text_of(pasted: str) -> str:
+    """What was meant, without colours and control characters."""
+    return unarmed(pasted.replace(_STANDS_FOR_IT, _ESCAPE))
+
+
+def line_of(text: str) -> str:
+    """All of it, for a field of one line; Textual's own takes the first and drops the rest."""
+    return " ".join(line.strip() for line in text.splitlines() if line.strip())
