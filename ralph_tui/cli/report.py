@@ -56,8 +56,13 @@ def _loop_words(documents: Documents, owner: Owner | None) -> str:
     if owner is None:
         return "not running"
     state, word = documents.state, "running"
+    asked = state.approval is not None and state.approval.approved is None
     if state.stop is not Halt.NONE:
         word = "stopping"
+    elif asked or documents.questions.open():
+        word = "waiting for you"
+    elif state.waits is not None:
+        word = f"waiting until {state.waits.until:%Y-%m-%d %H:%M:%S} UTC"
     elif state.paused:
         word = "pausing" if documents.plan.get_current_task() else "paused"
     return f"{word} (pid {owner.pid} on {owner.host} since {owner.since:%Y-%m-%d %H:%M:%S} UTC)"
@@ -75,6 +80,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     facts = {
         "project": str(project.root),
         "loop": _loop_words(documents, owner),
+        "waits": f"{state.waits.why} (`ralph retry` tries now)" if owner and state.waits else "",
         "phase": state.current_phase.value,
         "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
         "current": f"{current.id}: {current.title}" if current else "",

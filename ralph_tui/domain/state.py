@@ -126,6 +126,13 @@ class Injection(Record):
     """Steer the running turn instead of waiting for the next iteration."""
 
 
+class Pause(Record):
+    """What the loop itself waits for: a limit that resets, a service that recovers."""
+
+    until: Timestamp
+    why: str
+
+
 class RalphState(Record):
     """What must survive between runs; field names are the seeds'.
 
@@ -162,6 +169,8 @@ class RalphState(Record):
     """Limits and models of this run that differ from the settings; gone when the next begins."""
     given: tuple[Injection, ...] = ()
     """Guidance that the running iteration was given; of one that dies it waits for the next."""
+    waits: Pause | None = None
+    """Why nothing goes on now, though a loop runs; what a dead one left says nothing."""
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)

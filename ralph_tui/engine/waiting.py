@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.domain.state import ApprovalKind, Halt, Pause
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, asked_by
 from ralph_tui.engine.mission import Mission
@@ -46,12 +46,13 @@ async def wait_until(
 ) -> str:
     """Wait and tell it; why it ended. `ends` says which stop that was asked for ends it."""
     shop.emit(ev.LimitWait(until=until, message=message))
+    why = "interrupted"
     try:
+        await shop.ledger.transact(_noted(Pause(until=until, why=message)))
         why = await _until(shop, until, ends, monotonic)
-    except asyncio.CancelledError:
-        shop.emit(ev.LimitWaitEnded(why="interrupted"))
-        raise
-    shop.emit(ev.LimitWaitEnded(why=why))
+    finally:
+        shop.emit(ev.LimitWaitEnded(why=why))
+        await shop.ledger.transact(_noted(None))
     return why
 
 
@@ -144,6 +145,13 @@ class Patience:
         )
         decided = await decide(self._shop, self._mission, ApprovalKind.LIMIT, summary)
         return not isinstance(decided, End) and bool(decided.approved)
+
+
+def _noted(pause: Pause | None) -> Callable[[Documents], Documents]:
+    """For who looks from another terminal."""
+    return lambda docs: docs.model_copy(
+        update={"state": docs.state.model_copy(update={"waits": pause})}
+    )
 
 
 def forget_retry(docs: Documents) -> Documents:

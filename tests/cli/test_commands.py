@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.state import Approval, ApprovalKind, Pause, SessionRecord
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
@@ -430,6 +430,22 @@ def test_a_stop_is_asked_for_and_made_firm(running: Path) -> None:
     assert "stops after this iteration" in inside("stop", cwd=running).stdout
     assert "loop       stopping" in inside("status", cwd=running).stdout
     assert "stops now" in inside("stop", "--now", cwd=running).stdout
+
+
+def test_a_loop_that_waits_says_what_for(running: Path) -> None:
+    def put(**changes: object) -> str:
+        Project(running).transact(
+            lambda docs: docs.model_copy(update={"state": docs.state.model_copy(update=changes)})
+        )
+        return inside("status", cwd=running).stdout
+
+    limit = Pause(until=datetime(2026, 11, 22, 18, 34, tzinfo=UTC), why="The limit is reached.")
+    limited = put(waits=limit)
+    assert "loop       waiting until 2026-11-22 18:34:00 UTC (pid" in limited
+    assert "waits      The limit is reached. (`ralph retry` tries now)" in limited
+    asked = put(approval=Approval(kind=ApprovalKind.LIMIT))
+    assert "loop       waiting for you (pid" in asked
+    assert "loop       running (pid" in put(waits=None, approval=None)
 
 
 def test_a_second_loop_is_refused(running: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, FailureClass
+from ralph_tui.domain.state import Pause
 from ralph_tui.engine import waiting
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
@@ -19,6 +20,7 @@ from ralph_tui.engine.ports import Failure
 from ralph_tui.engine.waiting import Patience, wait_until
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Project
+from tests.harness.waiting import until as true_within
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -109,6 +111,20 @@ async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
         await Patience(shop, Mission()).after(Failure(kind=FailureClass.NETWORK, message="m"))
     waits = {event.until for event in told if isinstance(event, ev.LimitWait)}
     assert len(waits) > 1
+
+
+async def test_who_looks_from_elsewhere_finds_the_wait_on_disk_while_it_lasts(
+    tmp_path: Path,
+) -> None:
+    _, shop = await limited_shop(tmp_path)
+    project, until = Project(tmp_path), NOON + timedelta(hours=1)
+    waiting_it = asyncio.create_task(wait_until(shop, until, "The limit is reached."))
+    await true_within(lambda: project.load().state.waits is not None)
+    assert project.load().state.waits == Pause(until=until, why="The limit is reached.")
+    waiting_it.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting_it
+    assert project.load().state.waits is None
 
 
 async def limited_shop(
