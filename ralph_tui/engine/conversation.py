@@ -11,10 +11,14 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.state import Halt
 from ralph_tui.engine.guidance import taken
 from ralph_tui.engine.metering import Meter, limit_event
+from ralph_tui.engine.opening import NeverOpened, open_unless
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.given import keep_given
+
+STOP_SECONDS = 0.6
+"""How long an interrupted turn may take to end when the person stops at once; then its CLI is ended."""
 
 
 class Cut(StrEnum):
@@ -78,6 +82,7 @@ class Conversation:
         self._talking = False
         self._kept = False
         self._steered: set[str] = set()
+        self._hurried = False
 
     @property
     def session(self) -> AgentSession:
@@ -88,7 +93,10 @@ class Conversation:
         return self._session
 
     async def __aenter__(self) -> Self:
-        self._session = await self._shop.agent.open(self._spec, self._desk)
+        opening = asyncio.create_task(self._shop.agent.open(self._spec, self._desk))
+        self._session = await open_unless(opening, self._asked())
+        if isinstance(self._session, NeverOpened):
+            self.cut = self._wish
         self._helpers = [
             asyncio.create_task(self._watch_requests(), name="ralph-requests"),
             asyncio.create_task(self._watch_time(), name="ralph-time"),
@@ -182,27 +190,44 @@ class Conversation:
                 pass
 
     def interrupt(self, cut: Cut) -> None:
-        """Interrupt the turn for the first reason that came up."""
-        if self.cut is not Cut.NONE:
+        """Interrupt the turn for the first reason that came up; stopping at once goes before all others."""
+        if self.cut is cut or (self.cut is not Cut.NONE and cut is not Cut.STOP):
             return
         self.cut = cut
         task = asyncio.create_task(self.session.interrupt(), name="ralph-interrupt")
         self._interrupts.add(task)
         task.add_done_callback(self._interrupts.discard)
 
+    @property
+    def _wish(self) -> Cut:
+        """What the person wants instead of the running turn."""
+        state = self._shop.ledger.docs.state
+        if state.stop is Halt.NOW:
+            return Cut.STOP
+        if state.pause is Halt.NOW:
+            return Cut.PAUSE
+        return Cut.TASK_TAKEN if self._desk.taken_away else Cut.NONE
+
+    async def _asked(self) -> None:
+        while self._wish is Cut.NONE:
+            await self._shop.ledger.wait_changed()
+
     async def _watch_requests(self) -> None:
         """Obey what the person asks of the running turn."""
         while True:
-            state = self._shop.ledger.docs.state
-            if state.stop is Halt.NOW:
-                self.interrupt(Cut.STOP)
-            elif state.pause is Halt.NOW:
-                self.interrupt(Cut.PAUSE)
-            elif self._desk.taken_away:
-                self.interrupt(Cut.TASK_TAKEN)
+            if (wish := self._wish) is not Cut.NONE:
+                self.interrupt(wish)
+            if wish is Cut.STOP and not self._hurried:
+                self._hurried = True
+                self._helpers.append(asyncio.create_task(self._hurry(), name="ralph-hurry"))
             self._desk.mind_edits()
             await self._steer()
             await self._shop.ledger.wait_changed()
+
+    async def _hurry(self) -> None:
+        """Who stops at once does not wait for a CLI that heeds no interrupt."""
+        await asyncio.sleep(STOP_SECONDS)
+        await self.session.close()
 
     async def _steer(self) -> None:
         """Say guidance marked "now" to the running turn, once."""
