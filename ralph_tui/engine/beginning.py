@@ -43,6 +43,7 @@ async def begin(
                 "stop": Halt.NONE,
                 "stop_why": "",
                 "retry_now": False,
+                "waits": None,
                 "approval": lasting(docs.state.approval),
             }
         )
