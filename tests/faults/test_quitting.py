@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -11,12 +12,24 @@ import pytest
 from ralph_tui.agent import launcher
 from ralph_tui.agent.claude import ClaudeAgent
 from ralph_tui.config.load import load_settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.opening import NeverOpened, open_unless
+from ralph_tui.engine.ports import (
+    AgentItem,
+    AgentSession,
+    Overseer,
+    SessionSpec,
+    TurnEnded,
+    TurnUsage,
+)
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
+from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.waiting import until
 
@@ -63,3 +76,69 @@ async def test_stopping_at_once_does_not_wait_for_a_cli_that_hangs(
     assert plan_of(project).tasks[0].retry_count == 0
     left = [p.cmdline() for p in psutil.Process().children() if p.status() != "zombie"]
     assert not [line for line in left if str(cli) in line], left
+
+
+class FullSession(TalkingSession):
+    """Fills its context in the first turn; any turn goes on until it is interrupted."""
+
+    def __init__(self) -> None:
+        self.interrupted = asyncio.Event()
+
+    async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
+        self.interrupted.clear()
+        yield ev.SessionStarted(session_id="s", model="fake", tools=(), cli_version="0")
+        full = TokenUsage(input_tokens=190_000, output_tokens=10)
+        yield TurnUsage(usage=full, session_cost_usd=0.0001)
+        await self.interrupted.wait()
+        yield TurnEnded(interrupted=True)
+
+    async def interrupt(self) -> None:
+        self.interrupted.set()
+
+
+class FullAgent(TalkingAgent):
+    """Has only such sessions."""
+
+    async def open(self, spec: SessionSpec, overseer: Overseer) -> FullSession:
+        del spec, overseer
+        return FullSession()
+
+
+async def test_stopping_at_once_is_heard_while_the_work_is_handed_off(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    wiring = Wiring(FullAgent, load_settings(project, environ={}))
+    told: list[ev.Event] = []
+    run = asyncio.create_task(
+        run_mission(project, wiring, Mission(only=Phase.BUILDING), told.append)
+    )
+    await until(
+        lambda: run.done() or any(isinstance(event, ev.HandoffStarted) for event in told),
+        what="a hand-off",
+    )
+    await asyncio.to_thread(Controls(project).stop, now=True)
+    async with asyncio.timeout(30):
+        end = await run
+    assert (end.status.value, end.exit_code, end.iterations) == ("interrupted", 130, 1)
+
+
+async def test_a_session_that_is_open_when_nobody_wants_it_any_more_is_closed() -> None:
+    closed = asyncio.Event()
+
+    class Late(TalkingSession):
+        async def close(self) -> None:
+            closed.set()
+
+    async def opening() -> AgentSession:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Late()  # it was there just before
+        raise AssertionError
+
+    async def asked() -> None:
+        return
+
+    session = await open_unless(asyncio.create_task(opening()), asked())
+    assert isinstance(session, NeverOpened)
+    assert closed.is_set()
+    assert [type(item) async for item in session.run_turn("go")] == [TurnEnded]
