@@ -409,8 +409,14 @@ def test_a_call_that_waits_for_the_person_says_so_and_that_time_is_not_its_own(a
     asked = may if asks == "permission" else waiting.asked(waiting.LANGUAGE)
     name = "Bash" if asks == "permission" else "AskUserQuestion"
     timeline = Timeline()
-    timeline.feed(ev.ToolStarted(tool_id="t1", name=name, input={"command": "x"}, time=at(0)))
-    timeline.feed(ev.QuestionAsked(question=asked, time=at(2)))
+    started = ev.ToolStarted(tool_id="t1", name=name, input={"command": "x"}, time=at(0))
+    question = ev.QuestionAsked(question=asked, time=at(2))
+    early = Timeline()
+    for event in (question, started):  # whichever came first
+        early.feed(event)
+    assert "waits for you" in plain(lines.line(early.entries[-1], 0, 80, UNICODE))
+    timeline.feed(started)
+    timeline.feed(question)
     timeline.tick(at(33))
     assert shown().startswith(UNICODE.asking)
     assert shown().rstrip().endswith("waits for you")

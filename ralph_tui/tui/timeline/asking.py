@@ -29,9 +29,10 @@ class Asking:
             self._open[asked.id] = asked
         else:
             self._open.pop(asked.id, None)
-        return [new for old in calls if (new := self._now(old, event.time)) is not old]
+        return [new for old in calls if (new := self.now(old, event.time)) is not old]
 
-    def _now(self, entry: CallEntry, time: datetime | None) -> CallEntry:
+    def now(self, entry: CallEntry, time: datetime | None) -> CallEntry:
+        """The call as it is from `time` on: a question may be told before the call that asks it."""
         call = entry.call
         waits = any(_asks(asked, call) for asked in self._open.values())
         if waits and call.state is CallState.RUNNING:

@@ -184,7 +184,10 @@ class Timeline:
 
     def _tool_started(self, e: ev.ToolStarted) -> None:
         data = with_relative_paths(bounded(e.input), self._roots)
-        self._begin(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
+        begun = self._begin(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
+        if (waits := self._asking.now(begun, e.time)) is not begun:
+            self._open[e.tool_id] = waits
+            self._replace(waits)
 
     def _begin(self, call: Call, parent_id: str | None = None) -> CallEntry:
         entry = CallEntry(self.end, self._depth(parent_id), call)
