@@ -10,7 +10,7 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.questions import Answer, GivenAnswers, parse_answer
-from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.domain.state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission
@@ -335,6 +335,23 @@ async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: P
         assert len(server.requests) == before, "nothing is spent on a decision that was made"
     assert again.end.exit_code == 0
     assert Project(project).load().state.current_phase is Phase.BUILDING, "it is agreed to for good"
+
+
+async def test_a_plan_that_was_made_anew_is_not_approved_by_what_was_said_of_the_old_one(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("old")], files={"specs/greeter.md": SPEC})
+    said = Approval(kind=ApprovalKind.PLAN, summary="1 task", approved=True, decided_by="command")
+    Project(project).transact(
+        lambda docs: docs.model_copy(
+            update={"state": docs.state.model_copy(update={"approval": said})}
+        )
+    )
+    mission = Mission(request="Call it a", only=Phase.PLANNING, interactive=False)
+    async with serving(scenario(plans())) as server:
+        run = await play(project, server, mission=mission)
+    assert [t.id for t in plan_of(project).tasks] == ["a"]
+    assert (run.end.status, run.end.exit_code) == (LoopStatus.WAITING, 4)
 
 
 @pytest.mark.long

@@ -57,6 +57,7 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     handed_in = False
     if feedback:
         await asyncio.to_thread(stage.shop.ledger.project.archive_plan)
+        await stage.shop.ledger.transact(_without_approval)
 
     async def missing() -> str | None:
         if feedback and not handed_in:
@@ -87,6 +88,14 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     prompt = await _prompt(stage, feedback)
     why = "the person wants another plan" if feedback else "specs become a plan"
     return await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
+
+
+def _without_approval(docs: Documents) -> Documents:
+    """What was said of the plan before, or is still to be said, is not said of the new one."""
+    there = docs.state.approval
+    if there is None or there.kind is not ApprovalKind.PLAN:
+        return docs
+    return docs.model_copy(update={"state": docs.state.model_copy(update={"approval": None})})
 
 
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
