@@ -29,17 +29,18 @@ def live_blocks(
             Span(live.title.ljust(26), Tone.TEXT),
             Span(value.ljust(12), Tone.ACCENT if changed is not None else Tone.TITLE),
         ]
+        more: list[Line] = []
         if running:
-            line.append(Span(live.used(view).ljust(16), Tone.INFO))
             note = (
                 f"changed here; configured: {setting.value}"
                 if changed is not None and setting
                 else f"counts {live.when}"
             )
-            line.append(Span(note, Tone.MUTED))
+            used = [Span(f"{live.used(view)}, ", Tone.INFO)] if live.used(view) else []
+            more = [[Span("  "), *used, Span(note, Tone.MUTED)]]
         elif setting:
             line.append(Span(f"from {setting.source}", Tone.MUTED))
-        blocks.append(Block(live.name, [line]))
+        blocks.append(Block(live.name, [line, *more]))
     return blocks
 
 

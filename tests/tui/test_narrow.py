@@ -1,0 +1,28 @@
+"""In the smallest terminal each thing keeps its own place."""
+
+from functools import reduce as fold
+
+from ralph_tui.domain.reducer import reduce
+from ralph_tui.domain.view import LoopView
+from ralph_tui.engine.configuring import Effective
+from ralph_tui.tui.limits import LIVE
+from ralph_tui.tui.render.settings import live_blocks
+from ralph_tui.tui.render.spans import plain, width_of
+from tests.tui import feed
+
+ROOM = 54
+"""Cells in the frame of a page at 60 columns."""
+
+
+def test_a_limit_its_value_and_what_is_used_of_it_are_told_apart_at_60_columns() -> None:
+    settings = {live.key: Effective(live.key, "sonnet", "default", "") for live in LIVE}
+    view = fold(reduce, feed.running(), LoopView())
+    for running in (True, False):
+        _, *blocks = live_blocks(settings, None, view, running=running)
+        assert len(blocks) == len(LIVE)
+        for live, block in zip(LIVE, blocks, strict=True):
+            assert all(width_of(line) <= ROOM for line in block.lines), "nothing is folded"
+            first, *more = [plain(line) for line in block.lines]
+            assert first.index("sonnet") == plain(blocks[0].lines[0]).index("sonnet")
+            assert first.startswith(live.title)
+            assert not running or live.when in more[0]
