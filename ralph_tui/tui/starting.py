@@ -59,7 +59,7 @@ class Starting:
     async def replan(self) -> None:
         """Ask what is to be different, and make the plan anew; the review of the old one is left."""
         dialog = Replan(self._feedback)
-        text = await self._app.push_screen_wait(dialog)
+        text: str | None = await self._app.push_screen_wait(dialog)
         self._feedback = dialog.draft
         if text is None:
             return
