@@ -97,6 +97,12 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
             "a",
             "May the agent run `touch 1.made`?",
         )
+        assert first.permission is not None
+        waits = first.permission.tool_id
+        await until(
+            lambda: waits in [e.tool_id for e in run.of(ev.ToolStarted)],
+            what="the call that waits",
+        )
         await asyncio.to_thread(given, run, first, "1")
         second = await asked_of(run, 2)
         assert "every further `touch`, until this agent session ends" in str(second.question)
