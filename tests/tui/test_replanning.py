@@ -130,3 +130,19 @@ async def test_planning_that_is_detached_goes_on_planning_and_a_plan_handed_in_i
     assert [(left.whole, left.replans, left.request) for left in given] == [
         (False, True, "" if handed_in else "Fewer")
     ]
+
+
+async def test_a_field_says_what_is_wrong_as_it_is_typed_and_the_id_why_it_stays(
+    open_app: Open,
+) -> None:
+    async with open_app(script_of(feed.running()), size=(60, 20)) as pilot:
+        app = ralph(pilot)
+        await pilot.press("1")
+        app.dashboard.board.move_cursor("demo-02")
+        await pilot.press("e")
+        await until(pilot, lambda: "the id stays" in screen_text(app))
+        assert "A task needs" not in screen_text(app)
+        await pilot.press("tab", "tab", "tab", "x")
+        await until(pilot, lambda: "A priority is a whole number" in screen_text(app))
+        await pilot.press("backspace")
+        await until(pilot, lambda: "A priority is a whole number" not in screen_text(app))

@@ -45,6 +45,8 @@ class TaskForm(Dialog[Task | None]):
     ]
 
     KEYS = "ctrl+s save, tab next field, esc keep the draft"
+    FIXED = ""
+    """What cannot be changed here, and why."""
 
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
@@ -55,6 +57,7 @@ class TaskForm(Dialog[Task | None]):
         self._heading = heading
         self._write = save
         self._writing = False
+        self._refused: Typed | None = None
         self.before = before
         self.typed = typed or before
 
@@ -63,6 +66,7 @@ class TaskForm(Dialog[Task | None]):
         blinks = self.app.animation_level == "full"
         with Vertical(classes="dialog -medium -editing") as frame:
             frame.border_title = Content(flat(self._heading))
+            frame.border_subtitle = Content(self.FIXED)
             yield Static(Content("Description"), classes="section-title")
             yield editor(self.typed.description, "description", blinks=blinks)
             yield Static(Content("Done when (one check per line)"), classes="section-title")
@@ -85,6 +89,27 @@ class TaskForm(Dialog[Task | None]):
     def on_mount(self) -> None:
         """Type at once."""
         self.description.focus()
+
+    def on_input_changed(self) -> None:
+        """Look at what is typed as it is typed."""
+        self._check()
+
+    def on_text_area_changed(self) -> None:
+        """There, too."""
+        self._check()
+
+    def _check(self) -> None:
+        """Say what is wrong of what was touched; what is right again takes the words away."""
+        now = self._now()
+        if now == self._refused:
+            return  # a field tells late what was refused already
+        found = meant(self.before, now)
+        if isinstance(found, Wrong) and getattr(now, found.field) != getattr(
+            self.before, found.field
+        ):
+            self._refuse(found.why)
+        else:
+            self.query_one("#wrong").display = False
 
     def on_input_submitted(self) -> None:
         """Enter in a line is done with it."""
@@ -132,12 +157,15 @@ class TaskForm(Dialog[Task | None]):
             self.dismiss(made)
 
     def _refuse(self, why: str) -> None:
+        self._refused = self._now()
         self.query_one("#wrong", Static).update(Content(flat(why)))
         self.query_one("#wrong").display = True
 
 
 class EditTask(TaskForm):
     """A task that is there."""
+
+    FIXED = "the id stays: others wait for it by that name"
 
     def __init__(self, task: Task, save: Save, typed: Typed | None = None) -> None:
         """Change this task; `typed` is what was written before."""
