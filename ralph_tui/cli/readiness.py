@@ -5,10 +5,14 @@ from pathlib import Path
 
 from ralph_tui.domain.events import Notice
 
+SEEN = ("terminal", "plan")
+"""What the screen shows itself."""
+
 
 def readiness(root: Path) -> Iterator[Notice]:
     """The models and limits of a run, then what is not as it should be; takes a second, and blocks."""
     from ralph_tui.cli.checkup import examine
+    from ralph_tui.cli.others import plan_of_another
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError
     from ralph_tui.tui.render.figures import limit
@@ -22,7 +26,10 @@ def readiness(root: Path) -> Iterator[Notice]:
     cost = f", {limit(limits.per_session)}" if limits.per_session else ""
     most = f"up to {settings.phases.building.max_iterations} iterations{cost}"
     yield Notice(text=f"{models.primary} builds, {models.planning} plans; {most}")
-    wrong = [f for f in examine(root) if not f.ok and f.name != "terminal"]
+    found = tuple(examine(root))
+    if any(f.name == "plan" and not f.ok for f in found) and (other := plan_of_another(root)):
+        yield Notice(text=other)
+    wrong = [f for f in found if not f.ok and f.name not in SEEN]
     for finding in wrong:
         advice = f" {finding.advice}" if finding.advice else ""
         level = "error" if finding.needed else "warning"

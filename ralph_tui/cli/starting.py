@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.others import plan_of_another
 from ralph_tui.cli.preflight import uv_version
 from ralph_tui.cli.say import note, out
 from ralph_tui.domain.agents_md import MAX_LINES, lines_of
@@ -95,6 +96,8 @@ def init(
     else:
         for text in _NEXT.format(plan=layout.plan.relative_to(root)).splitlines():
             typer.echo(text)
+        if other := plan_of_another(root):
+            typer.echo(f"\n{other}")
 
 
 def _refuse_home(root: Path) -> None:

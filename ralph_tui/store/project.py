@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
+from ralph_tui.domain.question_bounds import bounded
 from ralph_tui.domain.state import Injection, Phase, SessionRecord
 from ralph_tui.store import dot, mirror, notes
 from ralph_tui.store.documents import Documents, json_text
@@ -64,7 +65,8 @@ class Project:
             if (lost := mirror.gone(directory)) is not None:
                 raise lost
         raise StoreError(
-            f"No ralph project in {here} or above it.", "Run `ralph init` in your project first."
+            f"No ralph project in {here} or above it.",
+            "Run `ralph init` in your project first; `ralph demo` shows how it goes.",
         )
 
     def create(self) -> None:
@@ -111,7 +113,7 @@ class Project:
         """
         self._require_dot()
         with write_lock(self.layout):
-            documents = self._snapshots.transact(change)
+            documents = self._snapshots.transact(lambda docs: _bounded(change(docs)))
             self._mirror.sync()
             return documents
 
@@ -287,3 +289,8 @@ class Project:
             if message not in self._told_once:
                 self._told_once.add(message)
                 self._told.append(message)
+
+
+def _bounded(docs: Documents) -> Documents:
+    fewer = bounded(docs.questions)
+    return docs if fewer is docs.questions else docs.model_copy(update={"questions": fewer})

@@ -12,6 +12,7 @@ from ralph_tui.cli.readiness import readiness
 from ralph_tui.guard.environment import SHIMS
 from ralph_tui.guard.sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
+from tests.harness.projects import make_project, task
 
 
 def found(name: str, start: Path) -> Finding:
@@ -187,7 +188,23 @@ def test_the_screen_says_before_a_run_who_works_and_what_is_missing(
     assert first.text == "sonnet builds, opus plans; up to 100 iterations, $50"
     assert any(n.level == "error" and n.text.startswith("login: none. Set ANTH") for n in wrong)
     assert any(n.level == "warning" and n.text.startswith("git: not a rep") for n in wrong)
+    assert not any("plan" in n.text for n in wrong), "the screen says itself that there is none"
     (tmp_path / ".ralph" / "config.yaml").write_text("modles: {}\n")
     (only,) = readiness(tmp_path)
     assert only.level == "error"
     assert "modles" in only.text
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("name", [".ralph/fix_plan.md", "prd.json"])
+def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, name: str) -> None:
+    project = make_project(tmp_path, [])
+    assert not any("another tool" in n.text for n in readiness(project))
+    (project / name).write_text("- [ ] Parse the log", encoding="utf-8")
+    told = [n.text for n in readiness(project)]
+    assert any(
+        text.startswith(f"{name} is another tool's plan: `ralph run @{name}`") for text in told
+    )
+    worked = make_project(tmp_path / "worked", [task("a")])
+    (worked / name).write_text("- [ ] Parse the log", encoding="utf-8")
+    assert not any("another tool" in n.text for n in readiness(worked))
