@@ -25,7 +25,7 @@ NOT_THE_PROJECT = frozenset({
 })  # fmt: skip
 """Directories that change by themselves when checks run."""
 
-_NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt")
+_NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
 _LOCK = "uv.lock"
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _TEST = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(", re.MULTILINE)

@@ -16,10 +16,9 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.processes import RUN_MARK, end_marked
+from ralph_tui.store.place import AGENT_OF
 from ralph_tui.store.project import Documents
 
-ROOT_MARK = "RALPH_GUARD_ROOT"
-"""In the environment of everything an agent or the gate starts: the project, resolved."""
 END, LEAVE = "End them", "Leave them"
 BY_HAND = "`ralph doctor --end-strays` ends them; a run with --yes does so at its start."
 _SHOWN = 5
@@ -49,7 +48,7 @@ def find_strays(root: Path) -> tuple[Stray, ...]:
         try:
             environment = process.environ()
             run_id = environment.get(RUN_MARK)
-            if run_id and environment.get(ROOT_MARK) == here and process.pid != os.getpid():
+            if run_id and environment.get(AGENT_OF) == here and process.pid != os.getpid():
                 command = " ".join(process.cmdline()) or process.name()
                 found.append(Stray(process.pid, run_id, command))
         except (psutil.Error, OSError):  # gone meanwhile, or not ours to read

@@ -20,8 +20,6 @@ _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 # A directory that cannot be synced (some network and FUSE file systems) is as durable as it gets.
 _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
-_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
-
 
 class DamagedError(Exception):
     """A file's bytes are not what they should be; the message says why, in a few words."""
@@ -219,38 +217,6 @@ def _require_readable(info: os.stat_result, path: Path, limit: int) -> None:
             f"{path} has {info.st_size:,} bytes, more than the {limit:,} ralph reads.",
             "Move it away or make it smaller.",
         )
-
-
-def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) -> Path:
-    """Rename a damaged file so that nothing is lost, and put the replacement in its place.
-
-    With a replacement there is no moment at which a crash leaves the name without a file.
-    """
-    aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}")
-    number = 1
-    while os.path.lexists(aside):
-        number += 1
-        aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}.{number}")
-    with explained("set aside", path):
-        if replacement is None or path.is_dir():
-            path.rename(aside)
-        else:
-            _give_second_name(path, aside)
-        sync_directory(path.parent)
-    if replacement is not None:
-        write_atomic(path, replacement)
-    return aside
-
-
-def _give_second_name(path: Path, name: Path) -> None:
-    """The same file under another name; a copy where the file system has no hard links (FAT, some shares)."""
-    try:
-        name.hardlink_to(path)
-    except OSError as error:
-        data = read_regular(path) if error.errno in _NO_LINKS and path.is_file() else None
-        if data is None:
-            raise
-        write_atomic(name, data)
 
 
 def remove_stale_temps(directory: Path) -> None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EVENT, Event, LoopStarted
+from ralph_tui.store.aside import forget_older
 from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import (
     append_all,
@@ -110,6 +111,7 @@ class JournalWriter:
             return
         aside = self._path.with_name(f"{self._path.name}.partial-{file_stamp(self._clock())}")
         write_atomic(aside, tail)
+        forget_older(self._path, "partial")
         os.ftruncate(self._descriptor, start)
         os.fsync(self._descriptor)
         self.damage = (

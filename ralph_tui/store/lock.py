@@ -18,6 +18,7 @@ from ralph_tui.domain.model import Record, Timestamp
 from ralph_tui.store import dot
 from ralph_tui.store.files import DamagedError, explained, process_exists, read_regular, write_all
 from ralph_tui.store.layout import Layout
+from ralph_tui.store.place import AGENT_OF
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -50,10 +51,11 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
     """Hold the lock of a transaction; excludes threads as well as processes.
 
     Raises:
-        StoreError: Another process holds it for longer than `timeout` seconds.
+        StoreError: Another process holds it for longer than `timeout` seconds, or this is the agent's.
     """
     from filelock import SoftFileLock, Timeout
 
+    _refuse_agent(layout)
     dot.require(layout)  # the library would make a directory that went away
     lock = _file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
@@ -71,6 +73,15 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
         yield
     finally:
         lock.release()
+
+
+def _refuse_agent(layout: Layout) -> None:
+    """What an agent starts may look at its loop, whatever command or script it comes by, not change it."""
+    if os.environ.get(AGENT_OF) == os.path.realpath(layout.root):
+        raise StoreError(
+            "The agent that works on this project may not change its state.",
+            "Its task goes on with the ralph_* tools; the person decides the rest.",
+        )
 
 
 class LoopLock:

@@ -18,9 +18,11 @@ from ralph_tui.store.layout import Layout
 
 FILE_LIMIT = 16 * 1024 * 1024
 KEPT_SECONDS = 30 * 24 * 3600
-"""How long the copy of a project that is gone is kept."""
+"""How long the copy of a project that is gone is kept, or of one that was reset."""
 
 ORIGIN = "project-path"
+PREVIOUS = ".previous"
+"""Behind the name of the copy of what was there before a reset."""
 DOCUMENTS = (
     "state", "plan", "budget", "breaker", "questions", "injections", "config", "active_memory",
     "validation_report",
@@ -81,9 +83,10 @@ class Mirror:
         try:
             directory = mirror_of(self._layout.root)
             if directory.is_dir():
-                previous = directory.with_name(f"{directory.name}.previous")
+                previous = directory.with_name(f"{directory.name}{PREVIOUS}")
                 _remove(previous)
                 directory.rename(previous)
+                os.utime(previous)  # its days begin now
         except (OSError, StoreError) as error:
             self._tell(f"The copy of an earlier project could not be set aside: {error}.")
 
@@ -180,14 +183,15 @@ def _put(target: Path, data: bytes) -> None:
 
 
 def _forget_old(home: Path) -> None:
-    """Remove copies of projects that have been gone for a long time."""
+    """Remove copies of projects that have been gone, or were begun anew, a long time ago."""
     for directory in home.iterdir():
         try:
             root = (directory / ORIGIN).read_bytes()
             age = time.time() - directory.stat().st_mtime
         except OSError:
             continue
-        if age > KEPT_SECONDS and not Path(os.fsdecode(root)).is_dir():
+        lives = directory.suffix != PREVIOUS and Path(os.fsdecode(root)).is_dir()
+        if age > KEPT_SECONDS and not lives:
             _remove(directory)
 
 

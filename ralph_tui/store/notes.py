@@ -21,7 +21,7 @@ from ralph_tui.store.files import (
     read_regular,
     write_atomic,
 )
-from ralph_tui.store.growing import make_room, read_grown
+from ralph_tui.store.growing import keep_newest, make_room, older, read_grown
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.strictjson import parse_object
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
+KEPT_PLANS = 20
 ARCHIVE_DAYS = 30
 """How long the archive keeps a memory (seeds, "Memory Rotation and Cleanup")."""
 
@@ -45,15 +46,19 @@ _NUMBER = re.compile(r"-(\d+)\.md$")
 
 
 def append_learning(layout: Layout, category: str, text: str, now: datetime) -> None:
-    """Add one line to progress.txt."""
+    """Add one line to progress.txt; a full one becomes `progress.txt.1`, as a log does."""
     label = one_line(category, 40).upper().replace(":", "") or "NOTE"
     line = f"[{now:%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
+    make_room(layout.progress)
     append_durable(layout.progress, line.encode(), mode=PROJECT_MODE)
 
 
 def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
-    """The last `limit` lines of progress.txt, newest last."""
-    lines = [line for line in _read_tail(layout, layout.progress).splitlines() if line.strip()]
+    """The last `limit` lines of progress.txt, newest last, and of the full one before it."""
+    text = _read_tail(layout, layout.progress)
+    if len(text.encode()) < TAIL_BYTES // 2:
+        text = f"{_read_tail(layout, older(layout.progress))}\n{text}"
+    lines = [line for line in text.splitlines() if line.strip()]
     return tuple(lines[-limit:]) if limit > 0 else ()
 
 
@@ -183,7 +188,10 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
 
 
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
-    """Copy the plan to `session_history/plan-TIME.json`; one more within a second gets a number."""
+    """Copy the plan to `session_history/plan-TIME.json`, of which the newest are kept.
+
+    One more within a second gets a number.
+    """
     data = read_regular(layout.plan)
     if data is None:
         return None
@@ -193,4 +201,5 @@ def archive_plan(layout: Layout, now: datetime) -> Path | None:
     with explained("make the directory of", path):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     write_atomic(path, data)
+    keep_newest(path.parent, "plan-*.json", KEPT_PLANS)
     return path

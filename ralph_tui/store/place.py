@@ -7,6 +7,9 @@ from pathlib import Path
 DOT = ".ralph"
 """Ralph's own directory in a project."""
 
+AGENT_OF = "RALPH_GUARD_ROOT"
+"""In the environment of everything an agent or the gate starts: the project, resolved."""
+
 
 def upwards(here: Path) -> Iterator[Path]:
     """A directory and those above it; a home's `.ralph` is its person's settings, found only from there."""

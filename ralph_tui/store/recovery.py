@@ -16,8 +16,9 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
 from ralph_tui.domain.plan import ImplementationPlan
 from ralph_tui.domain.state import RalphState
+from ralph_tui.store.aside import set_aside
 from ralph_tui.store.documents import Decoded, Document, decode_document, encode_document
-from ralph_tui.store.files import DamagedError, read_regular, set_aside, stage
+from ralph_tui.store.files import DamagedError, read_regular, stage
 from ralph_tui.store.layout import Layout
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
 from ralph_tui.store import commit, recovery
+from ralph_tui.store.aside import set_aside
 from ralph_tui.store.documents import (
     BREAKER,
     BUDGET,
@@ -22,7 +23,7 @@ from ralph_tui.store.documents import (
     synced,
     version_backup,
 )
-from ralph_tui.store.files import DamagedError, read_regular, set_aside, write_atomic
+from ralph_tui.store.files import DamagedError, read_regular, write_atomic
 from ralph_tui.store.injections import Line, parse_lines, readable, render
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock

@@ -2,15 +2,21 @@
 
 import errno
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.question_bounds import MOST_SETTLED
+from ralph_tui.domain.questions import AskedQuestion, Question
+from ralph_tui.domain.state import Phase, SessionRecord
 from ralph_tui.store import crash, growing
-from ralph_tui.store.files import read_regular
+from ralph_tui.store.aside import KEPT_ASIDE, set_aside
+from ralph_tui.store.documents import Documents
+from ralph_tui.store.files import read_regular, write_atomic
 from ralph_tui.store.growing import append_log, older
+from ralph_tui.store.notes import KEPT_PLANS
 from ralph_tui.store.project import Project
 from tests.store.helpers import process, read_line
 from tests.store.test_crash import Faults
@@ -163,3 +169,57 @@ def test_of_crash_reports_the_newest_are_kept(
         os.utime(written[-1], (number + 1, number + 1))
     assert [path for path in written if path.exists()] == written[-3:]
     assert mine.exists()
+
+
+def test_a_full_progress_file_is_set_aside_and_its_learnings_are_still_told(
+    project: Project,
+) -> None:
+    for number in range(60):
+        project.append_learning("note", f"learning {number} {'x' * 40}")
+    path = project.layout.progress
+    assert path.stat().st_size < SMALL + 100
+    assert older(path).stat().st_size < SMALL + 100
+    told = [line.split()[4] for line in project.read_learnings(30)]
+    assert told == [str(number) for number in range(30, 60)]
+
+
+def test_of_archived_plans_the_newest_are_kept(project: Project) -> None:
+    for number in range(KEPT_PLANS + 5):
+        write_atomic(project.layout.plan, str(number).encode())
+        project.archive_plan()
+    kept = project.layout.session_history.glob("plan-*.json")
+    assert sorted(int(path.read_text()) for path in kept) == list(range(5, KEPT_PLANS + 5))
+
+
+def test_of_settled_questions_the_newest_are_kept_and_every_open_one(project: Project) -> None:
+    asked = [
+        AskedQuestion(
+            id=f"q{number}",
+            batch="b",
+            phase=Phase.DISCOVERY,
+            question=Question(question=f"Number {number}?", header="N", options=()),
+            asked_at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=number),
+            withdrawn=number > 0,
+        )
+        for number in range(MOST_SETTLED + 11)
+    ]
+
+    def ask(docs: Documents) -> Documents:
+        return docs.model_copy(update={"questions": docs.questions.asking(asked)})
+
+    project.transact(ask)
+    kept = [question.id for question in Project(project.root).load().questions.questions]
+    assert kept == ["q0", *(f"q{number}" for number in range(11, MOST_SETTLED + 11))]
+
+
+def test_of_what_was_set_aside_the_newest_are_kept(tmp_path: Path) -> None:
+    path, now = tmp_path / "state.json", datetime(2026, 1, 1, tzinfo=UTC)
+    beside = tmp_path / "state.json.orig.corrupt-1"
+    beside.write_text("somebody else's")
+    for number in range(KEPT_ASIDE + 3):
+        path.write_text(str(number))
+        os.utime(path, (1_000_000_000 - number, 1_000_000_000 - number))  # a restored one is older
+        set_aside(path, now + timedelta(seconds=number))
+    kept = sorted(tmp_path.glob("state.json.corrupt-*"))
+    assert [p.read_text() for p in kept] == [str(n) for n in range(3, KEPT_ASIDE + 3)]
+    assert beside.exists()

@@ -272,3 +272,19 @@ def test_the_locks_are_private(project: Project) -> None:
 def test_unknown_fields_of_an_owner_are_no_obstacle() -> None:
     owner = Owner.model_validate({"pid": 1, "host": "h", "since": NOW, "future": True})
     assert owner.run_id == ""
+
+
+def test_what_the_agent_starts_may_look_at_its_project_and_not_change_it(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = project.transact(count_up)
+    monkeypatch.setenv("RALPH_GUARD_ROOT", os.path.realpath(project.root))
+    with pytest.raises(StoreError, match="may not change its state"):
+        project.transact(count_up)
+    with pytest.raises(StoreError, match="may not change its state"):
+        LoopLock(project.layout).acquire("another loop")
+    assert Project(project.root).load() == before
+    (tmp_path / "other").mkdir()
+    other = Project(tmp_path / "other")
+    other.create()
+    other.transact(count_up)  # one that it works with, as in a test

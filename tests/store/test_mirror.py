@@ -153,6 +153,10 @@ def test_a_restore_that_fails_leaves_no_half_of_a_project(
     assert project.load() == before
 
 
+def _copies(directory: Path) -> list[Path]:
+    return [mirror_of(directory / name) for name in ("old", "new")]
+
+
 def test_copies_of_projects_long_gone_are_forgotten(project: Project, tmp_path: Path) -> None:
     for name in ("old", "new"):
         other = Project(tmp_path / name)
@@ -162,7 +166,12 @@ def test_copies_of_projects_long_gone_are_forgotten(project: Project, tmp_path: 
         shutil.rmtree(tmp_path / name)
     past = time.time() - 2 * mirror.KEPT_SECONDS
     os.utime(mirror_of(tmp_path / "old"), (past, past))
+    reset = [directory.with_name(f"{directory.name}.previous") for directory in _copies(tmp_path)]
+    for directory, when in zip(reset, (past, time.time()), strict=True):
+        shutil.copytree(mirror_of(tmp_path / "new"), directory)
+        os.utime(directory, (when, when))
     project.transact(count_up)
+    assert [directory.exists() for directory in reset] == [False, True]
     assert not mirror_of(tmp_path / "old").exists()
     assert mirror_of(tmp_path / "new").exists()
 
