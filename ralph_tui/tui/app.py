@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.geometry import Size
 from textual.screen import Screen
 
 from ralph_tui.domain.errors import ExitCode
@@ -81,6 +82,9 @@ class RalphApp(Living):
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)
+        self.screen_change_signal.subscribe(
+            self, lambda _: self.call_later(lambda: self._fit(self.size))
+        )
 
     def on_ready(self) -> None:
         """Name a theme that is not there."""
@@ -188,9 +192,15 @@ class RalphApp(Living):
     # Size.
 
     def on_resize(self, event: events.Resize) -> None:
-        """Cover the screen when there is no room, and uncover it when there is."""
-        small = is_too_small(event.size.width, event.size.height)
-        covered = isinstance(self.screen, TooSmall)
+        """There may be room now, or none any more."""
+        self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        """Cover the screen when there is no room, and uncover it when there is.
+
+        Also one that has just been opened or closed: a dialog may have been on its way above the cover.
+        """
+        small, covered = is_too_small(*size), isinstance(self.screen, TooSmall)
         if small and not covered:
             self.push_screen(TooSmall())
         elif covered and not small:

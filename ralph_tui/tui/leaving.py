@@ -36,6 +36,11 @@ class Leaving:
         if not self._bridge.running or self._stopping:
             self._leave()
             return
+        if self._bridge.finished is not None:  # it is over and puts its things away: nothing to ask
+            self._stopping = True
+            self._app.say(self._app.keys.said("Closing. Press {quit} again to leave at once."))
+            self._app.exit_when_finished()
+            return
         can_detach = self._app.launch.go_on is not None
         question = _QUESTION_DETACH if can_detach else _QUESTION
         # The first is chosen by Enter, so nothing is lost by it; what interrupts is the last.

@@ -1,5 +1,6 @@
 """Quitting, exit statuses, and what the screen outlives."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +12,14 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.view import RunState
 from ralph_tui.engine.launch import Remaining
+from ralph_tui.engine.ports import EventSink
+from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.too_small import TooSmall
-from tests.tui import feed
-from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
+from ralph_tui.tui.screens.writing import Inject
+from tests.tui import feed, waiting
+from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
 
 Open = Callable[..., Opened]
@@ -91,6 +95,30 @@ async def test_nobody_is_asked_about_a_loop_that_has_ended_meanwhile(
         assert "The loop has ended meanwhile." in toasts(app)
         assert not app._exit
         assert script.controls.asked == []
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_q_is_taken_the_moment_the_screen_says_that_it_is_over(again: bool) -> None:
+    script, put_away = script_of(feed.complete()), asyncio.Event()
+
+    async def run(sink: EventSink) -> ev.LoopFinished:
+        told = await script.launch.run(sink)
+        await put_away.wait()
+        return told
+
+    app = RalphApp(replace(script.launch, run=run), autostart=True, clock=feed.clock)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.bridge.finished is not None)
+        await pilot.press("q")
+        await drained(pilot)
+        assert isinstance(app.screen, Dashboard)
+        assert not app._exit, "what it began is put away first"
+        if again:
+            await pilot.press("q")
+        else:
+            put_away.set()
+        await until(pilot, lambda: app._exit)
+        assert app.return_value == 0
 
 
 async def test_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
@@ -246,6 +274,40 @@ async def test_too_small_covers_and_uncovers_while_the_loop_goes_on(open_app: Op
         await pilot.resize_terminal(120, 40)
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         assert "demo-02" in screen_text(app)
+
+
+async def test_a_dialog_that_opens_while_it_is_too_small_is_covered_and_leaves_no_cover(
+    open_app: Open,
+) -> None:
+    async with open_app(script_of(feed.running())) as pilot:
+        app = ralph(pilot)
+        await pilot.resize_terminal(50, 12)
+        await until(pilot, lambda: isinstance(app.screen, TooSmall))
+        await pilot.press("i")
+        await until(pilot, lambda: isinstance(app.screen_stack[-2], Inject))
+        assert isinstance(app.screen, TooSmall)
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard))
+
+
+@pytest.mark.parametrize("over", [False, True])
+async def test_to_stop_a_wait_is_to_give_it_up(open_app: Open, over: bool) -> None:
+    script = script_of(waiting.limited())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: app.view.run_state is RunState.LIMITED)
+        await pilot.press("x")
+        await until(pilot, lambda: "Give up: end this run" in screen_text(app))
+        if over:
+            script.news.put_nowait(ev.LimitWaitEnded(why="the wait is over"))
+            await until(pilot, lambda: isinstance(app.screen, Dashboard))
+            assert "The wait is over." in toasts(app)
+        else:
+            await pilot.press("x")
+            await until(pilot, lambda: bool(script.controls.asked))
+        assert script.controls.asked == ([] if over else ["stop now"])
 
 
 async def test_it_opens_too_small(open_app: Open) -> None:
