@@ -26,7 +26,8 @@ class OneReader(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """As Textual does; but a byte that is no text, as from an old mouse, does not end the screen."""
-        parser, pasted = XTermParser(self._debug), Pasted()
+        pasted = Pasted()
+        self._parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
@@ -38,11 +39,16 @@ class OneReader(LinuxDriver):
                     if not data:
                         return  # the terminal is gone, which who draws on it notices
                     if text := pasted.hidden(decode(data)):
-                        self._take(parser.feed(text))
-                self._take(parser.tick())
+                        self._take(self._parser.feed(text))
+                self._take(self._parser.tick())
 
     def _take(self, messages: Iterable[Message]) -> None:
-        for message in messages:
+        found: list[Message] = []
+        try:
+            found.extend(messages)
+        except ValueError:  # a key in a form that Textual does not know is none, and not the end
+            self._parser = XTermParser(self._debug)
+        for message in found:
             if isinstance(message, Paste):
                 message.text = text_of(message.text)
             self.process_message(message)
