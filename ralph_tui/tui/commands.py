@@ -167,6 +167,23 @@ COMMANDS: tuple[Command, ...] = (
     ),
 )  # fmt: skip
 
+WHEN_DONE = (
+    "answer",
+    "request",
+    "iterations",
+    "memory",
+    "history",
+    "detail",
+    "help",
+    "quit",
+    "why",
+    "settings",
+)
+"""What the footer offers where nothing is left to do, the most important first."""
+
+WHEN_EMPTY = ("answer", "request", "help", "settings", "quit")
+"""The same where there is no plan yet."""
+
 BY_NAME = {command.name: command for command in COMMANDS}
 
 EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))

@@ -45,6 +45,19 @@ def cannot_build(now: Situation) -> str:
     return not_running(now) or wrong or now.keys.said(why_not_build(now.view, now.request))
 
 
+def is_done(now: Situation) -> bool:
+    """Whether nothing runs and nothing is left to do: what was built is looked at, or more is asked for."""
+    tasks = now.view.tasks
+    built = bool(tasks) and tasks.complete == len(tasks)
+    return built and not now.running and bool(cannot_build(now))
+
+
+def is_empty(now: Situation) -> bool:
+    """Whether nothing runs, and there is nothing yet to run for."""
+    blank = now.view.is_known and not now.view.tasks and not now.view.trouble
+    return blank and not now.running and bool(cannot_build(now))
+
+
 def cannot_pause(now: Situation) -> str:
     """It runs and does not stop already."""
     if now.state is RunState.STOPPING:

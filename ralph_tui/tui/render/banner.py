@@ -15,6 +15,7 @@ from ralph_tui.tui.render.clock import clock
 from ralph_tui.tui.render.figures import money, plural
 from ralph_tui.tui.render.hints import hint
 from ralph_tui.tui.render.next_up import (
+    LOOK_BACK,
     NO_PLAN,
     next_task,
     nothing_ready,
@@ -207,10 +208,15 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
 
 
+_LOOK = "{detail} to look at an entry, {quit} to leave."
+
+
 def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Banner:
     look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
     begin = "{build} to start again, " if again else ""
-    advice = hint(keys, f"Press {begin}{{detail}} to look at an entry, {{quit}} to leave.")
+    built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
+    todo = f"{LOOK_BACK} {{quit}} leaves." if built else f"Press {begin}{_LOOK}"
+    advice = hint(keys, todo)
     figures = [
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
         plural(e.iterations, "iteration"),

@@ -8,6 +8,9 @@ from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.render.board import Group, complete_ids, group_of
 
 NO_PLAN = "There is no plan to build."
+LOOK_BACK = (
+    "{iterations} shows what each iteration changed, {memory} the report, {history} the cost."
+)
 _BEGIN = "Press {request} and say what to build, or {add} to add a task."
 
 
@@ -33,7 +36,7 @@ def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
     """What is left, and what can be done about it; the second names keys."""
     held, blocked = sizes[Group.HELD], sizes[Group.BLOCKED]
     if not (held or blocked or sizes[Group.WAITING]):
-        return "Every task is complete.", "Press {request} to ask for more, {history} to look back."
+        return "Every task is complete.", f"Press {{request}} to ask for more. {LOOK_BACK}"
     left = "No task is ready: what is left is {} or waits for something that is."
     if not held:
         advice = "Edit the plan, or select a blocked task and press {retry} to try it again."

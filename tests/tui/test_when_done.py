@@ -1,0 +1,45 @@
+"""A finished project offers what can be done with it: to look at what was built, or to ask for more."""
+
+from ralph_tui.domain import events as ev
+from ralph_tui.tui.screens.writing import Request
+from tests.tui import feed
+from tests.tui.conftest import screen_text, script_of, toasts, until
+from tests.tui.test_keys import ralph
+from tests.tui.test_leaving import Open
+
+
+async def test_a_finished_project_offers_what_was_built_and_the_next_request(
+    open_app: Open,
+) -> None:
+    script = script_of(feed.complete())
+    script.takes_requests = True
+    async with open_app(script, size=(60, 20)) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: not app.bridge.running and app.request is not None)
+        await until(pilot, lambda: "new request" in screen_text(app).splitlines()[-1])
+        foot = screen_text(app).splitlines()[-1]
+        assert "n new request  4 iterations  6 memory" in foot
+        assert "build" not in foot
+        assert "skip" not in foot
+        said = " ".join(screen_text(app).replace("│", " ").split())
+        assert "4 shows what each iteration changed, 6 the report, 5 the cost." in said
+        await pilot.press("b")
+        await until(pilot, lambda: any("Every task is complete." in text for text in toasts(app)))
+
+
+async def test_as_long_as_something_is_left_the_foot_offers_to_build_it(open_app: Open) -> None:
+    async with open_app(script_of(), size=(80, 24), autostart=False) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: app.view.is_known)
+        await until(pilot, lambda: "b build" in screen_text(app).splitlines()[-1])
+
+
+async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Open) -> None:
+    script = script_of()
+    script.takes_requests, script.idle = True, [feed.read(), ev.PlanLoaded(tasks=())]
+    async with open_app(script, size=(80, 24), autostart=False) as pilot:
+        app = ralph(pilot)
+        await until(pilot, lambda: isinstance(app.screen, Request))
+        await pilot.press("escape")
+        await until(pilot, lambda: screen_text(app).splitlines()[-1].startswith("  n new request"))
+        assert "skip" not in screen_text(app).splitlines()[-1]
