@@ -471,6 +471,28 @@ def test_what_an_iteration_is_about_stands_whole_in_a_narrow_list() -> None:
         assert text.endswith(iteration.title)
 
 
+@pytest.mark.parametrize(
+    ("task_id", "figures"),
+    [("task-001", "$0.06    3.7s"), ("validation", "$0.06 3.7s"), ("a-long-task-id", "$0.06")],
+)
+def test_the_outcome_of_an_iteration_is_never_cut_for_its_figures(
+    task_id: str, figures: str
+) -> None:
+    done = Iteration(
+        number=10,
+        run_id="r",
+        task_id=task_id,
+        outcome=ev.IterationOutcome.COMPLETE,
+        cost_usd=0.06,
+        seconds=3.7,
+        end=1,
+    )
+    _, block = iteration_blocks([done], [], 38, UNICODE)
+    first = plain(block.lines[0])
+    assert f"{task_id}  complete " in first
+    assert first.rstrip().endswith(f" {figures}")
+
+
 async def test_an_editor_needs_a_terminal(open_app: Open, past: Script) -> None:
     async with open_app(past, autostart=False) as pilot:
         await open_page(pilot, "6", "Ralph Building Mode")

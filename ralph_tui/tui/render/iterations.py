@@ -78,18 +78,19 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
 
 def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     look = look_of(it)
-    figures = f"{money(it.cost_usd)} {took(it.seconds).rjust(7)}" if it.end else ""
-    first = row(
-        [
-            Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
-            Span(f"{it.number:>3} ", Tone.MUTED),
-            Span(f"{it.task_id}  ", Tone.TITLE),
-            Span(look.word, look.tone),
-        ],
-        [Span(figures, Tone.MUTED)],
-        width,
-        glyphs.ellipsis,
-    )
+    left = [
+        Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
+        Span(f"{it.number:>3} ", Tone.MUTED),
+        Span(f"{it.task_id}  ", Tone.TITLE),
+        Span(look.word, look.tone),
+    ]
+    cost, lasted = money(it.cost_usd), took(it.seconds)
+    figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
+    room = (
+        width - width_of(left) - 1
+    )  # the outcome stands whole; its figures are in the summary, too
+    fits = next((text for text in figures if len(text) <= room), "")
+    first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)
     whole, *rest = wrap(_about(it), width - len(INDENT))
     folded = [whole, *([" ".join(rest)] if rest else [])]
     more = [
