@@ -11,6 +11,7 @@ from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
 from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Halt, SessionRecord
@@ -116,11 +117,10 @@ def _approval(documents: Documents) -> str:
         return ""
     if approval.approved is not None:
         word = "approved" if approval.approved else "rejected"
-        return f"of the {approval.kind}: {word}; `ralph run` goes on"
+        return f"of {DECISIONS[approval.kind]}: {word}; `ralph run` goes on"
     summary = f" ({approval.summary})" if approval.summary else ""
-    return (
-        f"needed, of the {approval.kind}{summary}; `ralph approve` or `ralph reject --reason TEXT`"
-    )
+    about = DECISIONS[approval.kind]
+    return f"needed, of {about}{summary}; `ralph approve` or `ralph reject --reason TEXT`"
 
 
 def status_json(

@@ -18,6 +18,7 @@ from ralph_tui.tui.owner import Owner
 from ralph_tui.tui.pages import Pages
 from ralph_tui.tui.render.by_key import said_by_key
 from ralph_tui.tui.replanning import Replanning
+from ralph_tui.tui.saving import save
 from ralph_tui.tui.screens.confirm import Choice, Confirm
 from ralph_tui.tui.screens.help import Help
 from ralph_tui.tui.screens.writing import Inject, Urge
@@ -189,8 +190,8 @@ class Steering:
         self._app.action_command_palette()
 
     async def screenshot(self) -> None:
-        """Save the screen as SVG."""
-        self._app.deliver_screenshot()
+        """Save the screen as SVG, where exports go."""
+        await save(self._app, "screen", self._app.export_screenshot(), form="svg")
 
     async def quit(self) -> None:
         """Leave at once when nothing runs here; ask first when something does."""

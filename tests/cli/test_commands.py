@@ -445,6 +445,7 @@ def test_a_loop_that_waits_says_what_for(running: Path) -> None:
     assert "waits      The limit is reached. (`ralph retry` tries now)" in limited
     asked = put(approval=Approval(kind=ApprovalKind.LIMIT))
     assert "loop       waiting for you (pid" in asked
+    assert "needed, of the wait for the limit; `ralph approve`" in asked
     assert "loop       running (pid" in put(waits=None, approval=None)
 
 

@@ -1,6 +1,7 @@
 """Every key, driven as a person would."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -388,9 +389,18 @@ async def test_y_copies_what_is_selected(open_app: Open) -> None:
         await until(pilot, lambda: app.clipboard.startswith("demo-02"))
 
 
-async def test_f12_saves_a_picture(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved: list[bool] = []
-    monkeypatch.setattr(RalphApp, "deliver_screenshot", lambda self: saved.append(True))
-    async with open_app(script_of(feed.running())) as pilot:
+async def test_f12_saves_a_picture_or_says_why_not(tmp_path: Path) -> None:
+    exports = tmp_path / ".ralph" / "exports"
+    exports.parent.mkdir()
+    exports.touch()
+    app = RalphApp(feed.Script(tmp_path, feed.running()).launch, autostart=True, clock=feed.clock)
+    async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f12")
-        await until(pilot, lambda: saved == [True])
+        await until(pilot, lambda: any("Something else stands there" in t for t in toasts(app)))
+        exports.unlink()
+        await pilot.press("f12")
+        await until(
+            pilot, lambda: any(t.startswith("Written: .ralph/exports") for t in toasts(app))
+        )
+    (picture,) = exports.glob("screen-*.svg")
+    assert "<svg" in picture.read_text()[:200]

@@ -12,8 +12,10 @@ from textual.geometry import Region
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.chronicle import Chronicle, Iteration
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.reducer import reduce
+from ralph_tui.domain.state import Phase
 from ralph_tui.domain.view import LoopView, RunState, Sight
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import DEFAULT_KEYS
@@ -24,6 +26,7 @@ from ralph_tui.tui.render.board import BoardRow, Group, board_line
 from ralph_tui.tui.render.breaker import breaker_lines
 from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
 from ralph_tui.tui.render.header import Facts, header_lines
+from ralph_tui.tui.render.history import totals
 from ralph_tui.tui.render.spans import (
     Span,
     Tone,
@@ -293,6 +296,17 @@ def test_the_forecast_fits_the_panel_and_says_what_it_is_based_on() -> None:
     assert "every task is complete" in plain(
         forecast_line(Forecast(open_tasks=0, finished=3), 42, UNICODE)
     )
+
+
+def test_history_says_of_nothing_that_it_is_complete_before_a_task_was_worked() -> None:
+    spec = Iteration(number=1, run_id="r", task_id="", phase=Phase.DISCOVERY)
+    task = Iteration(number=2, run_id="r", task_id="a")
+    left = Forecast(open_tasks=0, finished=0)
+    said = []
+    for its in (spec,), (spec, task):
+        lines = totals(Chronicle(iterations=its), left, 100, UNICODE, DEFAULT_KEYS)
+        said.append(plain(lines[1]))
+    assert said == ["no task has been worked yet", "nothing left  every task is complete"]
 
 
 def ended(number: int, context: int, *, handoff: bool = False) -> ev.IterationFinished:

@@ -9,6 +9,7 @@ from ralph_tui.domain.chronicle import Chronicle, Iteration
 from ralph_tui.domain.durations import duration, took
 from ralph_tui.domain.forecast import Forecast
 from ralph_tui.domain.metrics import Metric
+from ralph_tui.domain.state import Phase
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.clock import when
@@ -44,6 +45,8 @@ def totals(
     else:
         eta = f"{plural(left.open_tasks, 'task')} left" if left.open_tasks else "nothing left"
     second: Line = [Span(eta, Tone.INFO), Span(f"  {left.basis}", Tone.MUTED)]
+    if not left.open_tasks and not any(it.phase is Phase.BUILDING for it in its):
+        second = [Span("no task has been worked yet", Tone.MUTED)]
     return [crop(first, width, glyphs.ellipsis), crop(second, width, glyphs.ellipsis)]
 
 
