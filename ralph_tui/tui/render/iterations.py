@@ -86,9 +86,7 @@ def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     ]
     cost, lasted = money(it.cost_usd), took(it.seconds)
     figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
-    room = (
-        width - width_of(left) - 1
-    )  # the outcome stands whole; its figures are in the summary, too
+    room = width - width_of(left) - 1  # the outcome stands whole
     fits = next((text for text in figures if len(text) <= room), "")
     first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)
     whole, *rest = wrap(_about(it), width - len(INDENT))
