@@ -14,7 +14,7 @@ COMMANDS: tuple[Command, ...] = (
         "Loop", "answer", -2, reasons.nothing_waits, reasons.answer_label,
     ),
     Command(
-        "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit.",
+        "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit or a cool-down.",
         "Loop", "try now", -1, reasons.no_limit, reasons.hurry_label,
     ),
     Command(
