@@ -129,16 +129,16 @@ class Dialog(Over[Answer]):
         return text_of(self.query_one(".dialog"))
 
     def action_copy(self) -> None:
-        """Copy what the mouse has marked, else all of it."""
-        self.app.copy_to_clipboard(self.app.marked() or self.copied())
+        """Copy what the mouse has marked, else what is chosen; all of it where there is nothing to choose."""
+        self.app.copy_to_clipboard(self.app.marked() or self.chosen_text() or self.copied())
 
     def action_copy_all(self) -> None:
         """Copy the whole of it."""
         self.app.copy_to_clipboard(self.copied())
 
-    def copy(self, text: str) -> None:
-        """Copy this."""
-        self.app.copy_to_clipboard(text)
+    def chosen_text(self) -> str:
+        """What is under the cursor; empty where nothing is chosen."""
+        return ""
 
     def action_export(self) -> None:
         """Write the whole of it to a file."""

@@ -165,9 +165,9 @@ class PlanReview(Dialog[None], Planned):
         """The plan."""
         return self.plan
 
-    def action_copy(self) -> None:
-        """Copy the task under the cursor."""
-        self.copy(self.plan.chosen_text())
+    def chosen_text(self) -> str:
+        """The task under the cursor."""
+        return self.plan.chosen_text()
 
     def copied(self) -> str:
         """The plan as it is shown."""
