@@ -138,9 +138,9 @@ class Patience:
         if not self._mission.interactive:
             return False
         left = duration((until - self._shop.clock()).total_seconds())
-        known = "until it resets" if failure.resets_at else "and try again, since no reset was told"
+        then = "Wait until it resets" if failure.resets_at else "No reset was told. Wait and try again"
         summary = (
-            f"{failure.message} Wait {known} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
+            f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
             "Yes waits and goes on by itself; no ends this run with status 2."
         )
         decided = await decide(self._shop, self._mission, ApprovalKind.LIMIT, summary)
