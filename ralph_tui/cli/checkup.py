@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph_tui.cli.faces import no_screen
 from ralph_tui.cli.finding import Finding
 from ralph_tui.cli.layers import layers
 from ralph_tui.cli.preflight import LOGIN_HINT, login, uv_version
+from ralph_tui.cli.screen import no_screen
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError

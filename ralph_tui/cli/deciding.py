@@ -10,11 +10,11 @@ from ralph_tui.cli.completing import open_questions
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import out, out_json
-from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.domain.questions import Answer, AskedQuestion
+    from ralph_tui.domain.state import Approval
     from ralph_tui.engine.controls import Controls
 
 BY: Final = "command"
@@ -65,7 +65,7 @@ def answer(
 def approve(project_root: ProjectRoot = None) -> None:
     """Approve the specs, the plan or the result."""
     decided = _controls(project_root).decide(approved=True, by=BY)
-    out(f"Approved: {DECISIONS[decided.kind]}{f' ({decided.summary})' if decided.summary else ''}.")
+    out(f"Approved: {_about(decided)}{f' ({decided.summary})' if decided.summary else ''}.")
     _go_on(project_root)
 
 
@@ -80,8 +80,14 @@ def reject(
 ) -> None:
     """Reject what the loop waits for, and say why."""
     decided = _controls(project_root).decide(approved=False, reason=reason, by=BY)
-    out(f"Rejected: {DECISIONS[decided.kind]}: {decided.reason}")
+    out(f"Rejected: {_about(decided)}: {decided.reason}")
     _go_on(project_root)
+
+
+def _about(decided: "Approval") -> str:
+    from ralph_tui.domain.decisions import DECISIONS  # `ralph --help` waits for nothing
+
+    return DECISIONS[decided.kind]
 
 
 def _controls(project_root: Path | None) -> "Controls":

@@ -1,6 +1,5 @@
 """The faces of a loop: the screen where there is a terminal, else lines."""
 
-import os
 import sys
 from dataclasses import replace
 from functools import partial
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ralph_tui.cli.here import find_project, project_directory
 from ralph_tui.cli.say import note
+from ralph_tui.cli.screen import no_screen
 
 if TYPE_CHECKING:
     from ralph_tui.engine.launch import Launch
@@ -65,16 +65,3 @@ def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool =
 
     here = sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
     return run_lines(lambda: make(interactive=here), as_json=as_json, interactive=here)
-
-
-def no_screen() -> str | None:
-    """Why the screen cannot open here; None when it can."""
-    if "web_driver" in os.environ.get("TEXTUAL_DRIVER", ""):
-        return None  # a page of `ralph serve`
-    for stream, name in ((sys.stdout, "standard output"), (sys.stdin, "standard input")):
-        if stream is None or not stream.isatty():
-            return f"{name} is not a terminal"
-    term = os.environ.get("TERM", "")
-    if term in ("", "dumb", "unknown"):
-        return f"the terminal cannot show a screen (TERM={term or 'not set'})"
-    return None

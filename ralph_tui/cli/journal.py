@@ -36,8 +36,9 @@ def attach(
     """
     import asyncio
 
-    from ralph_tui.cli.faces import no_screen, open_here
+    from ralph_tui.cli.faces import open_here
     from ralph_tui.cli.report import owner_of
+    from ralph_tui.cli.screen import no_screen
 
     project = find_project(project_root)
     if owner_of(project) is None:

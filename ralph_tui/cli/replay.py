@@ -39,7 +39,7 @@ def replay(
 
     At 1, 2, 5 or 10 times its pace, with pause, search and filter. Nothing is run or changed.
     """
-    from ralph_tui.cli.faces import no_screen
+    from ralph_tui.cli.screen import no_screen
 
     project = find_project(project_root)
     iteration = _found(project, session)

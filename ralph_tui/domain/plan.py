@@ -1,21 +1,18 @@
-"""Tasks and the plan: selection, dependencies, and the checks made before money is spent."""
+"""Tasks and the plan: selection and dependencies."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
 from itertools import count
-from typing import Any, Literal
+from typing import Any
 
-from ralph_tui.domain.model import Count, Model, Money, Record, Timestamp
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.plan_problems import MAX_ID, PlanProblem, odd_id, plan_problems
 
 PLAN_SCHEMA_VERSION = 1
 MAX_RETRIES = 3
 """The failed attempt with this number blocks the task."""
-
-MAX_ID = 200
-"""Characters of a task's id; it is typed, shown in lists and named in tool calls."""
 
 DEFAULT_PRIORITY = 100
 """Tasks without a priority come after those that have one, in plan order."""
@@ -84,15 +81,6 @@ class Task(Record):
     def title(self) -> str:
         """The first line of the description, or the id when there is none."""
         return next(iter(self.description.strip().splitlines()), "") or self.id
-
-
-class PlanProblem(Model):
-    """Something that makes a plan unworkable."""
-
-    kind: Literal["empty_id", "odd_id", "duplicate_id", "unknown_dependency", "cycle"]
-    task_id: str
-    message: str
-    path: tuple[str, ...] = ()
 
 
 class ImplementationPlan(Record):
@@ -173,22 +161,7 @@ class ImplementationPlan(Record):
 
     def problems(self) -> tuple[PlanProblem, ...]:
         """Everything that makes this plan unworkable; empty when it can be worked."""
-        known = {task.id for task in self.tasks}
-        return (
-            *_id_problems(self.tasks),
-            *(
-                PlanProblem(
-                    kind="unknown_dependency",
-                    task_id=task.id,
-                    message=f"Task {task.id!r} depends on {dep!r}, which is not in the plan.",
-                    path=(task.id, dep),
-                )
-                for task in self.tasks
-                for dep in task.dependencies
-                if dep not in known
-            ),
-            *_cycle_problems({t.id: t.dependencies for t in self.tasks}),
-        )
+        return plan_problems([(task.id, task.dependencies) for task in self.tasks])
 
     def why_unworkable(self) -> str:
         """The first of these problems in words."""
@@ -201,7 +174,7 @@ _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
 
 def free_id(plan: ImplementationPlan) -> str:
     """An id for one more task: the next number of the ids that most tasks have, such as task-004."""
-    plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not _odd(task.id))
+    plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not odd_id(task.id))
     counted = [found.groups() for found in map(_NUMBERED.fullmatch, plain) if found]
     stems = Counter(stem for stem, _ in counted)
     # The parts of a split task, such as task-004-1, are no example for a new one.
@@ -235,79 +208,3 @@ def why_chosen(plan: ImplementationPlan, task: Task) -> str:
     ties = sum(1 for other in ready if other.priority == task.priority)
     rule = "lowest priority number" if ties == 1 else "lowest priority number, first in the plan"
     return f"priority {task.priority}, {rule} of {len(ready)} ready"
-
-
-def _blank(task_id: str) -> bool:
-    """Whether nothing of an id is left to see and to type; most are plain, which is seen sooner."""
-    return not (task_id if task_id.isprintable() else inert(task_id)).strip()
-
-
-def _odd(task_id: str) -> str:
-    """Why nobody could name a task by this id, in a command or a tool call; empty when they can."""
-    if len(task_id) > MAX_ID:
-        return f"an id of {len(task_id)} characters, more than {MAX_ID}"
-    plain = task_id.isprintable() or not set(task_id) & {"\n", "\t"}
-    if plain and inert(task_id) == task_id == task_id.strip():
-        return ""
-    return f"an id that cannot be named ({task_id!r:.80}): spaces around it, line ends, control characters or a key"
-
-
-def _id_problems(tasks: tuple[Task, ...]) -> list[PlanProblem]:
-    found: list[PlanProblem] = []
-    positions: dict[str, list[int]] = {}
-    for number, task in enumerate(tasks, 1):
-        positions.setdefault(task.id, []).append(number)
-        if _blank(task.id):
-            wrong = f"an id without a visible character ({task.id!r:.80})" if task.id else "no id"
-            found.append(
-                PlanProblem(kind="empty_id", task_id=task.id, message=f"Task {number} has {wrong}.")
-            )
-        elif wrong := _odd(task.id):
-            found.append(
-                PlanProblem(kind="odd_id", task_id=task.id, message=f"Task {number} has {wrong}.")
-            )
-    for task_id, where in positions.items():
-        if len(where) > 1 and not _blank(task_id):
-            places = " and ".join(str(n) for n in where)
-            found.append(
-                PlanProblem(
-                    kind="duplicate_id",
-                    task_id=task_id,
-                    message=f"Task id {task_id!r} is used more than once (tasks {places}).",
-                )
-            )
-    return found
-
-
-def _cycle_problems(graph: Mapping[str, tuple[str, ...]]) -> list[PlanProblem]:
-    """Each cycle once, as a path that ends where it began; iterative, so depth costs no stack."""
-    found: list[PlanProblem] = []
-    finished: set[str] = set()
-    for start in graph:
-        if start in finished:
-            continue
-        path: list[str] = [start]
-        on_path = {start}
-        pending = [iter(graph[start])]
-        while pending:
-            node = next(pending[-1], None)
-            if node is None:
-                pending.pop()
-                done = path.pop()
-                on_path.discard(done)
-                finished.add(done)
-            elif node in on_path:
-                loop = (*path[path.index(node) :], node)
-                found.append(
-                    PlanProblem(
-                        kind="cycle",
-                        task_id=node,
-                        message=f"Tasks depend on each other in a circle: {' → '.join(loop)}.",
-                        path=loop,
-                    )
-                )
-            elif node in graph and node not in finished:
-                path.append(node)
-                on_path.add(node)
-                pending.append(iter(graph[node]))
-    return found

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import is_
 
-from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan_problems import PlanProblem
 
 MOST_NEWS = 200
 """Changed tasks that are kept beside the others before all of them are copied."""

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from ralph_tui.domain.plan import MAX_ID, MAX_RETRIES, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan_problems import MAX_ID
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.tools import ToolAnswer

@@ -36,10 +36,10 @@ def write_report(error: BaseException, root: Path) -> Path:
     for directory in (logs if logs.is_dir() else None, None):
         try:
             descriptor, name = tempfile.mkstemp(".txt", _PREFIX, directory, text=True)
-        except OSError:  # not writable, or not there: the next place is
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(head + inert(text))
+        except OSError:  # not writable, full, or not there: the next place is
             continue
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(head + inert(text))
         if directory is logs:
             with contextlib.suppress(StoreError):  # what was just written matters more
                 keep_newest(logs, f"{_PREFIX}*.txt", KEPT)

@@ -48,7 +48,7 @@ GOES = SHOWS | frozenset(
 )
 """Commands after which keys go on being commands: of the place that was gone to, or of the next task."""
 
-LEADS = OPENS | GOES | {"search", "palette", "reset_breaker", "export"}
+LEADS = OPENS | GOES | {"search", "palette", "reset_breaker", "export", "decide"}
 """Commands that later keys wait for. After one that goes nowhere only a field to type in gets them."""
 
 PATIENCE_SECONDS = 2.0
@@ -56,7 +56,8 @@ PATIENCE_SECONDS = 2.0
 
 _COMMAND = re.compile(r"(?:app\.)?(?:invoke|change)\('(\w+)'\)")
 _ACTIONS = {
-    **{name: name for name in ("search", "leave", "close", "cancel", "pick", "mark", "accept")},
+    **{name: name for name in ("search", "leave", "close", "cancel")},
+    **{name: name for name in ("pick", "mark", "accept", "decide")},
     "command_palette": "palette",
     "app.focus_next": "next_pane",
     "app.focus_previous": "previous_pane",

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.crash import write_report
-from ralph_tui.cli.faces import no_screen
 from ralph_tui.cli.main import QUICK
 from ralph_tui.cli.preflight import check_login, login
+from ralph_tui.cli.screen import no_screen
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project

@@ -181,7 +181,11 @@ def test_attach_to_everything_as_json(project: Project) -> None:
 
 
 def test_leaving_does_not_end_the_loop(project: Project) -> None:
-    said = with_loop(project, lambda process: process.send_signal(signal.SIGINT))
+    def leave(process: "subprocess.Popen[str]") -> None:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)  # while the loop still goes on
+
+    said = with_loop(project, leave)
     assert "detached; the loop goes on." in said
 
 

@@ -237,10 +237,10 @@ def test_an_estimate_is_set_and_taken_away(root: Path) -> None:
 
 def test_a_task_is_added_under_a_free_id_and_after_all_others(root: Path) -> None:
     controls = Controls(root)
-    controls.edit_task("b", TaskFields(priority=7))
+    controls.edit_task("b", TaskFields(priority=700))
     fields = TaskFields("Say how long it took", None, ("uv run pytest",), ("b", "b"), "opus", 9_000)
     made = controls.add_task(fields)
-    assert (made.id, made.title, made.priority) == ("task-001", "Say how long it took", 100)
+    assert (made.id, made.title, made.priority) == ("task-001", "Say how long it took", 700)
     assert (made.dependencies, made.model, made.estimated_tokens) == (("b",), "opus", 9_000)
     assert plan_of(root).tasks[-1] == made
     assert controls.add_task(TaskFields("Next", 3)).id == "task-002"

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -223,3 +224,17 @@ def test_of_what_was_set_aside_the_newest_are_kept(tmp_path: Path) -> None:
     kept = sorted(tmp_path.glob("state.json.corrupt-*"))
     assert [p.read_text() for p in kept] == [str(n) for n in range(3, KEPT_ASIDE + 3)]
     assert beside.exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_crash_report_that_a_full_disk_does_not_take_is_written_elsewhere(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def make(suffix: str, prefix: str, directory: Path | None, *, text: bool) -> tuple[int, str]:
+        path = tmp_path / f"{prefix}{suffix}" if directory is None else Path("/dev/full")
+        return os.open(path, os.O_WRONLY | os.O_CREAT), str(path)
+
+    monkeypatch.setattr(tempfile, "mkstemp", make)
+    written = crash.write_report(ValueError("why it broke"), project.root)
+    assert written.parent == tmp_path
+    assert "why it broke" in written.read_text()

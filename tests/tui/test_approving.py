@@ -100,6 +100,7 @@ async def test_a_rejection_needs_a_reason_and_keeps_its_draft(open_app: Open) ->
         await pilot.press(*"tests", "escape")
         await until(pilot, lambda: isinstance(app.screen, PlanApproval))
         assert script.controls.asked == []
+        await pilot.pause()
         moment.passes(1)
         await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, Reason))

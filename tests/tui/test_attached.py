@@ -8,6 +8,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view import RunState
 from ralph_tui.engine.launch import Remaining
+from ralph_tui.tui import starting
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.confirm import Confirm
 from tests.tui import feed, waiting
@@ -31,6 +32,7 @@ async def test_a_found_loop_is_shown_steered_and_left_alone(open_app: Open) -> N
         script.disk.put_nowait(ev.QuestionAsked(question=asked))
         await until(pilot, lambda: waiting.LANGUAGE.question in screen_text(app))
         await until(pilot, lambda: app.screen is not app.dashboard)
+        await pilot.pause()
         moment.passes(1)  # a dialog ignores keys when it has just appeared
         await pilot.press("escape", "q")
         await until(pilot, lambda: app._exit)
@@ -39,13 +41,19 @@ async def test_a_found_loop_is_shown_steered_and_left_alone(open_app: Open) -> N
         assert script.controls.asked == ["pause"], "leaving asks nothing of the loop"
 
 
-async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(open_app: Open) -> None:
+async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = script_of()
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
-        for event in (*feed.running(), FOUND, ev.LoopLost(pid=4711)):
+        for event in (*feed.running(), FOUND):
             script.disk.put_nowait(event)
+        await until(pilot, lambda: app.bridge.live)
+        monkeypatch.setattr(starting, "open_request", lambda _: "what the lost one was asked for")
+        script.disk.put_nowait(ev.LoopLost(pid=4711))
         await until(pilot, lambda: app.view.run_state is RunState.LOST)
+        await until(pilot, lambda: app.request == "what the lost one was asked for")
         await drained(pilot)
         text = screen_text(app)
         assert "Disconnected: process 4711 is gone without a last word." in text

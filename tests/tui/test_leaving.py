@@ -246,8 +246,7 @@ async def test_an_edit_on_disk_appears_while_idle(open_app: Open) -> None:
         app = ralph(pilot)
         script.disk.put_nowait(ev.PlanLoaded(tasks=(feed.TASKS[3],), source="disk"))
         await until(pilot, lambda: list(app.view.tasks) == ["demo-04"])
-        await pilot.pause()
-        assert "changed on disk: 1 task" in screen_text(app)
+        await until(pilot, lambda: "changed on disk: 1 task" in screen_text(app))
 
 
 async def test_a_watcher_that_fails_says_so(open_app: Open) -> None:

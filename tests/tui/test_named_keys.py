@@ -115,10 +115,12 @@ async def test_a_click_in_the_header_is_that_key(open_app: Open) -> None:
     async with open_app(script_of(waiting.asking()), clock=moment) as pilot:
         app = pilot.app
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        await pilot.pause()
         moment.passes(1)
         await pilot.press("escape")
         await click_on(pilot, "a answers")
         await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
+        await pilot.pause()
         moment.passes(1)
         await click_on(pilot, "esc later")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))

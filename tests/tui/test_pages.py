@@ -578,6 +578,7 @@ async def test_a_breaker_that_cools_down_counts_the_seconds_and_is_reset_with_a_
     async with open_app(past, clock=moment) as pilot:
         app = ralph(pilot)
         await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))
+        await pilot.pause()
         moment.passes(1)
         app._tick()
         await pilot.press("escape")

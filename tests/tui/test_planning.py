@@ -243,6 +243,9 @@ def test_what_is_typed_is_meant_or_its_field_is_named(
 def test_a_new_task_needs_a_description_and_nothing_else() -> None:
     assert isinstance(meant(Typed(), Typed(priority="3")), Wrong)
     assert meant(Typed(), Typed("Do it")) == TaskFields("Do it")
+    wrong = meant(Typed(), Typed("Do it", priority="soon"))
+    assert isinstance(wrong, Wrong)
+    assert wrong.field == "priority"
 
 
 async def test_a_task_is_added_where_the_plan_is_reviewed(open_app: Open) -> None:

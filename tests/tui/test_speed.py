@@ -14,7 +14,8 @@ from textual.visual import Visual
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.order import work_order
-from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan_problems import PlanProblem
 from ralph_tui.tui.render.spans import Line, Span, fold
 from ralph_tui.tui.screens import over
 from ralph_tui.tui.screens.planning import PlanReview

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.task_detail import TaskDetail
@@ -15,7 +16,7 @@ from ralph_tui.tui.screens.waiting import WaitingDialog
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
-from tests.tui.waiting import asking, permitting
+from tests.tui.waiting import approving, asking, permitting
 
 Open = Callable[..., Opened]
 
@@ -24,6 +25,7 @@ NAMED = {
     "\x10": "ctrl+p",
     "\r": "enter",
     "\x1b": "escape",
+    "\x13": "ctrl+s",
     "\x15": "ctrl+u",
     "\x7f": "backspace",
     "\x01": "home",
@@ -81,8 +83,11 @@ async def test_letters_typed_at_once_go_to_the_field(open_app: Open, keys: str, 
 @pytest.mark.parametrize(
     ("waiting", "keys", "answer"),
     [
-        (permitting(), "31 dry run first\r", "q-p1-1: Deny, 1 dry run first"),
-        pytest.param(asking(), "42 of them\r\r", "q-b1-1: 2 of them", marks=pytest.mark.long),
+        (permitting(), "31 dry run first\r", "answer q-p1-1: Deny, 1 dry run first"),
+        (approving(ApprovalKind.SPECS), "npay in euros\x13", "reject: pay in euros"),
+        pytest.param(
+            asking(), "42 of them\r\r", "answer q-b1-1: 2 of them", marks=pytest.mark.long
+        ),
     ],
 )
 async def test_a_reason_typed_at_once_is_no_other_answer(
@@ -97,7 +102,7 @@ async def test_a_reason_typed_at_once_is_no_other_answer(
         moment.passes(1)
         typed(app, keys)
         await until(pilot, lambda: bool(script.controls.asked))
-        assert script.controls.asked == [f"answer {answer} by screen"]
+        assert script.controls.asked == [f"{answer} by screen"]
 
 
 @pytest.mark.long

@@ -6,7 +6,8 @@ from datetime import datetime
 from ralph_tui.domain.chronicle import Iteration, Run
 from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.durations import duration
-from ralph_tui.domain.plan import ImplementationPlan, PlanProblem, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan_problems import PlanProblem
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.view import LoopView, RunState
