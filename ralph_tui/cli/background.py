@@ -23,6 +23,9 @@ LOG = "background.log"
 START_SECONDS = 60.0
 """Longest wait for the new process to own the loop; it takes a second or two."""
 
+SPEAKER = "ralph: "
+"""Begins what went wrong; what to do about it is below."""
+
 LOOK_SECONDS = 0.05
 
 
@@ -71,7 +74,7 @@ def _start(project: "Project", words: Sequence[str], given: str) -> int:
     while (owner := lock.owner()) is None or owner.pid != process.pid:
         if process.poll() is not None:
             raise RalphError(
-                f"The process in the background ended at once: {_last_line(log, before)}",
+                f"The process in the background ended at once: {_last_words(log, before)}",
                 f"{log} has what it said; b starts the loop here again.",
             )
         if time.monotonic() > deadline:
@@ -84,11 +87,12 @@ def _start(project: "Project", words: Sequence[str], given: str) -> int:
     return process.pid
 
 
-def _last_line(log: Path, before: int) -> str:
+def _last_words(log: Path, before: int) -> str:
     with log.open("rb") as file:
         file.seek(before)
         lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    return one_line(lines[-1]) if lines else "it said nothing"
+    said = max((at for at, line in enumerate(lines) if line.startswith(SPEAKER)), default=-1)
+    return one_line(" ".join(lines[said:]).removeprefix(SPEAKER)) if lines else "it said nothing"
 
 
 def bounded(printer: "Printer", root: Path) -> "Printer":

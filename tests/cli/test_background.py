@@ -4,6 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from ralph_tui.cli.background import going_on
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.engine.launch import Remaining
 from ralph_tui.store.growing import older
 from ralph_tui.store.project import Project
 
@@ -54,3 +59,10 @@ def test_a_log_that_cannot_be_set_aside_goes_on_and_says_so_once(tmp_path: Path)
     text = talked(tmp_path, "blocked").read_text()
     assert numbers(text) == list(range(400))
     assert text.count("This log goes on growing. Cannot set aside ") == 1
+
+
+def test_planning_again_in_the_background_plans_and_does_no_more(tmp_path: Path) -> None:
+    Project(tmp_path).create()
+    left = Remaining(replans=True, request="Fewer")
+    with pytest.raises(RalphError, match=r"at once: There are no specs to plan from\. Begin with"):
+        going_on(tmp_path, "run")(left)
