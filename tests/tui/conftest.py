@@ -110,14 +110,14 @@ async def drained(pilot: Pilot[int]) -> None:
     await pilot.pause()
 
 
-async def click_on(pilot: Pilot[int], words: str) -> None:
+async def click_on(pilot: Pilot[int], words: str, *, times: int = 1) -> None:
     """Click where `words` begin."""
     app = pilot.app
     assert isinstance(app, RalphApp)
     await until(pilot, lambda: words in screen_text(app))
     lines = enumerate(screen_text(app).splitlines())
     x, y = next((line.index(words), y) for y, line in lines if words in line)
-    await pilot.click(offset=(x, y))
+    await pilot.click(offset=(x, y), times=times)
 
 
 def screen_text(app: RalphApp) -> str:

@@ -25,7 +25,7 @@ from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.writing import Reason, Request
 from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
-from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
+from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until
 from tests.tui.feed import Script
 from tests.tui.test_hostile import HOSTILE, assert_inert, hostile_run
 from tests.tui.waiting import approving, cooling, limited
@@ -160,6 +160,10 @@ async def test_a_task_is_edited_dropped_and_moved_before_approval(open_app: Open
         assert chosen is not None
         assert chosen.id == "demo-04", "the cursor stays where it was"
         await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, TaskDetail))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, PlanApproval))
+        await click_on(pilot, "demo-02  Turn", times=2)
         await until(pilot, lambda: isinstance(app.screen, TaskDetail))
 
 

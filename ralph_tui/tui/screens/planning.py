@@ -63,6 +63,10 @@ class Planned(Picking):
         turn = "list" if self.plan.is_graph else "graph"
         return f"v {turn}, {self.app.keys.said(_CHANGE)}"
 
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.app.action_invoke("detail")
+
     def action_change(self, name: str) -> None:
         """Pass it on."""
         self.app.action_invoke(name)
@@ -156,10 +160,6 @@ class PlanReview(Dialog[None], Planned):
         """List or graph."""
         self.plan.turn()
         self._show(self.app.view)
-
-    def on_rows_view_opened(self) -> None:
-        """A double click is Enter."""
-        self.app.action_invoke("detail")
 
     def searched_in(self) -> PlanText:
         """The plan."""
