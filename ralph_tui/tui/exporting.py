@@ -14,6 +14,7 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.notes import write_text
+from ralph_tui.tui.render.iterations import look_of
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (
@@ -100,7 +101,7 @@ def _markdown(chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -
         "| Iteration | Task | Outcome | Cost | Tokens | Context | Seconds |",
         "| ---: | --- | --- | ---: | ---: | ---: | ---: |",
         *(
-            f"| {it.number} | {_safe(it.task_id)} | {it.outcome or ''} | ${it.cost_usd:.2f} "
+            f"| {it.number} | {_safe(it.task_id)} | {look_of(it).word} | ${it.cost_usd:.2f} "
             f"| {it.tokens:,} | {it.percent:.0f} % | {it.seconds:.0f} |"
             for it in its
         ),

@@ -22,7 +22,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.keys import Keys, key_label
 from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.render.iterations import iteration_blocks
 from ralph_tui.tui.render.spans import plain
@@ -351,8 +351,9 @@ async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Scrip
         await see(pilot, "only trouble", "git stash")
         assert "I'll read what is there" not in screen_text(app)
         await pilot.press("f", "f")
+        app.keys = Keys({**app.keys.of, "iterations.search": ("f5",)})  # as somebody has it
         await pilot.press("n")
-        await until(pilot, lambda: "Nothing is found; / searches." in toasts(app))
+        await until(pilot, lambda: "Nothing is found; F5 searches." in toasts(app))
         await pilot.press("tab")  # a search is of what has the keys
         await until(pilot, lambda: page.transcript.has_focus)
         await pilot.press("slash", *"PYTEST")

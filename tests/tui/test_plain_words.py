@@ -9,9 +9,11 @@ from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.chronicle import Chronicle, Iteration
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.state import ApprovalKind, Phase
 from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.tui.exporting import export_text, left_of
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.spans import plain
 from ralph_tui.tui.timeline import lines
@@ -61,6 +63,18 @@ def test_what_is_told_is_in_words(event: ev.Event) -> None:
         told += [plain(lines.line(entry, row, 120, UNICODE)) for row in rows]
         told.append(detail_of(entry, UNICODE).title)
     assert not [text for text in told if INTERNAL.search(text)]
+
+
+def test_an_exported_table_is_for_a_person() -> None:
+    outcomes = (*ev.IterationOutcome, None)
+    its = tuple(
+        Iteration(number=n, run_id="r", task_id="a", outcome=outcome, end=1)
+        for n, outcome in enumerate(outcomes, 1)
+    )
+    history = Chronicle(iterations=its)
+    text = export_text("md", history, (), left_of(history, None))
+    assert "| 4 | a | handed off |" in text
+    assert not INTERNAL.search(text)
 
 
 @pytest.mark.parametrize(

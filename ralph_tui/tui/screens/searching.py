@@ -17,7 +17,7 @@ class Searching(Page):
     def not_now(self, name: str) -> str:
         """There is no next where nothing is found."""
         if name in ("next_match", "previous_match") and not (self._pane and self._pane.found):
-            return "Nothing is found; / searches."
+            return self.app.keys.said(f"Nothing is found; {{{self.NAME}.search}} searches.")
         return super().not_now(name)
 
     def do_search(self) -> None:
