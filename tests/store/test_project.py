@@ -428,3 +428,16 @@ def test_guidance_with_bytes_that_are_no_text_is_taken(project: Project) -> None
     queued = project.queue_injection("caf\udce9", by="\udcff")
     assert queued.guidance == "caf\N{REPLACEMENT CHARACTER}"
     assert project.load().pending == (queued,)
+
+
+def test_a_breaker_without_a_file_is_what_the_last_change_left(project: Project) -> None:
+    """Else what the state sums up was taken for it, and a first run's money counted there twice."""
+
+    def spend(docs: Documents) -> Documents:
+        state = docs.state.model_copy(update={"total_cost_usd": 0.5})
+        return docs.model_copy(update={"state": state})
+
+    assert not project.layout.breaker.exists()
+    left = project.transact(spend)
+    assert left.breaker.total_cost == 0
+    assert Project(project.root).load() == left
