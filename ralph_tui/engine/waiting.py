@@ -138,7 +138,9 @@ class Patience:
         if not self._mission.interactive:
             return False
         left = duration((until - self._shop.clock()).total_seconds())
-        then = "Wait until it resets" if failure.resets_at else "No reset was told. Wait and try again"
+        then = (
+            "Wait until it resets" if failure.resets_at else "No reset was told. Wait and try again"
+        )
         summary = (
             f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
             "Yes waits and goes on by itself; no ends this run with status 2."
