@@ -23,6 +23,9 @@ async def test_a_finished_project_offers_what_was_built_and_the_next_request(
         assert "skip" not in foot
         said = " ".join(screen_text(app).replace("│", " ").split())
         assert "4 shows what each iteration changed, 6 the report, 5 the cost." in said
+        costs, limits = app.view.costs, app.view.limits
+        assert limits.per_session != limits.per_iteration
+        assert f"cost ${costs.session:.2f}/${limits.per_session:.0f}" in said, "of this run"
         await pilot.press("b")
         await until(pilot, lambda: any("Every task is complete." in text for text in toasts(app)))
 
@@ -43,3 +46,7 @@ async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Op
         await pilot.press("escape")
         await until(pilot, lambda: screen_text(app).splitlines()[-1].startswith("  n new request"))
         assert "skip" not in screen_text(app).splitlines()[-1]
+        assert "building" not in screen_text(app).splitlines()[0], "nothing was begun"
+        await pilot.resize_terminal(120, 40)
+        await until(pilot, lambda: "discovery" in screen_text(app).splitlines()[0])
+        assert "✓" not in screen_text(app).splitlines()[0]

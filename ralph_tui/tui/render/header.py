@@ -79,7 +79,12 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
     if not view.is_known or not (view.iteration or facts.elapsed):
         rights = [[]]
     over = look_of(view) is RUN[RunState.COMPLETE]
-    stepper, short = _stepper(view.phase, glyphs, over=over), _short_phase(view.phase)
+    phase = (
+        view.phase if view.tasks or view.iteration or view.run_state is not RunState.IDLE else None
+    )
+    stepper, short = _stepper(phase, glyphs, over=over), _short_phase(view.phase)
+    if phase is None:
+        short = []
     if not view.is_known:
         stepper = short = []
     lefts: list[list[Span]] = [
@@ -121,8 +126,8 @@ _WORD = max(len(RUN[state].word) for state in BUSY)
 """Cells of the state, so that nothing moves when a busy loop checks or hands off."""
 
 
-def _stepper(phase: Phase, glyphs: Glyphs, *, over: bool) -> list[Span]:
-    """The phases; the last that was worked is done, too, when the run is `over`."""
+def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
+    """The phases, none of them marked where nothing was begun; the last is done, too, when the run is `over`."""
     spans: list[Span] = []
     phases = list(Phase)
     for place, step in enumerate(phases):
@@ -130,7 +135,7 @@ def _stepper(phase: Phase, glyphs: Glyphs, *, over: bool) -> list[Span]:
             spans.append(Span(f" {glyphs.chevron} ", Tone.FAINT))
         if step is phase and not over:
             spans.append(Span(f"{glyphs.current} {step.value}", Tone.ACCENT))
-        elif place < phases.index(phase) + over:
+        elif phase is not None and place < phases.index(phase) + over:
             spans += [Span(f"{glyphs.ok} ", Tone.OK), Span(step.value, Tone.MUTED)]
         else:
             spans.append(Span(step.value, Tone.MUTED))

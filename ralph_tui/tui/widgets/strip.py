@@ -1,4 +1,4 @@
-"""The side panels in one line, for narrow terminals."""
+"""The side panels in one line, for narrow terminals; of the costs, those of this run."""
 
 from textual.content import Content
 from textual.reactive import reactive
@@ -41,7 +41,7 @@ class StatusStrip(Toned):
 
     def _fields(self) -> list[list[Span]]:
         view = self.view
-        spent = f"{money(view.costs.iteration)}/{limit(view.limits.per_iteration)}"
+        spent = f"{money(view.costs.session)}/{limit(view.limits.per_session)}"
         failures = f"{view.breaker.failure_count}/{view.breaker.max_consecutive_failures}"
         gate = gate_look(view.gate_task_id, passed=view.gate_passed, past=view.gate_is_past)
         return [
