@@ -105,6 +105,15 @@ async def test_a_reason_typed_at_once_is_no_other_answer(
         assert script.controls.asked == [f"{answer} by screen"]
 
 
+async def test_keys_after_one_that_changes_a_task_are_for_the_next(open_app: Open) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        typed(ralph(pilot), "1HH")
+        await until(pilot, lambda: len(script.controls.asked) == 2)
+        assert len(set(script.controls.asked)) == 2
+        assert all(asked.startswith("hold demo-") for asked in script.controls.asked)
+
+
 @pytest.mark.long
 async def test_the_field_of_an_editor_takes_them_in_order_after_what_it_had(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate())) as pilot:
