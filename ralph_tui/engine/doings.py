@@ -5,6 +5,7 @@ it is written, so that it is never told as somebody else's.
 """
 
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ralph_tui.domain.breaker import CircuitBreaker
@@ -45,7 +46,8 @@ class Doings:
             found = next((done for done in tuple(self._tasks) if done[0] == event.task), None)
             if found is None:
                 return event
-            self._tasks.remove(found)
+            with suppress(ValueError):  # newer ones have pushed it out meanwhile
+                self._tasks.remove(found)
             return event.model_copy(update={"reason": found[1]})
         if isinstance(event, PlanLoaded) and event.source == "disk":
             order = tuple(task.id for task in event.tasks)

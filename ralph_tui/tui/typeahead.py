@@ -137,8 +137,7 @@ class InOrder(Showing):
         name = found[1] if found else _ACTIONS.get(action.partition("(")[0], "")
         if name in LEADS:
             return name
-        eaten = isinstance(focused, TextArea) and event.key == "enter"
-        return IN_FIELD if isinstance(focused, Input | TextArea) and not eaten else ""
+        return IN_FIELD if isinstance(focused, Input | TextArea) else ""
 
     def _begin(self, name: str, event: events.Key) -> None:
         self._led, self._leader, self._leader_done = name, event, False

@@ -1,6 +1,7 @@
 """A CLI that does not start, in every way that was seen: one sentence each, and nothing else on the screen."""
 
 import asyncio
+import contextlib
 import errno
 import sys
 import time
@@ -19,8 +20,8 @@ from tests.agent.test_contract import Recorder, script, spec, turn
 from tests.harness.model import cli_environment, serving
 from tests.harness.waiting import until
 
-QUICK = 2.0
-"""Seconds a person waits when quitting, whatever the CLI does."""
+QUICK = 8.0
+"""Seconds. It takes about one on an idle machine; waiting as the SDK does takes ten and more."""
 
 ENDS = {
     "status 0": ("#!/bin/sh\nexit 0\n", "did not start: no answer in 2 seconds."),
@@ -34,6 +35,16 @@ ENDS = {
     "no program": ("neither", "did not start: "),
     "missing": (None, "did not start: "),
 }
+
+
+def living_children() -> list[int]:
+    """The processes started from here that have not ended."""
+    found: list[int] = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.status() != psutil.STATUS_ZOMBIE:
+                found.append(child.pid)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -60,7 +71,7 @@ async def test_a_cli_that_does_not_start_is_one_sentence(
     assert failed.value.message.count("\n") == 0
     assert "doctor" in failed.value.hint
     assert capfd.readouterr() == ("", "")
-    assert [p.cmdline() for p in psutil.Process().children() if p.status() != "zombie"] == []
+    await until(lambda: not living_children(), what="the end of every process")
     if "oops" in (program or ""):
         assert log.read_text() == "oops\n"
 
@@ -152,4 +163,4 @@ async def test_a_cli_that_hangs_at_its_start_is_not_waited_for(
         assert opening.cancelled()
     await agent.close()
     assert time.monotonic() - began < QUICK
-    assert [p.cmdline() for p in psutil.Process().children() if p.status() != "zombie"] == []
+    await until(lambda: not living_children(), what="the end of every process")

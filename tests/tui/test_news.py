@@ -7,6 +7,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.glyphs import UNICODE
@@ -168,3 +169,15 @@ async def test_a_plan_that_the_watcher_tells_again_is_compared_once_and_is_no_ne
     assert list(bridge.view.tasks) == [task.id for task in again[::-1]]
     other = waits.model_copy(update={"text": "Prefer files."})
     assert await news(other) == [other]
+
+
+def test_a_change_made_here_is_told_once_though_it_is_seen_on_the_disk_again() -> None:
+    bridge = Bridge(script_of().launch, feed.clock)
+    task = Task(id="t")
+    bridge.sink(ev.PlanLoaded(tasks=(task,)))
+    bridge.flush()
+    made = ev.TaskChanged(task=task.model_copy(update={"title": "Other"}), reason=CHANGED_ON_DISK)
+    bridge.sink(made)
+    assert bridge.flush() == [made]
+    bridge.sink(made)
+    assert bridge.flush() == []

@@ -114,6 +114,16 @@ async def test_keys_after_one_that_changes_a_task_are_for_the_next(open_app: Ope
         assert all(asked.startswith("hold demo-") for asked in script.controls.asked)
 
 
+async def test_lines_typed_at_once_into_an_editor_are_all_there(open_app: Open) -> None:
+    script = script_of(feed.failed_gate())
+    async with open_app(script) as pilot:
+        app = ralph(pilot)
+        typed(app, "idrop\rskip\rx")
+        await until(pilot, lambda: field(app) == "drop\nskip\nx")
+        await settled(pilot)
+        assert script.controls.asked == []
+
+
 @pytest.mark.long
 async def test_the_field_of_an_editor_takes_them_in_order_after_what_it_had(open_app: Open) -> None:
     async with open_app(script_of(feed.failed_gate())) as pilot:
