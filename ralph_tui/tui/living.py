@@ -94,6 +94,10 @@ class Living(InOrder):
     def _end(self, number: int) -> None:
         do(self, self.steering.leaving.leave_now(ENDED_BY[number]), "signal")
 
+    def on_one_reader_gone(self) -> None:
+        """A terminal that is not the process's own closes without a signal."""
+        self.hang_up()
+
     def hang_up(self) -> None:
         """The terminal is gone; kernel, shell and our own writing may all say so, and none means to hurry."""
         if not self._hung_up:

@@ -24,6 +24,9 @@ LOOK_SECONDS = 0.1
 class OneReader(LinuxDriver):
     """Textual's driver; it ends its reader before it starts another, and what is pasted is text."""
 
+    class Gone(Message):
+        """Nobody types here any more: the terminal was closed."""
+
     def run_input_thread(self) -> None:
         """As Textual does; but a byte that is no text, as from an old mouse, does not end the screen."""
         pasted = Pasted()
@@ -35,12 +38,20 @@ class OneReader(LinuxDriver):
             while not ending:
                 ending = self.exit_event.is_set()  # what has come until then is read
                 if selector.select(LOOK_SECONDS):
-                    data = os.read(self.fileno, 4096)
-                    if not data:
-                        return  # the terminal is gone, which who draws on it notices
+                    data = self._read()
+                    if not data:  # while nothing is drawn nobody else would notice
+                        self.process_message(self.Gone())
+                        return
                     if text := pasted.hidden(decode(data)):
                         self._take(self._parser.feed(text))
                 self._take(self._parser.tick())
+
+    def _read(self) -> bytes:
+        """What has come; nothing when the terminal is gone."""
+        try:
+            return os.read(self.fileno, 4096)
+        except OSError:
+            return b""
 
     def _take(self, messages: Iterable[Message]) -> None:
         found: list[Message] = []

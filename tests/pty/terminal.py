@@ -72,7 +72,10 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the window."""
-        self._child.close(force=False)
+        with contextlib.suppress(
+            pexpect.ExceptionPexpect
+        ):  # it has not ended within pexpect's 0.3 s
+            self._child.close(force=False)
 
     def until(self, condition: Callable[[], object], what: str, seconds: float = PATIENCE) -> None:
         """Take in output until `condition()` is true.

@@ -14,6 +14,7 @@ from ralph_tui.domain.view import RunState
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.one_reader import OneReader
 from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.too_small import TooSmall
@@ -35,6 +36,13 @@ async def test_q_leaves_at_once_when_nothing_runs(open_app: Open) -> None:
         await pilot.press("q")
         await until(pilot, lambda: app._exit)
         assert app.return_value == 0
+
+
+async def test_a_terminal_that_is_gone_ends_the_screen(open_app: Open) -> None:
+    async with open_app(script_of(), autostart=False) as pilot:
+        app = ralph(pilot)
+        app.post_message(OneReader.Gone())
+        await until(pilot, lambda: app._exit)
 
 
 @pytest.mark.parametrize(
