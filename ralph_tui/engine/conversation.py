@@ -17,8 +17,8 @@ from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.given import keep_given
 
-STOP_SECONDS = 0.6
-"""How long an interrupted turn may take to end when the person stops at once; then its CLI is ended."""
+STOP_SECONDS = 1.0
+"""How long an interrupted turn may take to end, and to say what it cost, when the person stops at once; then its CLI is ended."""
 
 
 class Cut(StrEnum):

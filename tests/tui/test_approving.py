@@ -259,6 +259,28 @@ async def test_a_report_that_cannot_be_read_is_said(
         assert "The validation report cannot be read." in screen_text(app)
 
 
+async def test_y_after_the_mouse_has_marked_something_copies_and_is_no_yes(
+    open_app: Open, tmp_path: Path
+) -> None:
+    moment = Moment()
+    script = Script(project(tmp_path, json.dumps(REPORT)), approving(ApprovalKind.VALIDATION, "x"))
+    async with open_app(script, clock=moment) as pilot:
+        app = await asks(pilot, moment)
+        await until(pilot, lambda: "took 3 s" in screen_text(app))
+        lines = screen_text(app).splitlines()
+        row = next(n for n, line in enumerate(lines) if "took 3 s" in line)
+        column = lines[row].index("took 3 s")
+        await pilot.mouse_down(offset=(column, row))
+        await pilot.hover(offset=(column + 4, row))
+        await pilot.hover(offset=(column + 7, row))
+        await pilot.mouse_up(offset=(column + 7, row))
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard == "took 3 s")
+        assert script.controls.asked == []
+        await pilot.press("y")
+        await until(pilot, lambda: script.controls.asked == ["approve by screen"])
+
+
 async def test_recovery_shows_the_breakers_evidence(open_app: Open) -> None:
     moment = Moment()
     script = script_of(approving(ApprovalKind.RECOVERY, "failures 3/3"))

@@ -101,8 +101,12 @@ class ApprovalDialog(WaitingDialog[Verdict | None]):
             self.settled(view)
 
     def action_decide(self, verdict: Verdict) -> None:
-        """Yes or no."""
-        self.dismiss(verdict)
+        """Yes or no; after the mouse has marked something y copies, as everywhere, and is no yes."""
+        if verdict == "approve" and self.app.marked():
+            self.action_copy()
+            self.clear_selection()
+        else:
+            self.dismiss(verdict)
 
     def searched_in(self) -> TextView | None:
         """What it is about; some decisions are told in a sentence."""
