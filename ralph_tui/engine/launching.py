@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import LoopFinished
@@ -11,8 +12,10 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.mission import REPLAN, Mission
-from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.wiring import Wiring
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.ports import EventSink
 
 
 def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
@@ -21,20 +24,20 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
     controls = Controls(root)
     wired = replace(wiring, told=controls.journaled.told)
 
-    async def run(sink: EventSink) -> LoopFinished:
+    async def run(sink: "EventSink") -> LoopFinished:
         run_mission = await asyncio.to_thread(_runner)
         return await run_mission(root, wired, chosen, sink)
 
-    async def run_request(request: str, sink: EventSink) -> LoopFinished:
+    async def run_request(request: str, sink: "EventSink") -> LoopFinished:
         run_mission = await asyncio.to_thread(_runner)
         return await run_mission(root, wired, replace(chosen, request=request, only=None), sink)
 
-    async def run_replan(feedback: str, sink: EventSink) -> LoopFinished:
+    async def run_replan(feedback: str, sink: "EventSink") -> LoopFinished:
         run_mission = await asyncio.to_thread(_runner)
         planning = replace(chosen, request=feedback or REPLAN, only=Phase.PLANNING)
         return await run_mission(root, wired, planning, sink)
 
-    async def watch(sink: EventSink) -> None:
+    async def watch(sink: "EventSink") -> None:
         follow_project = await asyncio.to_thread(_follower)
         await follow_project(root, sink, wiring.settings)
 
@@ -55,13 +58,13 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
     )
 
 
-def _runner() -> Callable[[Path, Wiring, Mission, EventSink], Awaitable[LoopFinished]]:
+def _runner() -> "Callable[[Path, Wiring, Mission, EventSink], Awaitable[LoopFinished]]":
     from ralph_tui.engine.run import run_mission
 
     return run_mission
 
 
-def _follower() -> Callable[[Path, EventSink, Settings], Awaitable[None]]:
+def _follower() -> "Callable[[Path, EventSink, Settings], Awaitable[None]]":
     from ralph_tui.engine.following import follow_project
 
     return follow_project

@@ -3,10 +3,13 @@
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import Event
-from ralph_tui.engine.ports import Agent, EventSink
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.ports import Agent, EventSink
 
 
 def _nothing() -> None:
@@ -18,7 +21,7 @@ def _as_it_is(event: Event) -> Event:
     return event
 
 
-async def nobody(_: EventSink) -> None:
+async def nobody(_: "EventSink") -> None:
     """The default beside the loop."""
 
 
@@ -37,14 +40,14 @@ class Wiring:
         beside: Runs beside the loop until the loop ends; what it tells is told as the loop's own.
     """
 
-    make_agent: Callable[[], Agent]
+    make_agent: "Callable[[], Agent]"
     settings: Settings
     environment: Mapping[str, str] = field(default_factory=dict)
     preflight: Callable[[], None] = _nothing
     warm_up: Callable[[], None] = _nothing
     label: str = ""
     told: Callable[[Event], Event] = _as_it_is
-    beside: Callable[[EventSink], Coroutine[None, None, None]] | None = None
+    beside: "Callable[[EventSink], Coroutine[None, None, None]] | None" = None
 
     @property
     def everything(self) -> dict[str, str]:
