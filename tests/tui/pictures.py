@@ -353,19 +353,17 @@ DASHBOARD: dict[str, Picture] = {
     "request": Picture(
         no_plan, (), "What shall Ralph build?", runs=False, opens=True, daily=(SMALL,)
     ),
-    "ready": Picture(
-        told(list), shows="a run needs", runs=False, launch=well, daily=(SMALL, MEDIUM)
-    ),
+    "ready": Picture(told(list), shows="a run needs", runs=False, launch=well, daily=(SMALL,)),
     "stuck": Picture(on_disk(stuck()), shows="No task is ready", runs=False),
     "discovery": Picture(told(waiting.discovery)),
     "running": Picture(told(feed.running), daily=(MEDIUM,)),
     "busy": Picture(told(busy), daily=(LARGE,)),
     "failed_gate": Picture(told(feed.failed_gate)),
     "retrying": Picture(told(retrying)),
-    "verifying": Picture(told(verifying), daily=(MEDIUM,)),
+    "verifying": Picture(told(verifying)),
     "handing_off": Picture(told(handing_off)),
     "pausing": Picture(told(lambda: [*feed.running(), ev.PauseRequested()])),
-    "paused": Picture(told(feed.paused), daily=(MEDIUM,)),
+    "paused": Picture(told(feed.paused)),
     "stopping": Picture(told(lambda: [*feed.running(), ev.StopRequested()])),
     "later": Picture(ASKING, ("escape",), "a answers", opens=True),
     "limited": Picture(told(waiting.limited), daily=(MEDIUM,)),
@@ -388,7 +386,7 @@ DASHBOARD: dict[str, Picture] = {
     "held": Picture(told(held), ("1",)),
     "status": Picture(told(busy), ("3",)),
     "search": Picture(told(feed.failed_gate), ("slash", *"pytest"), " of "),
-    "jump": Picture(told(feed.failed_gate), ("1", "o"), daily=(MEDIUM,)),
+    "jump": Picture(told(feed.failed_gate), ("1", "o")),
     "toast": Picture(told(feed.failed_gate), ("b",), "already running"),
 }
 
@@ -418,7 +416,7 @@ DIALOGS: dict[str, Picture] = {
     "recovery_approval": Picture(
         told(lambda: waiting.approving(ApprovalKind.RECOVERY, waiting.TRY_ONE)), opens=True
     ),
-    "plan_graph": Picture(told(feed.failed_gate), ("v",), daily=(MEDIUM,)),
+    "plan_graph": Picture(told(feed.failed_gate), ("v",)),
     "plan_list": Picture(told(feed.failed_gate), ("v", "v", "j")),
     "task": Picture(told(feed.failed_gate), ("1", "enter"), daily=(SMALL,)),
     "edit": Picture(told(feed.failed_gate), ("1", "e")),

@@ -20,7 +20,7 @@ from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_keys import ralph
 from tests.tui.test_pictures import staged
 
-DAILY = ("status", "task", "plan_graph", "memory")
+DAILY = ("status", "memory")
 """Looked at in the normal run: one of each kind of pane."""
 
 WHY_NOT = ("There is nothing to search here.", "Plots have no words; v goes to the sessions.")

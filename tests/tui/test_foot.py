@@ -18,7 +18,7 @@ LITTLE: Size = (60, 20)
 
 LAYERS = {**DIALOGS, "jump": DASHBOARD["jump"]}
 
-DAILY = {("question", LITTLE), ("plan_approval", LITTLE), ("jump", SMALL)}
+DAILY = {("question", LITTLE), ("plan_approval", LITTLE)}
 
 NEEDED = {"plan_approval": "y n esc v e A S d + - H", "plan_graph": "esc v e A S d + - H m enter"}
 """Keys that have room in the smallest terminal."""

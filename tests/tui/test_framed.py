@@ -43,7 +43,13 @@ def same(widget: Widget, textual: type[Widget], crop: Region) -> None:
             assert (line, place, cell) == (line, place, wanted)
 
 
-@pytest.mark.parametrize("theme", ["ralph-dark", "ralph-light", "ansi-dark"])
+@pytest.mark.parametrize(
+    "theme",
+    [
+        "ralph-dark",
+        *(pytest.param(t, marks=pytest.mark.long) for t in ("ralph-light", "ansi-dark")),
+    ],
+)
 async def test_what_is_kept_is_what_textual_would_draw(open_app: Open, theme: str) -> None:
     script = script_of([feed.started(), ev.PlanLoaded(tasks=_tasks(200))])
     async with open_app(script) as pilot:

@@ -193,7 +193,14 @@ async def test_markup_is_literal_text(open_app: Open) -> None:
             assert f"before {bad} after" in shown
 
 
-@pytest.mark.parametrize("name", ["clipboard", "c1", "markup_link", "markup_close", "long"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "clipboard",
+        "markup_link",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("c1", "markup_close", "long")),
+    ],
+)
 async def test_dialogs_and_toasts_are_inert(open_app: Open, name: str) -> None:
     bad = HOSTILE[name]
     tasks = (Task(id=f"a{bad}", description=bad),)

@@ -143,7 +143,7 @@ async def test_stop_and_quit_waits_for_the_loop_to_end(open_app: Open) -> None:
         assert app.return_value == 130
 
 
-@pytest.mark.parametrize("detachable", [True, False])
+@pytest.mark.parametrize("detachable", [True, pytest.param(False, marks=pytest.mark.long)])
 async def test_enter_on_the_question_loses_nothing_however_often(
     open_app: Open, *, detachable: bool
 ) -> None:

@@ -58,7 +58,7 @@ async def test_the_word_in_the_border_follows_again_with_a_click_and_names_the_p
         assert "following" in screen_text(app)
 
 
-@pytest.mark.parametrize("key", ["y", "ctrl+c"])
+@pytest.mark.parametrize("key", ["y", pytest.param("ctrl+c", marks=pytest.mark.long)])
 async def test_what_the_mouse_has_marked_is_what_is_copied_and_the_way_out_is_said_once(
     open_app: Open, key: str
 ) -> None:

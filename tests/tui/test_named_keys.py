@@ -50,7 +50,7 @@ OLD = re.compile(
 )
 """A default key in a sentence, a tab or a footer."""
 
-DAILY = ("ready", "stuck", "limited", "paused", "stopped")
+DAILY = ("stuck", "limited")
 
 
 def remapped(launch: Launch) -> Launch:

@@ -12,7 +12,13 @@ from tests.tui.conftest import Opened, script_of, until
 from tests.tui.test_keys import ralph
 
 
-@pytest.mark.parametrize("keys", [("d", "d"), ("o", "d", "e"), ("enter", "enter")])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ("d", "d"),
+        *(pytest.param(k, marks=pytest.mark.long) for k in (("o", "d", "e"), ("enter", "enter"))),
+    ],
+)
 async def test_of_keys_typed_at_once_only_the_first_opens_a_dialog(
     open_app: Callable[..., Opened], keys: tuple[str, ...]
 ) -> None:

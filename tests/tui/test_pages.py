@@ -403,7 +403,13 @@ async def test_history_has_plots_sessions_and_metrics(open_app: Open, past: Scri
         await see(pilot, "iteration 3 · demo-02 · failed")
 
 
-@pytest.mark.parametrize(("key", "form"), [("c", "csv"), ("j", "json"), ("m", "md")])
+@pytest.mark.parametrize(
+    ("key", "form"),
+    [
+        ("c", "csv"),
+        *(pytest.param(*p, marks=pytest.mark.long) for p in (("j", "json"), ("m", "md"))),
+    ],
+)
 async def test_history_is_exported(open_app: Open, past: Script, key: str, form: str) -> None:
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)

@@ -99,7 +99,9 @@ def test_picture(snap_compare: Compare, tmp_path: Path, picture: Picture, size: 
     assert snap_compare(app, terminal_size=size, run_before=look)
 
 
-@pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark", "ansi-light"])
+@pytest.mark.parametrize(
+    "theme", ["ralph-light", "ansi-dark", pytest.param("ansi-light", marks=pytest.mark.long)]
+)
 def test_dashboard_in_other_themes(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
     app, look = staged(Picture(told(busy), ("1",)), tmp_path, theme=theme)
     assert snap_compare(app, terminal_size=MEDIUM, run_before=look)

@@ -140,10 +140,14 @@ async def test_a_task_is_split_and_a_refusal_keeps_the_parts(open_app: Open) -> 
     ("keys", "asked"),
     [
         (("tab", "tab", *", demo-04"), "{'after': ('demo-01', 'demo-04')}"),
-        (("tab", "tab", "tab", "backspace", "7"), "{'priority': 7}"),
+        pytest.param(
+            ("tab", "tab", "tab", "backspace", "7"), "{'priority': 7}", marks=pytest.mark.long
+        ),
         (("tab", "tab", "tab", "tab", "ctrl+u", *"45k"), "{'tokens': 45000}"),
-        (("tab", "tab", "tab", "tab", "ctrl+u"), "{'tokens': 0}"),
-        (("shift+tab", *"opus"), "{'model': 'opus'}"),
+        pytest.param(
+            ("tab", "tab", "tab", "tab", "ctrl+u"), "{'tokens': 0}", marks=pytest.mark.long
+        ),
+        pytest.param(("shift+tab", *"opus"), "{'model': 'opus'}", marks=pytest.mark.long),
     ],
 )
 async def test_every_field_is_edited(open_app: Open, keys: tuple[str, ...], asked: str) -> None:
