@@ -5,17 +5,21 @@ the moving picture; what the demo does not reach is taken from scripted events.
 """
 
 import asyncio
+import contextlib
+import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from ralph_tui.cli.demo import launch_demo
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.tui import deciding, reading
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.themes import RALPH_DARK
@@ -85,6 +89,7 @@ SHOTS = {
 MOVING = "demo"
 MOVING_SIZE = (110, 38)
 MOVING_SHOWS = ("discovery asks", "waits for your approval", "not yet", "accepted", "complete")
+MOVING_HIDES = ("No report", "cannot be read")
 
 SECONDS: dict[type[ev.EventBase], float] = {
     ev.QuestionAsked: 2.0,
@@ -100,14 +105,15 @@ SECONDS: dict[type[ev.EventBase], float] = {
 """How long the screen is shown after an event; after others it is not."""
 
 
-async def film(demo: Events) -> str:
-    """The demo from its start to its end, screen by screen."""
+async def film(demo: Events, project: Path) -> str:
+    """Film the demo from start to end; what the screen reads from disk comes from `project`."""
     script, moment = feed.Script(ROOT), demo[0].time or feed.NOW
     width, height = MOVING_SIZE
     made = Film(width, height, str(RALPH_DARK.foreground), str(RALPH_DARK.background), (44,))
     app = RalphApp(script.launch, autostart=True, clock=lambda: moment)
     app.animation_level = "none"
-    async with app.run_test(size=MOVING_SIZE, notifications=False) as pilot:
+    async with _reading(project), app.run_test(size=MOVING_SIZE, notifications=False) as pilot:
+        app.theme = RALPH_DARK.name  # whatever this terminal can show
         while not script.runs:
             await pilot.pause()
         for event in demo:
@@ -124,14 +130,27 @@ async def film(demo: Events) -> str:
     return made.svg("ralph demo, from the request to the end")
 
 
-async def record_demo() -> Events:
-    """The events of one run of the demo, with its project where a person would have it."""
+@contextlib.asynccontextmanager
+async def _reading(project: Path) -> AsyncIterator[None]:
+    """Let the screen read specs and report from `project`, which is not where it is shown to be."""
+    with (
+        patch.object(deciding, "read_report", lambda _: reading.read_report(project)),
+        patch.object(deciding, "read_specs", lambda _: reading.read_specs(project)),
+    ):
+        yield
+
+
+async def record_demo(root: Path) -> Events:
+    """Run the demo in `root` and return its events, with the project where a person would have it."""
     told: list[ev.Event] = []
-    with TemporaryDirectory() as directory:
-        root = Path(directory) / "habits"
-        await launch_demo(speed=SPEED, keep_at=root).run(told.append)
-        places = {str(root), str(root.resolve())}
-    return [_moved(event, places) for event in told if not (event.transient or _hurried(event))]
+    await launch_demo(speed=SPEED, keep_at=root).run(told.append)
+    return [
+        _moved(event, _places(root)) for event in told if not (event.transient or _hurried(event))
+    ]
+
+
+def _places(root: Path) -> set[str]:
+    return {str(root), os.path.realpath(root)}
 
 
 def _hurried(event: ev.Event) -> bool:
@@ -179,10 +198,12 @@ def words(svg: str) -> str:
 async def main() -> int:
     """Write the pictures."""
     FOLDER.mkdir(exist_ok=True)
-    demo = await record_demo()
-    for name, shot in SHOTS.items():
-        (FOLDER / f"{name}.svg").write_text(await shoot(shot, demo), encoding="utf-8")
-    (FOLDER / f"{MOVING}.svg").write_text(await film(demo), encoding="utf-8")
+    with TemporaryDirectory() as directory:
+        project = Path(directory) / "habits"
+        demo = await record_demo(project)
+        for name, shot in SHOTS.items():
+            (FOLDER / f"{name}.svg").write_text(await shoot(shot, demo), encoding="utf-8")
+        (FOLDER / f"{MOVING}.svg").write_text(await film(demo, project), encoding="utf-8")
     sys.stdout.write(f"{len(SHOTS) + 1} pictures in {FOLDER}\n")
     return 0
 

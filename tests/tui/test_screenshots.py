@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from ralph_tui.tui.themes import THEMES
-from tests.tools.make_screenshots import FOLDER, MOVING, MOVING_SHOWS, SHOTS, words
+from ralph_tui.tui.themes import RALPH_DARK, THEMES
+from tests.tools.make_screenshots import FOLDER, MOVING, MOVING_HIDES, MOVING_SHOWS, SHOTS, words
 
 AGAIN = "run `uv run python -m tests.tools.make_screenshots`"
 
@@ -31,6 +31,14 @@ def test_the_moving_picture_tells_the_whole_story_and_is_small() -> None:
     svg = (FOLDER / f"{MOVING}.svg").read_text(encoding="utf-8")
     shown = words(svg).replace("\u00a0", " ")
     assert [part for part in MOVING_SHOWS if part not in shown] == [], AGAIN
+    assert [part for part in MOVING_HIDES if part in shown] == [], AGAIN
     assert len(svg) < 1_500_000
     assert svg.count("@keyframes") > 30
     assert "prefers-reduced-motion" in svg
+
+
+def test_the_moving_picture_has_the_theme_of_the_screen() -> None:
+    svg = (FOLDER / f"{MOVING}.svg").read_text(encoding="utf-8").lower()
+    colors = (RALPH_DARK.primary, RALPH_DARK.success, RALPH_DARK.surface, RALPH_DARK.panel)
+    assert [color for color in colors if color and color not in svg] == [], AGAIN
+    assert "#000080" not in svg, "the sixteen colors of a plain terminal"
