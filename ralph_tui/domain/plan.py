@@ -9,6 +9,7 @@ from typing import Any
 
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.plan_problems import MAX_ID, PlanProblem, odd_id, plan_problems
+from ralph_tui.domain.verification import Criterion, TaskVerification
 
 PLAN_SCHEMA_VERSION = 1
 MAX_RETRIES = 3
@@ -25,16 +26,6 @@ class TaskStatus(StrEnum):
     IN_PROGRESS = "in_progress"
     COMPLETE = "complete"
     BLOCKED = "blocked"
-
-
-class CommandCriterion(Record):
-    """A verification criterion written as an object with a command."""
-
-    command: str
-    description: str = ""
-
-
-Criterion = str | CommandCriterion
 
 
 class Begun(Record):
@@ -64,6 +55,8 @@ class Task(Record):
     """What every try of it has cost so far; None: it was not tried."""
     completion_notes: str | None = None
     completed_at: Timestamp | None = None
+    verification: TaskVerification | None = None
+    """What its completion rests on; only ralph sets it, and only with the status."""
     retry_count: Count = 0
     held: bool = False
     """The person wants it later: it is not chosen until it is released."""

@@ -1,11 +1,11 @@
 """The gate's vocabulary: which criteria can be run, and the receipts of running them."""
 
 import re
+from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from ralph_tui.domain.model import Model, Money
-from ralph_tui.domain.plan import CommandCriterion, Criterion
+from ralph_tui.domain.model import Model, Money, Record, Timestamp
 
 VERIFICATION_COMMANDS = {
     "tests": "uv run pytest",
@@ -18,6 +18,42 @@ VERIFICATION_COMMANDS = {
 
 _TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
 _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
+
+
+class CommandCriterion(Record):
+    """A verification criterion written as an object with a command."""
+
+    command: str
+    description: str = ""
+
+
+Criterion = str | CommandCriterion
+
+
+class VerificationOutcome(StrEnum):
+    """What the completion of a task rests on."""
+
+    VERIFIED = "verified"
+    """A command of the gate passed for it."""
+    UNVERIFIED = "unverified"
+    """No check could run, and the person allowed that."""
+    REVIEWED = "reviewed"
+    """A reviewer session agreed, with evidence; no command covers its criteria."""
+    ACCEPTED = "accepted"
+    """The person decided."""
+
+
+class TaskVerification(Record):
+    """What the completion of one task rests on, as the plan file keeps it."""
+
+    outcome: VerificationOutcome
+    at: Timestamp | None = None
+    by: str = ""
+    """Who decided: empty for ralph's own gate."""
+    reason: str = ""
+    """One line: what passed, or why nothing could run."""
+    receipt: str = ""
+    """The id of ralph's own record of it; empty where there is none."""
 
 
 class ReceiptStatus(StrEnum):
@@ -61,6 +97,17 @@ class GateResult(Model):
         return all(receipt.ok for receipt in self.receipts)
 
     @property
+    def proven(self) -> tuple[Receipt, ...]:
+        """The commands that ran and passed."""
+        passed = ReceiptStatus.PASSED
+        return tuple(r for r in self.receipts if r.source != "evidence" and r.status is passed)
+
+    @property
+    def verified(self) -> bool:
+        """Whether no check failed and at least one command passed; a gate that ran nothing verified nothing."""
+        return self.passed and bool(self.proven)
+
+    @property
     def failures(self) -> tuple[Receipt, ...]:
         """The checks that did not pass."""
         return tuple(r for r in self.receipts if not r.ok)
@@ -71,6 +118,19 @@ class GateResult(Model):
         return ", ".join(
             r.reason if r.source == "evidence" else f"{r.command} failed" for r in self.failures
         )
+
+    @property
+    def basis(self) -> str:
+        """What a claim that was accepted rests on, in one line."""
+        count = len(self.proven)
+        if count:
+            return f"{count} check{'' if count == 1 else 's'} passed"
+        return "no check could run" if self.receipts else "it has no check that can run"
+
+    def verification(self, at: datetime) -> TaskVerification:
+        """What the task's completion rests on, for the plan."""
+        verified = VerificationOutcome.VERIFIED if self.verified else VerificationOutcome.UNVERIFIED
+        return TaskVerification(outcome=verified, at=at, reason=self.basis)
 
 
 def runnable_command(criterion: Criterion) -> str | None:

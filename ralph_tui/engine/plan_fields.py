@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import (
     DEFAULT_PRIORITY,
-    Criterion,
     ImplementationPlan,
     Task,
     free_id,
     in_order,
 )
-from ralph_tui.domain.verification import criterion_text, runnable_command
+from ralph_tui.domain.verification import Criterion, criterion_text, runnable_command
 from ralph_tui.engine.plan_edits import NOTHING_CHANGED, find_open, sound
 
 

@@ -117,12 +117,14 @@ class TaskWork(TaskInHand):
         self.gate_result = await gate.run(task, notes, self._permit)
         if not self.gate_result.passed:
             return rt.error(receipt_text(self.gate_result))
+        now = self._shop.clock()
         settled = await self.settle(
-            "every check passed",
+            self.gate_result.basis,
             TaskStatus.COMPLETE,
             judged=task,
             completion_notes=claim.verification_notes or None,
-            completed_at=self._shop.clock(),
+            completed_at=now,
+            verification=self.gate_result.verification(now),
             blockers=(),
             begun=None,
         )

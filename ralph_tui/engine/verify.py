@@ -189,17 +189,21 @@ async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
 
 def receipt_text(result: GateResult) -> str:
     """The receipt as the model reads it."""
-    lines = ["ACCEPTED: every check passed." if result.passed else "NOT YET: these checks failed."]
+    lines = [_verdict(result)]
     for receipt in result.receipts:
         reason = f" ({receipt.reason})" if receipt.reason else ""
         lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
         if not receipt.ok and receipt.tail:
             lines.append(_quoted(receipt.tail))
-    if not result.receipts:
-        lines.append(
-            "- nothing could be run for this task; your notes are kept as its only evidence"
-        )
     return "\n".join(lines)
+
+
+def _verdict(result: GateResult) -> str:
+    if not result.passed:
+        return "NOT YET: these checks failed."
+    if result.verified:
+        return f"ACCEPTED: {result.basis}."
+    return f"ACCEPTED as unverified: {result.basis}. Nothing was checked; your notes are the only evidence."
 
 
 def _quoted(text: str) -> str:

@@ -1,5 +1,6 @@
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.verification import TaskVerification, VerificationOutcome
 from tests.domain.strategies import acyclic_plans, any_plans
 
 
@@ -22,6 +24,19 @@ def test_selects_highest_priority() -> None:
 def test_respects_dependencies() -> None:
     chosen = plan(Task(id="a", priority=1, dependencies=("b",)), Task(id="b", priority=2))
     assert chosen.get_next_task() == Task(id="b", priority=2)
+
+
+def test_what_a_completion_rests_on_survives_a_round_trip_and_old_plans_load() -> None:
+    old = ImplementationPlan.model_validate_json('{"tasks": [{"id": "a", "status": "complete"}]}')
+    assert old.tasks[0].verification is None
+    rests = TaskVerification(
+        outcome=VerificationOutcome.UNVERIFIED,
+        at=datetime(2026, 11, 23, tzinfo=UTC),
+        reason="it has no check that can run",
+    )
+    now = old.with_task("a", verification=rests)
+    again = ImplementationPlan.model_validate_json(now.model_dump_json(exclude_none=True))
+    assert again.tasks[0].verification == rests
 
 
 def test_skips_completed() -> None:

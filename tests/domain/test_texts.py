@@ -15,9 +15,9 @@ from ralph_tui.domain.memory import (
     active_memory,
     render_memory,
 )
-from ralph_tui.domain.plan import CommandCriterion, Task
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.text import head, inert, one_line, tail
-from ralph_tui.domain.verification import runnable_command
+from ralph_tui.domain.verification import CommandCriterion, runnable_command
 
 DANGEROUS = {chr(c) for c in (*range(9), *range(11, 32), *range(127, 160))} | set(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"

@@ -10,7 +10,6 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import PlanLoaded, TaskChanged
 from ralph_tui.domain.order import open_order
 from ralph_tui.domain.plan import (
-    CommandCriterion,
     ImplementationPlan,
     Task,
     TaskStatus,
@@ -19,6 +18,7 @@ from ralph_tui.domain.plan import (
 )
 from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.verification import CommandCriterion
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ending import asked_by

@@ -1,15 +1,16 @@
 """The gate: commands bounded in time and output, tools that are missing, receipts the model reads."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import CommandCriterion, Task
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
-from ralph_tui.domain.verification import GateResult, Receipt, ReceiptStatus
+from ralph_tui.domain.verification import CommandCriterion, GateResult, Receipt, ReceiptStatus
 from ralph_tui.engine.commands import KEPT_BYTES, run_command
 from ralph_tui.engine.optional_tools import missing_tool
 from ralph_tui.engine.verify import (
@@ -162,4 +163,27 @@ def test_the_receipt_the_model_reads() -> None:
     text = receipt_text(GateResult(task_id="a", receipts=(red,)))
     assert text.startswith("NOT YET:")
     assert "- failed: `make` (exit status 2)\n    boom" in text
-    assert receipt_text(GateResult(task_id="a")).startswith("ACCEPTED:")
+
+
+def test_a_gate_that_ran_nothing_has_verified_nothing() -> None:
+    skipped = Receipt(
+        command="uv run pytest",
+        source="backpressure",
+        status=ReceiptStatus.SKIPPED,
+        reason="the project does not have pytest",
+    )
+    green = Receipt(command="make", source="criterion", status=ReceiptStatus.PASSED)
+    now = datetime(2026, 11, 23, tzinfo=UTC)
+    for receipts, outcome, basis in (
+        ((), "unverified", "it has no check that can run"),
+        ((skipped,), "unverified", "no check could run"),
+        ((skipped, green), "verified", "1 check passed"),
+    ):
+        result = GateResult(task_id="a", receipts=receipts)
+        assert result.passed
+        assert result.verification(now).outcome.value == outcome
+        assert result.verification(now).reason == basis
+        text = receipt_text(result)
+        assert text.startswith("ACCEPTED")
+        assert ("unverified" in text) is (outcome == "unverified")
+        assert "every check" not in text

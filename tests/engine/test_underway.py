@@ -17,6 +17,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.tools import ALLOW, ToolAnswer
+from ralph_tui.domain.verification import VerificationOutcome
 from ralph_tui.domain.view import LoopView
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.desk import BuildDesk
@@ -277,6 +278,9 @@ async def test_an_edit_while_the_checks_run_is_not_overruled_by_them(work: Work)
     assert "Task a: Something else" in answer.text
     assert task_of(work.root, "a").status is TaskStatus.IN_PROGRESS
     assert "ACCEPTED" in (await work.claim()).text
+    rests = task_of(work.root, "a").verification
+    assert rests is not None
+    assert (rests.outcome, rests.reason) == (VerificationOutcome.VERIFIED, "1 check passed")
 
 
 async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
