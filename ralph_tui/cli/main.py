@@ -77,7 +77,9 @@ def _status(words: list[str]) -> int:
         discard_stdout()
         return int(ExitCode.COMPLETE)
     except OSError as error:
-        return _unwritten(error) if _is_of_output(error) else _unexpected(error)
+        if _is_of_output(error):
+            return _unwritten(error)
+        return _forbidden(error) if _is_forbidden(error) else _unexpected(error)
     except Exception as error:  # noqa: BLE001  (the last line of defence; the report has it all)
         return _unexpected(error)
 
@@ -92,6 +94,22 @@ def _unwritten(error: OSError) -> int:
     discard_stdout()
     why = error.strerror or str(error)
     fail(RalphError(f"Standard output cannot be written: {why}.", "What was printed is not whole."))
+    return int(ExitCode.ERROR)
+
+
+def _is_forbidden(error: OSError) -> bool:
+    return isinstance(error, PermissionError) and error.filename is not None
+
+
+def _forbidden(error: OSError) -> int:
+    """Name a path that this user may not read or write."""
+    path = os.fsdecode(error.filename)
+    fail(
+        RalphError(
+            f"{path} cannot be used: permission denied.",
+            "Check who owns it and its permissions, then run the command again.",
+        )
+    )
     return int(ExitCode.ERROR)
 
 

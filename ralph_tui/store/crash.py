@@ -33,7 +33,7 @@ def write_report(error: BaseException, root: Path) -> Path:
     head = f"ralph {ralph_tui.__version__}, Python {platform.python_version()}, {platform.platform()}\n"
     head += f"{datetime.now(UTC).isoformat()}\n{redact(' '.join(sys.argv))}\n\n"
     logs = Layout(root).logs
-    for directory in (logs if logs.is_dir() else None, None):
+    for directory in (logs if os.path.isdir(logs) else None, None):  # noqa: PTH112 - never raises
         try:
             descriptor, name = tempfile.mkstemp(".txt", _PREFIX, directory, text=True)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -1,5 +1,6 @@
 """Reading all documents, and writing those that changed, as one step."""
 
+import os
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -73,7 +74,7 @@ class Snapshots:
 
         `patience`: seconds after its last change in which a file may be in an editor's hands.
         """
-        if not self._layout.commit.exists():
+        if not os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises where it may not look
             try:
                 return self._read_all()
             except NeedsRepairError:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.pty
 HEARD = 7
 
 SHOWN = """
-import signal, sys, threading
+import os, signal, threading
 from textual.app import App
 from ralph_tui.tui.one_reader import OneReader
 
@@ -39,7 +39,7 @@ class Watched(App):
 
 app = Watched(driver_class=OneReader)
 app.run()
-sys.exit(app.return_code)
+os._exit(app.return_code)  # no flush: the terminal may be gone
 """.replace("HEARD", str(HEARD))
 
 

@@ -124,9 +124,8 @@ def screen_text(app: RalphApp) -> str:
     """What is on the screen, as lines of text."""
     width, height = app.size
     lines = app.screen._compositor.render_strips()
-    if not app.screen.size:
-        return ""  # it was opened this instant, and nothing of it is laid out
-    assert len(lines) == height
+    if not app.screen.size or len(lines) != height:
+        return ""  # opened or resized this instant, and not laid out yet
     return "\n".join(strip.text[:width].rstrip() for strip in lines)
 
 
