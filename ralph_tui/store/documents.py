@@ -10,17 +10,30 @@ from pydantic import Field, JsonValue, ValidationError
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.foreign_plans import ForeignPart, foreign_lines, foreign_list, foreign_part
 from ralph_tui.domain.model import Model, Record
 from ralph_tui.domain.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
 from ralph_tui.domain.questions import QUESTIONS_SCHEMA_VERSION, QuestionLog
 from ralph_tui.domain.state import STATE_SCHEMA_VERSION, BreakerSummary, Injection, RalphState
+from ralph_tui.store.files import DamagedError
 from ralph_tui.store.migrate import FIRST_VERSION, migrate, version_of
-from ralph_tui.store.strictjson import decode, line_of, parse_object, scrub
+from ralph_tui.store.strictjson import (
+    decode,
+    first_line_object,
+    line_of,
+    parse,
+    parse_object,
+    scrub,
+)
 
 R = TypeVar("R", bound=Record)
 
 BREAKER_SCHEMA_VERSION = 1
 BUDGET_SCHEMA_VERSION = 1
+
+
+class InvalidDocumentError(StoreError):
+    """A document is JSON, but not what it must be; the person corrects it."""
 
 
 class Documents(Model):
@@ -70,20 +83,50 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
 
     Raises:
         DamagedError: The bytes are not a JSON object.
-        StoreError: The JSON is fine but the document is not: a field is missing or of the wrong type,
-            or a newer ralph wrote it.
+        InvalidDocumentError: The JSON is fine but the document is not: a field is missing or of the
+            wrong type, or a plan has what only another tool's plans have.
+        StoreError: A newer ralph wrote it.
     """
-    raw = parse_object(data)
+    raw = _plan_object(data, path) if kind.name == PLAN.name else parse_object(data)
     version = version_of(raw, path)
     current = migrate(raw, document=kind.name, current=kind.version, path=path)
+    if kind.name == PLAN.name and (found := foreign_part(current)) is not None:
+        raise _foreign(found, raw, decode(data), path)
     try:
         value = kind.model.model_validate(current)
     except ValidationError as error:
-        raise StoreError(
+        raise InvalidDocumentError(
             _validation_message(error, raw, decode(data), path),
             "Correct the file and try again; it was left as it is.",
         ) from error
     return Decoded(value, version if version < kind.version else None)
+
+
+def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
+    """The object in a plan file; tells another tool's list or lines of tasks from damage."""
+    try:
+        value = parse(data)
+    except DamagedError:
+        first = first_line_object(data)
+        if first is None:
+            raise
+        raise _foreign(foreign_lines(first), {}, "", path) from None
+    if isinstance(value, dict):
+        return value
+    found = foreign_list(value) if isinstance(value, list) else None
+    if found is None:
+        raise DamagedError("not a JSON object")
+    raise _foreign(found, {}, "", path)
+
+
+def _foreign(
+    found: ForeignPart, raw: dict[str, JsonValue], text: str, path: Path
+) -> InvalidDocumentError:
+    where = f"{path} line {line_of(text, found.place)}" if found.place else str(path)
+    task = _task_name(raw, list(found.place)).rstrip(", ")
+    return InvalidDocumentError(
+        f"{f'{where}: {task}' if task else where} {found.message}.", found.hint
+    )
 
 
 def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:

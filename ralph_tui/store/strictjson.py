@@ -45,6 +45,18 @@ def parse_object(data: bytes) -> dict[str, JsonValue]:
     return value
 
 
+def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
+    """The first object of a file in JSON lines, or None when the file is something else."""
+    lines = [line for line in data.splitlines() if line.strip()][:2]
+    if len(lines) < 2:
+        return None
+    try:
+        first, _ = (parse_object(line) for line in lines)
+    except DamagedError:
+        return None
+    return first
+
+
 def decode(data: bytes) -> str:
     """Text of a file in UTF-8, or in UTF-16 when it says so."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"

@@ -1,0 +1,103 @@
+"""Plans of other tools are named; a field that says what is done or how it is checked is never dropped."""
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.domain.foreign_plans import foreign_list, foreign_part
+
+DESCRIBED: dict[str, JsonValue] = {"id": "a", "description": "Do it."}
+
+REFUSED = {
+    "acceptanceCriteria": ("prd.json", "verification_criteria"),
+    "acceptance_criteria": ("prd.json", "verification_criteria"),
+    "criteria": ("", "verification_criteria"),
+    "testStrategy": ("Taskmaster", "verification_criteria"),
+    "tests": ("", "verification_criteria"),
+    "steps": ("feature_list.json", "verification_criteria"),
+    "verificationCriteria": ("", "verification_criteria"),
+    "x-checks": ("", "verification_criteria"),
+    "definition_of_done": ("", "status"),
+    "passes": ("prd.json", "status"),
+    "done": ("another tool", "status"),
+    "completed": ("ralphy", "status"),
+    "State": ("", "status"),
+    "dependsOn": ("prd.json", "dependencies"),
+    "blocked_by": ("beads", "dependencies"),
+    "dependancies": ("", "dependencies"),
+    "subtasks": ("Taskmaster", "tasks"),
+    "details": ("Taskmaster", "description"),
+}
+
+
+@pytest.mark.parametrize(("name", "whose", "ours"), [(n, *r) for n, r in REFUSED.items()])
+def test_a_field_that_must_not_be_lost_is_named_with_what_to_write(
+    name: str, whose: str, ours: str
+) -> None:
+    found = foreign_part({"tasks": [DESCRIBED, {**DESCRIBED, name: ["x"]}]})
+    assert found is not None
+    assert found.place == ("tasks", 1, name)
+    assert repr(name) in found.message
+    assert whose in found.message
+    assert f"`{ours}`" in found.hint
+    assert ("ralph run @" in found.hint) == bool(whose)
+
+
+HARMLESS = (
+    "owner", "note", "notes", "labels", "title", "name", "group", "origin", "color", "estimate", "latest",
+    "statement", "password_policy", "category", "x_team", "$schema", "created_at", "assignee", "checkout_page",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_harmless_field_is_not_refused(name: str) -> None:
+    assert foreign_part({"tasks": [{**DESCRIBED, name: "x"}], name: "x"}) is None
+
+
+@pytest.mark.parametrize("words", [{}, {"description": " "}, {"description": None}])
+def test_a_title_is_refused_where_it_is_all_that_says_what_to_do(
+    words: dict[str, JsonValue],
+) -> None:
+    found = foreign_part({"tasks": [{"id": "a", "title": "Do it", **words}]})
+    assert found is not None
+    assert "`description`" in found.hint
+
+
+WHOLE: dict[str, tuple[dict[str, JsonValue], str]] = {
+    "snarktank": ({"project": "p", "userStories": [{"id": "US-1"}]}, "prd.json"),
+    "both": ({"tasks": [], "userStories": [{"id": "US-1"}]}, "prd.json"),
+    "iannuttall": ({"stories": [{"id": "S"}], "version": 1}, "iannuttall"),
+    "queue": ({"queue": [{"id": "github-1"}]}, "ralph-claude-code"),
+    "auto-claude": ({"feature": "f", "phases": [{"subtasks": []}]}, "Auto-Claude"),
+    "taskmaster": ({"master": {"tasks": [{"id": 3}]}}, "Taskmaster"),
+    "unknown list": ({"todo": [{"text": "x"}]}, "'todo' but no 'tasks'"),
+    "one task": ({"id": "a", "title": "x"}, "a single task"),
+    "a status above": ({"status": "done", "tasks": []}, "'status' beside 'tasks'"),
+    "criteria above": ({"tasks": [DESCRIBED], "acceptance": ["x"]}, "'acceptance' beside"),
+}
+
+
+@pytest.mark.parametrize(("document", "named"), WHOLE.values(), ids=list(WHOLE))
+def test_another_tools_file_is_named(document: dict[str, JsonValue], named: str) -> None:
+    found = foreign_part(document)
+    assert found is not None
+    assert named in found.message
+
+
+@pytest.mark.parametrize("document", [{}, {"tasks": []}, {"project": "p"}, {"tasks": "odd"}])
+def test_what_is_no_plan_of_another_tool_is_left_to_the_schema(
+    document: dict[str, JsonValue],
+) -> None:
+    assert foreign_part(document) is None
+
+
+def test_a_list_with_tasks_is_a_plan_of_another_tool() -> None:
+    assert foreign_list([{"id": "a"}]) is not None
+    assert foreign_list([]) is None
+
+
+@pytest.mark.parametrize("name", ["expected_output", "status", "expect"])
+def test_an_expectation_that_nobody_checks_is_refused(name: str) -> None:
+    criterion: JsonValue = {"command": "true", name: 5}
+    found = foreign_part({"tasks": [{**DESCRIBED, "verification_criteria": [criterion]}]})
+    assert found is not None
+    assert found.place == ("tasks", 0, "verification_criteria", 0, name)
