@@ -13,7 +13,7 @@ from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.domain.text import one_line
-from ralph_tui.engine.awaiting import answered
+from ralph_tui.engine.awaiting import answered, ask
 from ralph_tui.engine.ending import End, interrupted, waiting
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import QuestionReply
@@ -24,6 +24,8 @@ NOBODY = (
     "Nobody is there to answer. Decide yourself what the person would most likely want, and record "
     "each assumption in the spec it belongs to, under `## Constraints`, as `- Assumption: …`."
 )
+
+NOT_NOW = "Nobody can answer now. Stop here: another session continues with the answer."
 
 DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
 
@@ -38,6 +40,8 @@ class Asking:
         self._phase = phase
         self._most = most
         self.waiting = False
+        self.unanswered: tuple[AskedQuestion, ...] = ()
+        """Questions left open on disk because nobody is there to answer them in this run."""
 
     @property
     def left(self) -> int:
@@ -54,9 +58,14 @@ class Asking:
         if len(questions) > self.left:
             text = f"Only {self.left} of {self._most} questions are left in this phase. "
             return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
+        batch = self._batch(questions)
+        if not self._mission.interactive and any(asked.is_open for asked in batch):
+            await ask(self._shop.ledger, batch)
+            self.unanswered = tuple(asked for asked in batch if asked.is_open)
+            return QuestionReply(refused=NOT_NOW)
         self.waiting = True
         try:
-            replies = await answered(self._shop.ledger, self._batch(questions))
+            replies = await answered(self._shop.ledger, batch)
         finally:
             self.waiting = False
         return QuestionReply(answers={q.question.question: _told(q) for q in replies})
@@ -98,6 +107,33 @@ def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
         f"{one_line(q.question.question, 500)} → {one_line(_told(q), 1_000)}"
         for q in asked
         if q.answer is not None
+    )
+
+
+async def left_open(shop: Workshop, mission: Mission, phase: Phase) -> tuple[AskedQuestion, ...]:
+    """The questions a run without a person left open; those that prepared answers settle are answered first."""
+    since = shop.ledger.docs.state.requested_at
+    now = shop.clock()
+
+    def change(docs: Documents) -> Documents:
+        log = docs.questions
+        for asked in log.asked_in(phase, since):
+            answer = mission.answers.to(asked.question) if asked.is_open else None
+            if answer is not None:
+                log = log.answering(asked.id, answer, now)
+        return docs if log is docs.questions else docs.model_copy(update={"questions": log})
+
+    docs = await shop.ledger.transact(change)
+    return tuple(asked for asked in docs.questions.asked_in(phase, since) if asked.is_open)
+
+
+def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
+    """The end of a run that cannot continue without an answer."""
+    first = one_line(questions[0].question.question, 200)
+    more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
+    return waiting(
+        f"waiting for your answer: {first}{more}",
+        f"Answer with `ralph answer {questions[0].id} …`, then run `ralph run`.",
     )
 
 

@@ -13,19 +13,21 @@ async def answered(
     ledger: Ledger, asked: Asked, *, gives_up: Callable[[], bool] = lambda: False
 ) -> Asked:
     """Ask, and wait until none of them is open, or the loop `gives_up`; what was answered is not asked again."""
-    await _ask(ledger, asked)
+    await ask(ledger, asked)
     while True:
         log = ledger.docs.questions
         asked = tuple(log.find(question.id) or question for question in asked)
         if gives_up() or not any(question.is_open for question in asked):
             return asked
         if lost := [question for question in asked if log.find(question.id) is None]:
-            await _ask(ledger, lost)  # nobody could answer it
+            await ask(ledger, lost)  # nobody could answer it
         else:
             await ledger.wait_changed()
 
 
-async def _ask(ledger: Ledger, asked: Sequence[AskedQuestion]) -> None:
+async def ask(ledger: Ledger, asked: Sequence[AskedQuestion]) -> None:
+    """Write questions down; one that is there already stays as it is."""
+
     def change(docs: Documents) -> Documents:
         new = [question for question in asked if docs.questions.find(question.id) is None]
         return docs.model_copy(update={"questions": docs.questions.asking(new)})

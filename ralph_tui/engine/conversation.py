@@ -32,6 +32,7 @@ class Cut(StrEnum):
     CONTEXT = "the context was full"
     TIME = "the iteration took too long"
     LEAVE = "the model asks for approval"
+    UNANSWERED = "a question waits for the person"
 
 
 class Desk(Overseer, Protocol):
@@ -50,6 +51,11 @@ class Desk(Overseer, Protocol):
     @property
     def taken_away(self) -> str:
         """Why the person's edit ends the work; empty while it goes on."""
+        ...
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the session cannot continue without an answer that nobody is there to give."""
         ...
 
     def mind_edits(self) -> None:
@@ -137,8 +143,11 @@ class Conversation:
         elif isinstance(item, ev.AllowanceReported):
             share = self._shop.settings.limits.stop_at_allowance_percent
             self._desk.ending = item.allowance.used_up(share) or self._desk.ending
-        elif isinstance(item, ev.ToolFinished) and await self._desk.asks_to_leave(item):
-            self.interrupt(Cut.LEAVE)
+        elif isinstance(item, ev.ToolFinished):
+            if self._desk.unanswered:
+                self.interrupt(Cut.UNANSWERED)
+            elif await self._desk.asks_to_leave(item):
+                self.interrupt(Cut.LEAVE)
 
     async def _keep(self, prompt: str) -> None:
         """The first words of a session are kept, for a person to read exactly what the model was given."""

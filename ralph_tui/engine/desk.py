@@ -122,6 +122,11 @@ class BuildDesk:
         """Why the person's edit ends the work; empty while it goes on."""
         return self.work.taken_away
 
+    @property
+    def unanswered(self) -> bool:
+        """Building asks no questions."""
+        return False
+
     def mind_edits(self) -> None:
         """Tell what an edit of the task leads to."""
         self.work.mind_edits()

@@ -187,12 +187,15 @@ def _listed(patterns: Iterable[str]) -> set[tuple[str, str]]:
     return {(ASK_FIRST, pattern) for pattern in patterns}
 
 
-async def withdraw_left_over(ledger: Ledger) -> None:
-    """At the start of a run nobody is there any more who asked what is open."""
+async def withdraw_left_over(ledger: Ledger, phase: Phase) -> None:
+    """Withdraw what a session that is gone asked; discovery itself decides about its own questions."""
 
     def change(docs: Documents) -> Documents:
-        if not docs.questions.open():
-            return docs
-        return docs.model_copy(update={"questions": docs.questions.withdrawing_open()})
+        left = docs.questions.open()
+        log = docs.questions
+        for asked in left:
+            if asked.permission is not None or phase is not Phase.DISCOVERY:
+                log = log.changing(asked.id, withdrawn=True)
+        return docs.model_copy(update={"questions": log}) if left else docs
 
     await ledger.transact(change)

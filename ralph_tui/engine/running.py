@@ -80,7 +80,7 @@ class Running:
             self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
         try:
             await self._custody.begin()
-            await withdraw_left_over(self._ledger)
+            await withdraw_left_over(self._ledger, phase)
             async with self._parts():
                 end = await self._work(phase)
         except RalphError as error:

@@ -127,7 +127,7 @@ async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) ->
     async with desk(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))
         await d.asked(1)
-        await withdraw_left_over(d.ledger)
+        await withdraw_left_over(d.ledger, Phase.BUILDING)
         assert not (await waiting).allowed
         assert d.ledger.docs.questions.open() == ()
 

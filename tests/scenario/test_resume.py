@@ -71,7 +71,7 @@ async def test_discovery_with_an_open_question(tmp_path: Path) -> None:
         - say: never reached
     """
     second = discovers().replace("turns:", f"turns:\n    - {POLITE}", 1)
-    words = ["discover", REQUEST, "--headless", "--yes"]
+    words = ["discover", REQUEST, "--headless", "--yes", "--wait"]
 
     async def open_question(text: str) -> str:
         def there() -> list[str]:
@@ -135,3 +135,34 @@ async def test_a_phase_without_the_person(tmp_path: Path, phase: Phase) -> None:
     assert [e.phase for e in starts] == [phase, phase]
     assert [t.id for t in plan_of(project).tasks] == ["a"]
     assert Project(project).load().state.iteration_count == 2
+
+
+async def test_headless_ends_with_4_on_an_open_question_and_continues_with_its_answer(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [])
+    controls = Controls(project)
+    first = f"""
+    - name: asks
+      when: "^# Ralph Discovery Mode"
+      times: 1
+      turns:
+        - {LANGUAGE}
+        - say: never reached
+          write: {{path: specs/never.md, content: never}}
+    """
+    with serving_in_process(scenario(first, discovers()), tmp_path) as server:
+        ran = await run_ralph(["discover", REQUEST, "--headless", "--yes"], project, server)
+        (asked,) = controls.open_questions()
+        assert (ran.status, asked.question.question) == (4, "Which language?"), ran.stdout
+        assert "waiting for your answer: Which language?" in ran.stdout
+        assert f"`ralph answer {asked.id} …`, then run `ralph run`" in ran.stdout
+        spent = len(server.requests())
+        again = await run_ralph(["discover", "--headless", "--yes"], project, server)
+        assert (again.status, len(server.requests())) == (4, spent), "nothing new can be found out"
+        controls.answer(asked.id, parse_answer(asked.question, "2", by="command"))
+        last = await run_ralph(["discover", "--headless", "--yes"], project, server)
+        prompts = [json.dumps(r["body"]) for r in server.requests() if r["script"] == "discovers"]
+    assert last.status == 0, last.stdout + last.stderr
+    assert "Which language? \\u2192 French" in prompts[0]
+    assert not (project / "specs/never.md").exists()

@@ -69,6 +69,11 @@ class PhaseDesk:
         """There is no task that could be taken away."""
         return ""
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether a question was left open because nobody is there to answer it."""
+        return self._asking is not None and bool(self._asking.unanswered)
+
     def mind_edits(self) -> None:
         """There is no task that could be edited."""
 

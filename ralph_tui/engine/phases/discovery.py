@@ -6,7 +6,15 @@ from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.engine.asking import NOBODY, Asking, answers_so_far, decide, withdraw_open_questions
+from ralph_tui.engine.asking import (
+    NOBODY,
+    Asking,
+    answers_so_far,
+    decide,
+    left_open,
+    waiting_for_answer,
+    withdraw_open_questions,
+)
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.session import Stage, run_session
@@ -20,6 +28,10 @@ TEXT_LIMIT = 40_000
 async def run(stage: Stage) -> End | None:
     """Work until there are valid specs that the person confirms; None leads on to planning."""
     fresh = await _take_request(stage)
+    if not fresh and not stage.mission.interactive and _may_ask(stage):
+        questions = await left_open(stage.shop, stage.mission, stage.phase)
+        if questions:
+            return waiting_for_answer(questions)
     await withdraw_open_questions(stage.shop)
     feedback = ""
     while True:
@@ -91,6 +103,8 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
         missing=missing,
         why=(feedback and "the person wants changes") or "a request becomes specifications",
     )
+    if asking.unanswered:
+        return end or waiting_for_answer(asking.unanswered)
     await withdraw_open_questions(stage.shop)
     specs = await read_specs(stage)
     stage.shop.emit(
@@ -102,11 +116,15 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     return end
 
 
+def _may_ask(stage: Stage) -> bool:
+    return not stage.mission.no_input and stage.shop.settings.phases.discovery.human_in_loop
+
+
 async def _prompt(stage: Stage, asking: Asking, feedback: str) -> str:
     project = stage.shop.ledger.project
     own = project.layout.prompt(stage.phase)
-    nobody = stage.mission.no_input or not stage.shop.settings.phases.discovery.human_in_loop
-    questions = NOBODY if nobody else f"You may ask at most {asking.left} questions in all."
+    questions = f"You may ask at most {asking.left} questions in all."
+    questions = questions if _may_ask(stage) else NOBODY
 
     so_far = answers_so_far(stage.docs, stage.phase)
     answered = section("Answered by the person already (do not ask again)", bullets(so_far))

@@ -93,7 +93,7 @@ async def _begin(shop: Workshop) -> tuple[int, Injections]:
 
 
 def _result(ended: TurnEnded, cut: Cut, lacking: str | None, ending: str) -> IterationResult:
-    if cut in (Cut.STOP, Cut.PAUSE):
+    if cut in (Cut.STOP, Cut.PAUSE, Cut.UNANSWERED):
         return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
     if lacking is None:
         return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
