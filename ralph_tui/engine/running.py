@@ -28,6 +28,7 @@ from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.ports import Agent
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.strays import settle_strays
+from ralph_tui.engine.verification.project_checks import checks_of, gate_commands
 from ralph_tui.engine.verify import Gate, gate_environment
 from ralph_tui.engine.wiring import Wiring, nobody
 from ralph_tui.engine.workshop import Workshop
@@ -177,9 +178,10 @@ class Running:
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         building = self._settings.phases.building
+        root = self._project.root
         gate = Gate(
-            self._project.root,
-            backpressure=building.backpressure,
+            root,
+            backpressure=gate_commands(checks_of(root, self._settings), self._settings),
             timeout=building.gate_timeout_seconds,
             environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,
