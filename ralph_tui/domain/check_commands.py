@@ -1,5 +1,6 @@
 """The commands that check a project: its tests, types, lint and format, and where each was found."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
@@ -76,6 +77,27 @@ class ProjectChecks(Model):
         lines = {kind.value: self.line(kind) for kind in CheckKind}
         lines[ALL] = " && ".join(self.gate)
         return {name: line for name, line in lines.items() if line}
+
+    def begins(self, line: str) -> bool:
+        """Whether a line is one of the project's commands, alone or with more arguments."""
+        known = (command.command for command in self.commands)
+        return any(line == command or line.startswith(f"{command} ") for command in known)
+
+    def exactly(self, line: str) -> str:
+        """The line with `uv run TOOL` as this project runs it.
+
+        Where pytest is in an extra or in a group of its own, plain `uv run pytest` would run whatever
+        pytest is on the PATH.
+        """
+        for command in self.commands:
+            plain = f"uv run {command.runner}"
+            if command.runner and (line == plain or line.startswith(f"{plain} ")):
+                found = re.match(
+                    rf"(uv run .+ {re.escape(command.runner)})(?: |$)", command.command
+                )
+                if found:
+                    return found[1] + line.removeprefix(plain)
+        return line
 
 
 NO_CHECKS = ProjectChecks()

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from ralph_tui.domain.allowance import Allowance
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.permissions import Scope
@@ -96,6 +97,8 @@ class Standing(EventBase):
     costs: CostMeter = Field(default_factory=CostMeter)
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     model: str = ""
+    checks: ProjectChecks = NO_CHECKS
+    """How the project runs its tests, lint, type check and format check."""
 
 
 class LoopStarted(Standing):

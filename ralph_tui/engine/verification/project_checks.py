@@ -7,6 +7,7 @@ screen all ask here:
     checks.line(CheckKind.TESTS)         # "uv run --extra test pytest", or "" when there is none
     checks.named                         # {"tests": …, "lint": …, "all": …}: names that criteria use
     gate_commands(checks, settings)      # what the gate runs for every task
+    ChecksOfRun(root, settings).rules()  # both, as they hold during a run of the loop
 
 Detection only reads a few files, takes milliseconds and never runs the project's code. Ask again when it
 matters: an agent may have added the first test.
@@ -19,11 +20,13 @@ from pathlib import Path
 
 from ralph_tui.config.settings import DETECTED, Settings
 from ralph_tui.domain.check_commands import (
+    NO_CHECKS,
     CheckCommand,
     CheckKind,
     ProjectChecks,
     PythonManager,
 )
+from ralph_tui.domain.model import Model
 from ralph_tui.engine.verification.node_checks import node_checks
 from ralph_tui.engine.verification.project_files import DirectoryFiles, ProjectFiles
 from ralph_tui.engine.verification.python_checks import python_checks
@@ -99,6 +102,43 @@ def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
     for one in listed:
         resolved += checks.gate if one == DETECTED else [checks.named.get(one, one)]
     return tuple(dict.fromkeys(resolved))
+
+
+class GateRules(Model):
+    """What the gate goes by."""
+
+    commands: tuple[str, ...] = ()
+    """What runs for every task."""
+    checks: ProjectChecks = NO_CHECKS
+    """What the names in criteria stand for."""
+
+
+class ChecksOfRun:
+    """The checks that hold during one run of the loop.
+
+    What an agent adds counts at once. What was there as the run began stays required: a project whose
+    tests can no longer be found fails its gate instead of passing without them.
+    """
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        """Remember the checks of the project as it is now; blocks while a few files are read."""
+        self._root, self._settings = root, settings
+        self._first = checks_of(root, settings)
+
+    def now(self) -> ProjectChecks:
+        """The checks that hold now; blocks while a few files are read."""
+        found = checks_of(self._root, self._settings)
+        kinds = {command.kind for command in found.commands}
+        gone = tuple(command for command in self._first.commands if command.kind not in kinds)
+        commands = (*found.commands, *gone)
+        return found.model_copy(
+            update={"commands": commands, "python": found.python or self._first.python}
+        )
+
+    def rules(self) -> GateRules:
+        """What the gate goes by now; blocks while a few files are read."""
+        checks = self.now()
+        return GateRules(commands=gate_commands(checks, self._settings), checks=checks)
 
 
 def _configured(settings: Settings) -> Iterator[CheckCommand]:

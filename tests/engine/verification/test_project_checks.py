@@ -11,7 +11,12 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
-from ralph_tui.engine.verification.project_checks import checks_of, detect_checks, gate_commands
+from ralph_tui.engine.verification.project_checks import (
+    ChecksOfRun,
+    checks_of,
+    detect_checks,
+    gate_commands,
+)
 from ralph_tui.engine.verification.project_files import READ_BYTES, DirectoryFiles
 
 
@@ -272,3 +277,17 @@ def test_files_of_any_kind_are_looked_at_in_no_time(tmp_path: Path) -> None:
     assert detect_checks(DirectoryFiles(tmp_path)).line(CheckKind.TESTS) == "npm test"
     assert time.monotonic() - began < 5
     assert DirectoryFiles(tmp_path).names("no") == ()
+
+
+def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
+    settings = project(tmp_path, "", NPM)
+    checks = ChecksOfRun(tmp_path, settings)
+    assert checks.rules().commands == ("npm test", "npm run lint")
+    pytest_in_a_group = PROJECT + '[dependency-groups]\nqa = ["pytest"]\n'
+    (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
+    (tmp_path / "pyproject.toml").write_text(pytest_in_a_group)
+    assert checks.rules().commands == ("uv run --group qa pytest", "npm run lint")
+    (tmp_path / "package.json").unlink()
+    (tmp_path / "pyproject.toml").unlink()
+    assert checks.rules().commands == ("npm test", "npm run lint")
+    assert checks.rules().checks.named["tests"] == "npm test"
