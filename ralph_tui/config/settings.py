@@ -245,6 +245,10 @@ class LimitSettings(Model):
     backoff_seconds: Seconds = Field(
         15, description="Pause after a busy service or a lost network; doubles each time."
     )
+    max_outage_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
+        120,
+        description="Longest outage of the API or the network to wait out; after that the run ends with status 3.",
+    )
 
 
 class GitSettings(Model):

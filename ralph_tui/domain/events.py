@@ -63,6 +63,16 @@ class FailureClass(StrEnum):
     SETUP = "setup"
     UNKNOWN = "unknown"
 
+    @property
+    def is_outage(self) -> bool:
+        """Whether the way to the model is at fault: waiting helps, and no task is to blame."""
+        return self in (FailureClass.OVERLOADED, FailureClass.NETWORK)
+
+    @property
+    def passes(self) -> bool:
+        """Whether waiting gets past it: an outage ends, a usage limit resets."""
+        return self.is_outage or self is FailureClass.USAGE_LIMIT
+
 
 class ToolOutcome(StrEnum):
     """How a tool call ended."""
