@@ -69,7 +69,10 @@ def _task_changed(n: Narrator, e: ev.TaskChanged, before: LoopView) -> Iterator[
     elif old.status is not e.task.status and e.task.status is TaskStatus.BLOCKED:
         yield line(f"{n.glyphs.blocked} task {e.task.id} is blocked{why}", "red")
     elif old.status is not e.task.status and e.task.status is TaskStatus.COMPLETE:
-        yield line(f"{n.glyphs.ok} task {e.task.id} is complete{why}", "green")
+        if e.task.is_unverified:
+            yield line(f"{n.glyphs.warning} task {e.task.id} is complete{why}", "yellow")
+        else:
+            yield line(f"{n.glyphs.ok} task {e.task.id} is complete{why}", "green")
 
 
 def _iteration_started(n: Narrator, e: ev.IterationStarted, _: LoopView) -> Iterator[Line]:
@@ -224,8 +227,9 @@ def _resumed(n: Narrator, _: ev.LoopResumed, __: LoopView) -> Iterator[Line]:
 
 def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Line]:
     tone = "bold green" if e.status is ev.LoopStatus.COMPLETE else "bold yellow"
+    unverified = f" ({e.tasks_unverified} unverified)" if e.tasks_unverified else ""
     yield line(
-        f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete, "
+        f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete{unverified}, "
         f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {took(e.seconds)}",
     )
     label, reason = ENDS[e.status], one_line(e.reason, 250)

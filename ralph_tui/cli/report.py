@@ -78,6 +78,8 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
     )
     current, following = plan.get_current_task(), plan.get_next_task()
     run = f"{'this' if owner else 'the last'} run"
+    unverified = sum(task.is_unverified for task in plan.tasks)
+    by_status += f" ({unverified} unverified)" if unverified else ""
     facts = {
         "project": str(project.root),
         "loop": _loop_words(documents, owner),
@@ -141,6 +143,7 @@ def status_json(
         "tasks": {
             "total": len(plan.tasks),
             **{status.value: plan.counts()[status] for status in TaskStatus},
+            "unverified": sum(task.is_unverified for task in plan.tasks),
         },
         "current_task": current.id if current else None,
         "next_task": following.id if following else None,
@@ -161,12 +164,14 @@ def _sign(signs: "Glyphs", task: Task) -> str:
     return {
         TaskStatus.PENDING: signs.pause if task.is_held else signs.ready,
         TaskStatus.IN_PROGRESS: signs.current,
-        TaskStatus.COMPLETE: signs.ok,
+        TaskStatus.COMPLETE: signs.warning if task.is_unverified else signs.ok,
         TaskStatus.BLOCKED: signs.blocked,
     }[task.status]
 
 
 def _word(task: Task) -> str:
+    if task.is_unverified:
+        return "unverified"
     return "held" if task.is_held else task.status.value.replace("_", " ")
 
 

@@ -32,6 +32,12 @@ class RunOptions:
             "--no-input", help="Ask nobody: the model decides and records what it assumed."
         ),
     ] = False
+    allow_unverified: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unverified", help="Also build tasks that no check can verify; they say so."
+        ),
+    ] = False
     wait: Annotated[
         bool,
         typer.Option(

@@ -7,7 +7,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.timeline.notes import unfinished
@@ -46,8 +46,13 @@ def _outcome(receipt: Receipt) -> str:
 def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:
     """The verdict of all checks."""
     about, phase = subject(e.task_id), e.task_id in _PHASES
+    result = GateResult(task_id=e.task_id, receipts=e.receipts)
+    if e.passed and not result.verified:
+        word = f"{result.basis}" if phase else f"is unverified: {result.basis}"
+        yield line(f"{signs.warning} {about}{':' * phase} {word}", "yellow", 1)
+        return
     if e.passed:
-        word = "no check failed" if phase else "is verified"
+        word = f"{result.basis}" if phase else f"is verified: {result.basis}"
         yield line(f"{signs.ok} {about}{':' * phase} {word}", "green", 1)
         return
     failed = ", ".join(one_line(r.command, 80) for r in e.receipts if not r.ok)

@@ -12,6 +12,7 @@ DECISIONS: Mapping[ApprovalKind, str] = MappingProxyType(
         ApprovalKind.VALIDATION: "the validation",
         ApprovalKind.RECOVERY: "one more try",
         ApprovalKind.LIMIT: "the wait for the limit",
+        ApprovalKind.UNVERIFIED: "building without checks",
     }
 )
 """What is agreed to: your approval of …, approved: …"""

@@ -137,7 +137,9 @@ def figures(plan: ImplementationPlan, state: RalphState, task: Task | None) -> s
     """The plan's state and the run's metrics, for the memory."""
     counts = plan.counts()
     done, blocked = counts[TaskStatus.COMPLETE], counts[TaskStatus.BLOCKED]
-    lines = [f"- Plan: {done} of {len(plan.tasks)} tasks complete, {blocked} blocked"]
+    unverified = sum(task.is_unverified for task in plan.tasks)
+    said = f" ({unverified} unverified)" if unverified else ""
+    lines = [f"- Plan: {done} of {len(plan.tasks)} tasks complete{said}, {blocked} blocked"]
     if task is not None:
         lines.append(f"- This task: attempt {task.retry_count + 1}, priority {task.priority}")
         needs = ", ".join(task.dependencies)

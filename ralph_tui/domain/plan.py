@@ -9,7 +9,7 @@ from typing import Any
 
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.plan_problems import MAX_ID, PlanProblem, odd_id, plan_problems
-from ralph_tui.domain.verification import Criterion, TaskVerification
+from ralph_tui.domain.verification import Criterion, TaskVerification, VerificationOutcome
 
 PLAN_SCHEMA_VERSION = 1
 MAX_RETRIES = 3
@@ -60,6 +60,8 @@ class Task(Record):
     retry_count: Count = 0
     held: bool = False
     """The person wants it later: it is not chosen until it is released."""
+    may_be_unverified: bool = False
+    """The person agreed to build it although no check can verify it."""
     model: str | None = None
     """Works this task in the place of the configured model."""
     begun: Begun | None = None
@@ -69,6 +71,13 @@ class Task(Record):
     def is_held(self) -> bool:
         """Whether a hold is what keeps it from being chosen; a task that is over is not held."""
         return self.held and self.status is TaskStatus.PENDING
+
+    @property
+    def is_unverified(self) -> bool:
+        """Whether it is complete although no check could run for it."""
+        rests = self.verification
+        unverified = rests is not None and rests.outcome is VerificationOutcome.UNVERIFIED
+        return unverified and self.status is TaskStatus.COMPLETE
 
     @property
     def title(self) -> str:

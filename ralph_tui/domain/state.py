@@ -51,6 +51,7 @@ class ApprovalKind(StrEnum):
     VALIDATION = "validation"
     RECOVERY = "recovery"
     LIMIT = "limit"
+    UNVERIFIED = "unverified"
 
 
 REASONED = frozenset({ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDATION})

@@ -20,6 +20,9 @@ from ralph_tui.engine.ports import QuestionReply
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 
+UNSEEN = "--yes"
+"""Who approves specs and plan when nobody has looked at them."""
+
 NOBODY = (
     "Nobody is there to answer. Decide yourself what the person would most likely want, and record "
     "each assumption in the spec it belongs to, under `## Constraints`, as `- Assumption: …`."
@@ -162,8 +165,8 @@ async def decide(
     it is worth looking again; by default, when a document changed.
     """
     if mission.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
-        shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by="--yes"))
-        return Approval(kind=kind, approved=True, decided_by="--yes")
+        shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
+        return Approval(kind=kind, approved=True, decided_by=UNSEEN)
     await _request(shop, kind, summary)
     decided = _decision(shop, kind)
     if decided is None:

@@ -15,8 +15,6 @@ _FATAL = {
     FailureClass.BILLING: (LoopStatus.ERROR, ExitCode.ERROR),
     FailureClass.BAD_REQUEST: (LoopStatus.ERROR, ExitCode.ERROR),
     FailureClass.SETUP: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.OVERLOADED: (LoopStatus.ERROR, ExitCode.ERROR),
-    FailureClass.NETWORK: (LoopStatus.ERROR, ExitCode.ERROR),
     FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
 }
 """Failures that another iteration cannot get past."""
@@ -94,27 +92,37 @@ def used_up(error: OSError) -> End:
 
 
 def failure_told(failure: Failure) -> AgentFailed:
-    """The event that tells a failure; what to do about one that passes is said when it ends the run."""
+    """The event that tells a failure; what to do about a usage limit is said when it ends the run."""
     return AgentFailed(
         failure=failure.kind,
         message=failure.message,
-        hint="" if failure.kind.passes else failure.hint,
+        hint="" if failure.kind is FailureClass.USAGE_LIMIT else failure.hint,
         resets_at=failure.resets_at,
     )
 
 
-def fatal(failure: Failure | None, *, outage: str = "") -> End | None:
-    """The end a failure means, or None when another iteration may get past it.
-
-    `outage` is how long the API could not be used, where that has lasted longer than it may.
-    """
+def fatal(failure: Failure | None) -> End | None:
+    """The end a failure means, or None when another iteration may get past it."""
     if failure is None or failure.kind not in _FATAL:
         return None
     status, code = _FATAL[failure.kind]
-    reason = (
-        f"the API could not be used for {outage}: {failure.message}" if outage else failure.message
-    )
-    return End(status=status, reason=reason, hint=failure.hint, exit_code=code)
+    return End(status=status, reason=failure.message, hint=failure.hint, exit_code=code)
+
+
+def all_done(plan: ImplementationPlan) -> str:
+    """That every task is complete, and which of them nothing has verified."""
+    count = len(plan.tasks)
+    said = f"all {count} tasks are complete" if count > 1 else "the only task is complete"
+    return f"{said}{unverified_told(plan)}"
+
+
+def unverified_told(plan: ImplementationPlan) -> str:
+    """What is added to the last line of a run for tasks that are complete and unverified; else nothing."""
+    found = [task.id for task in plan.tasks if task.is_unverified]
+    if not found:
+        return ""
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    return f", {len(found)} unverified ({', '.join(found[:5])}{more})"
 
 
 def nothing_ready(plan: ImplementationPlan) -> End:

@@ -119,7 +119,8 @@ class Iteration:
         """The outcome, from the facts on disk first and the turn's end second."""
         work = self._desk.work
         if work.settled is TaskStatus.COMPLETE:
-            return _result(IterationOutcome.COMPLETE, "every check passed")
+            told = work.gate_result.told if work.gate_result is not None else ""
+            return _result(IterationOutcome.COMPLETE, told)
         if work.settled is TaskStatus.BLOCKED:
             blockers = work.task.blockers if work.task else ()
             return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")

@@ -8,14 +8,22 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.loop import BuildLoop, require_workable
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases import discovery, planning, validation
 from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.tripping import change_breaker
+from ralph_tui.engine.verification.coverage import (
+    allowing_unverified,
+    how_to_cover,
+    require_checks,
+    uncovered,
+    what_is_uncovered,
+)
 from ralph_tui.store.project import Documents, Project
 
 StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
@@ -127,6 +135,9 @@ class Lifecycle:
         return await _done_alone(stage)
 
     async def _build(self, stage: Stage) -> End | Phase:
+        refused = await agree_to_unverified(stage)
+        if refused is not None:
+            return refused
         end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint).run()
         if await self._may_plan_anew(end):
             self._planned_anew = True
@@ -147,6 +158,41 @@ class Lifecycle:
         if not wanted or self._planned_anew or self._mission.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
+
+
+def can_ask(mission: Mission) -> bool:
+    """Whether somebody is there to agree to what only the person can allow."""
+    return mission.interactive and not mission.no_input
+
+
+async def agree_to_unverified(stage: Stage) -> End | None:
+    """Ask about tasks that no check can verify before anything is spent on them.
+
+    Raises:
+        PlanError: There are some, and nobody is there to be asked.
+    """
+    shop, building = stage.shop, stage.shop.settings.phases.building
+    docs, root = stage.docs, shop.ledger.project.root
+    tasks = await asyncio.to_thread(uncovered, docs.plan, building, root)
+    if not tasks:
+        return None
+    if not can_ask(stage.mission):
+        require_checks(tasks)
+    summary = (
+        f"{what_is_uncovered(tasks)} Yes builds them all the same, and they complete as unverified. "
+        f"No ends this run. {how_to_cover(tasks)}"
+    )
+    decided = await decide(shop, stage.mission, ApprovalKind.UNVERIFIED, summary)
+    if isinstance(decided, End):
+        return decided
+    if not decided.approved:
+        return stopped(what_is_uncovered(tasks).rstrip("."), how_to_cover(tasks))
+    await shop.ledger.transact(lambda now: _allowing(now, tasks))
+    return None
+
+
+def _allowing(docs: Documents, tasks: tuple[Task, ...]) -> Documents:
+    return docs.model_copy(update={"plan": allowing_unverified(docs.plan, tasks)})
 
 
 async def _done_alone(stage: Stage) -> End:

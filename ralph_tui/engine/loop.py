@@ -10,7 +10,7 @@ from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chos
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents
-from ralph_tui.engine.ending import End, complete, nothing_ready
+from ralph_tui.engine.ending import End, all_done, complete, nothing_ready
 from ralph_tui.engine.evidence import look
 from ralph_tui.engine.guidance import taken, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
@@ -20,10 +20,9 @@ from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_tem
 from ralph_tui.engine.record import recorded, told
 from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.result import IterationResult
+from ralph_tui.engine.verification.coverage import may_be_unverified, without_check
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
-
-ONLY_TASK = "the only task is complete"
 
 PROMPT_LIMIT = 40_000
 """Characters of a file that goes into a prompt."""
@@ -57,8 +56,7 @@ class BuildLoop:
         while True:
             plan = self._docs.plan
             if plan.is_finished:
-                count = len(plan.tasks)
-                return complete(f"all {count} tasks are complete" if count > 1 else ONLY_TASK)
+                return complete(all_done(plan))
             end = await self._checkpoint.reason_to_stop()
             if end is not None:
                 return end
@@ -67,9 +65,29 @@ class BuildLoop:
             task = self._docs.plan.get_next_task()
             if task is None:
                 return nothing_ready(self._docs.plan)
+            if not await self._can_complete(task):
+                await self._set_aside(task)
+                continue
             end = await self._iterate(task)
             if end is not None:
                 return end
+
+    async def _can_complete(self, task: Task) -> bool:
+        """Whether a check can run for the task, or the person allows that none does."""
+        if may_be_unverified(task, self._shop.settings.phases.building):
+            return True
+        return await asyncio.to_thread(self._shop.gate.can_check, task)
+
+    async def _set_aside(self, task: Task) -> None:
+        """Block a task that came up during the run and that no check can verify: nothing is spent on it."""
+
+        def change(docs: Documents) -> Documents:
+            now = docs.plan.task(task.id)
+            if now is None or now.status is not TaskStatus.PENDING:
+                return docs
+            return docs.model_copy(update={"plan": without_check(docs.plan, now)})
+
+        await self._shop.ledger.transact(change, "no check can run for it")
 
     @property
     def _docs(self) -> Documents:

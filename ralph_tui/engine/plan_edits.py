@@ -165,6 +165,7 @@ def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> Imple
             verification_criteria=task.verification_criteria if number == len(parts) - 1 else (),
             estimated_tokens=share,
             held=task.held,
+            may_be_unverified=task.may_be_unverified,
             model=task.model,
         )
         for number, part in enumerate(parts)

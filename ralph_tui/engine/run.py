@@ -13,10 +13,11 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.engine.confinement import confine
 from ralph_tui.engine.extras import check_extras, extra_values
 from ralph_tui.engine.journaling import Emitter
-from ralph_tui.engine.lifecycle import first_phase
+from ralph_tui.engine.lifecycle import can_ask, first_phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.running import Running
+from ralph_tui.engine.verification.coverage import require_checks, uncovered
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.store.journal import JournalWriter
@@ -64,9 +65,17 @@ def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> P
     ahead = tuple(Phase)[tuple(Phase).index(phase) :] if mission.only is None else (phase,)
     check_extras(wiring.settings, ahead, project.root, wiring.everything)
     wiring.preflight()
+    _require_checks(project, wiring, mission, phase)
     GitWatch(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
+
+
+def _require_checks(project: Project, wiring: Wiring, mission: Mission, phase: Phase) -> None:
+    """Refuse a plan with tasks that no check can verify, where nobody is there to be asked about it."""
+    if phase is Phase.BUILDING and not can_ask(mission):
+        docs, building = project.load(), wiring.settings.phases.building
+        require_checks(uncovered(docs.plan, building, project.root))
 
 
 def _require_a_name(root: Path) -> None:

@@ -12,6 +12,7 @@ from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verify import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
@@ -114,17 +115,19 @@ class TaskWork(TaskInHand):
         if news := self.news():
             return _not_yet(news)
         gate, notes = self._shop.gate, claim.verification_notes
-        self.gate_result = await gate.run(task, notes, self._permit)
-        if not self.gate_result.passed:
-            return rt.error(receipt_text(self.gate_result))
+        allowed = may_be_unverified(task, self._shop.settings.phases.building)
+        result = await gate.run(task, notes, self._permit, must_verify=not allowed)
+        self.gate_result = result
+        if not result.passed:
+            return rt.error(receipt_text(result))
         now = self._shop.clock()
         settled = await self.settle(
-            self.gate_result.basis,
+            result.told,
             TaskStatus.COMPLETE,
             judged=task,
             completion_notes=claim.verification_notes or None,
             completed_at=now,
-            verification=self.gate_result.verification(now),
+            verification=result.verification(now),
             blockers=(),
             begun=None,
         )
@@ -138,7 +141,7 @@ class TaskWork(TaskInHand):
         summary = (
             f"\nTask {task.id} is complete; {done:.0%} of the plan, {remaining} to go. Stop now."
         )
-        return ToolAnswer(text=receipt_text(self.gate_result) + summary)
+        return ToolAnswer(text=receipt_text(result) + summary)
 
     def _settled_already(self) -> ToolAnswer:
         status = self.status.value if self.status else "gone"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Literal
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
@@ -21,8 +20,8 @@ from ralph_tui.domain.verification import (
 )
 from ralph_tui.engine.commands import run_command
 from ralph_tui.engine.evidence import look, objections
+from ralph_tui.engine.optional_tools import missing_tool
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.engine.verification.project_checks import GateRules
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 
@@ -43,20 +42,27 @@ class Check(Model):
     source: Literal["backpressure", "criterion"]
 
 
-def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
-    """What runs for every task first, then the task's runnable criteria; the same command only once."""
-    checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
+def plan_checks(task: Task, backpressure: tuple[str, ...]) -> tuple[Check, ...]:
+    """Backpressure first, then the task's runnable criteria; the same command only once."""
+    checks = {command: Check(command=command, source="backpressure") for command in backpressure}
     for criterion in task.verification_criteria:
-        command = runnable_command(criterion, rules.checks)
+        command = runnable_command(criterion)
         if command is not None and command not in checks:
             checks[command] = Check(command=command, source="criterion")
     return tuple(checks.values())
 
 
-def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
+def has_check(task: Task, backpressure: tuple[str, ...], root: Path) -> bool:
+    """Whether any command can run for a claim on `task`: a gate that runs nothing verifies nothing."""
+    return any(
+        check.source == "criterion" or missing_tool(check.command, root) is None
+        for check in plan_checks(task, backpressure)
+    )
+
+
+def prose_criteria(task: Task) -> tuple[str, ...]:
     """Criteria no command stands for."""
-    criteria = task.verification_criteria
-    return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
+    return tuple(criterion_text(c) for c in task.verification_criteria if not runnable_command(c))
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
@@ -71,6 +77,17 @@ _NOT_THE_PROJECTS = frozenset(
 )  # fmt: skip
 
 
+NOTHING_RAN = Receipt(
+    command="a check ran",
+    source="evidence",
+    status=ReceiptStatus.FAILED,
+    reason="no check could run for this task",
+    tail="A claim counts only when a check has passed. Bring back what the checks need, or block the task "
+    "with the reason.",
+)
+"""Speaks against a claim for which nothing could be run, where the person has not allowed that."""
+
+
 class Gate:
     """Checks claims for one project."""
 
@@ -78,33 +95,42 @@ class Gate:
         self,
         root: Path,
         *,
-        rules: Callable[[], GateRules],
+        backpressure: tuple[str, ...],
         timeout: float,
         environment: Mapping[str, str],
         review: Review,
         emit: EventSink,
         prefix: tuple[str, ...] = (),
     ) -> None:
-        """Run commands in `root`, held by `prefix`; those that come from a plan pass `review` first.
-
-        `rules` is asked at each claim: an agent may have added the first test.
-        """
+        """Run commands in `root`, held by `prefix`; those that come from a plan pass `review` first."""
         self._prefix = prefix
         self._root = root
-        self._rules = rules
+        self._backpressure = backpressure
         self._timeout = timeout
         self._environment = environment
         self._review = review
         self._emit = emit
 
     def checks(self, task: Task) -> tuple[Check, ...]:
-        """What will be run for a claim on `task`; blocks while it reads a few files."""
-        return plan_checks(task, self._rules())
+        """What will be run for a claim on `task`."""
+        return plan_checks(task, self._backpressure)
 
-    async def run(self, task: Task, notes: str, permit: Permit = unasked) -> GateResult:
-        """Run every check, one after the other, and tell each receipt; `permit` asks the person about some."""
-        rules = await asyncio.to_thread(self._rules)
-        checks = plan_checks(task, rules)
+    def can_check(self, task: Task) -> bool:
+        """Whether any command can run for a claim on `task`; blocks for file access."""
+        return has_check(task, self._backpressure, self._root)
+
+    async def run(
+        self, task: Task, notes: str, permit: Permit = unasked, *, must_verify: bool = False
+    ) -> GateResult:
+        """Run every check, one after the other, and tell each receipt.
+
+        Args:
+            task: What the claim is about.
+            notes: What the model says it did.
+            permit: Asks the person about commands that need it.
+            must_verify: A gate in which no command ran is a refusal.
+        """
+        checks = self.checks(task)
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         receipts = []
@@ -117,8 +143,13 @@ class Gate:
             for receipt in objections(task, now, tuple(receipts)):
                 receipts.append(receipt)
                 self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
+        if must_verify and not any(
+            receipt.status is not ReceiptStatus.SKIPPED for receipt in receipts
+        ):
+            receipts.append(NOTHING_RAN)
+            self._emit(ev.GateChecked(task_id=task.id, receipt=NOTHING_RAN))
         result = GateResult(
-            task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task, rules.checks)
+            task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task)
         )
         self._emit(
             ev.GateFinished(
@@ -132,7 +163,16 @@ class Gate:
 
     async def _receipt(self, check: Check, permit: Permit) -> Receipt:
         command = check.command
-        if check.source != "backpressure":
+        if check.source == "backpressure":
+            tool = missing_tool(command, self._root)
+            if tool is not None:
+                return Receipt(
+                    command=command,
+                    source=check.source,
+                    status=ReceiptStatus.SKIPPED,
+                    reason=f"the project does not have {tool}",
+                )
+        else:
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
             verdict = await self._review(call)
             if refused := await _refused(command, verdict, permit):

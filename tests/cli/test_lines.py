@@ -31,7 +31,7 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
   ? task task-001 is claimed complete, 2 checks to run
     + uv run pytest - passed, 2.5s
     - uv run mypy . - skipped, 0.0s: mypy is not a dependency of the project
-  + task task-001 is verified
+  + task task-001 is verified: 1 check passed
 + task task-001 is complete
   + learned (testing): use tmp_path
   > handing off: the context is 62 % full
@@ -83,7 +83,7 @@ def test_a_phase_is_not_called_a_task() -> None:
     ) == [
         "> iteration 3: planning (no plan yet)",
         "  ? validation, 1 check to run",
-        "  + validation: no check failed",
+        "  ! validation: no check could run",
         "  x validation: failed: make",
     ]
 

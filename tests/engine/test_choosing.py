@@ -14,7 +14,7 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.loop import BuildLoop
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Project
-from tests.harness.projects import make_project, task, task_of
+from tests.harness.projects import ALLOWING, make_project, task, task_of
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
         looks.append("looked")
         return None
 
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append))
+    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append, settings=ALLOWING))
     checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=reason_to_stop))
 
     def no_session(_: float) -> object:

@@ -24,7 +24,7 @@ from ralph_tui.engine.record import phase_recorded, recorded
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Documents, Project
-from tests.harness.projects import make_project, task
+from tests.harness.projects import ALLOWING, make_project, task
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -79,7 +79,7 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     def killed() -> object:
         raise KilledError
 
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=lambda _: None))
+    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=lambda _: None, settings=ALLOWING))
     checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=killed))
     with pytest.raises(KilledError):
         await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()

@@ -26,11 +26,10 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.loop import BuildLoop
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.task_work import TaskWork
-from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.engine.verify import Gate
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Project
-from tests.harness.projects import make_project, plan_of, task, task_of
+from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -56,7 +55,7 @@ class Work:
             clock=lambda: datetime.now(UTC),
             gate=Gate(
                 self.root,
-                rules=lambda: GateRules(commands=(gate,)),
+                backpressure=(gate,),
                 timeout=60,
                 environment={"PATH": "/usr/bin:/bin"},
                 review=lambda _: allow(),
@@ -302,7 +301,7 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
         chosen.extend(t.id for t in ledger.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS)
         raise ChosenError
 
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append))
+    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append, settings=ALLOWING))
     checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=costs))
     with pytest.raises(ChosenError):
         await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()

@@ -23,7 +23,7 @@ from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, 
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.store.journal import JournalWriter
-from tests.harness.projects import make_project, task
+from tests.harness.projects import ALLOWS, make_project, task
 
 ITERATIONS = int(os.environ.get("RALPH_ITERATIONS", "120"))
 ALLOWED = 24 * 1024 * 1024
@@ -76,7 +76,7 @@ class TalkingAgent:
 async def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # One task that is never given up, instead of a plan of thousands that every iteration writes anew.
     monkeypatch.setattr("ralph_tui.engine.ralph_tools.MAX_RETRIES", ITERATIONS + 1)
-    project = make_project(tmp_path, [task("a")], [])
+    project = make_project(tmp_path, [task("a")], [], ALLOWS)
     off = [
         "max_consecutive_failures",
         "max_stagnation_iterations",

@@ -25,7 +25,7 @@ from ralph_tui.store.journal import JournalWriter
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
 from tests.harness.processes import marked_processes, ralph_running, run_ralph
-from tests.harness.projects import event_types, events_of, make_project, plan_of, task
+from tests.harness.projects import ALLOWS, event_types, events_of, make_project, plan_of, task
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.harness.waiting import until
 
@@ -167,7 +167,7 @@ class ClaimingAgent(TalkingAgent):
 async def test_a_run_that_lost_events_has_failed_although_its_plan_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
-    project = make_project(tmp_path, [task("a")], [])
+    project = make_project(tmp_path, [task("a")], [], ALLOWS)
     write = JournalWriter.write
 
     def broken(self: JournalWriter, events: Sequence[ev.Event]) -> None:

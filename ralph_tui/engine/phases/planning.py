@@ -8,7 +8,7 @@ from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, plan_siz
 from ralph_tui.domain.state import ApprovalKind
 from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.engine import ralph_tools as rt
-from ralph_tui.engine.asking import decide
+from ralph_tui.engine.asking import UNSEEN, decide
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.loop import require_workable
 from ralph_tui.engine.phases.desk import PhaseDesk
@@ -16,6 +16,11 @@ from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.session import Stage, run_session
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.remembering import learnings_for
+from ralph_tui.engine.verification.coverage import (
+    allowing_unverified,
+    uncovered,
+    what_is_uncovered,
+)
 from ralph_tui.store.project import Documents
 
 SPEC_TEXT_LIMIT = 60_000
@@ -36,13 +41,33 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
         if await _missing_plan(stage) is not None:
             continue
         require_workable(stage.docs.plan)
-        size = plan_size(stage.docs.plan.tasks)
-        decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, size)
+        lacking = await _uncovered(stage)
+        summary = plan_size(stage.docs.plan.tasks)
+        if lacking:
+            who = "It" if len(lacking) == 1 else "They"
+            summary += f". {what_is_uncovered(lacking)} {who} would complete as unverified."
+        decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, summary)
         if isinstance(decided, End):
             return decided
         if decided.approved:
+            if lacking and decided.decided_by != UNSEEN:
+                await _allow(stage, lacking)
             return None
         feedback = decided.reason or "The person is not satisfied with the plan."
+
+
+async def _uncovered(stage: Stage) -> tuple[Task, ...]:
+    """The planned tasks that no check can verify; the person reads of them before they agree."""
+    docs, root = stage.docs, stage.shop.ledger.project.root
+    building = stage.shop.settings.phases.building
+    return await asyncio.to_thread(uncovered, docs.plan, building, root)
+
+
+async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
+    def change(docs: Documents) -> Documents:
+        return docs.model_copy(update={"plan": allowing_unverified(docs.plan, tasks)})
+
+    await stage.shop.ledger.transact(change, "the person agreed to build it unverified")
 
 
 async def _missing_plan(stage: Stage) -> str | None:

@@ -17,7 +17,7 @@ from ralph_tui.domain.validation import (
 )
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import decide
-from ralph_tui.engine.ending import End, complete, stopped
+from ralph_tui.engine.ending import End, complete, stopped, unverified_told
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
@@ -56,7 +56,7 @@ async def run(stage: Stage) -> End | Back:
         return await _repair(stage, report, number)
     if not stage.shop.settings.phases.validation.require_human_approval:
         await _new_rounds(stage)
-        return complete(report.proof)
+        return complete(f"{report.proof}{unverified_told(stage.docs.plan)}")
     return await _approve(stage, report, number)
 
 
@@ -64,12 +64,14 @@ async def _approve(stage: Stage, report: ValidationReport, number: int) -> End |
     summary = report.summary or report.proof
     if report.sights:
         summary += f" ({report.sights}: see .ralph/validation_report.json)"
+    summary += unverified_told(stage.docs.plan)
     decided = await decide(stage.shop, stage.mission, ApprovalKind.VALIDATION, summary)
     if isinstance(decided, End):
         return decided
     if decided.approved:
         await _new_rounds(stage)
-        return complete(f"validated, and approved by {decided.whom}")
+        unverified = unverified_told(stage.docs.plan)
+        return complete(f"validated, and approved by {decided.whom}{unverified}")
     reason = decided.reason or "The person rejected the result without saying why."
     task = rejection_task(reason, number, stage.docs.plan)
     await _back(stage, (task,), number)

@@ -219,6 +219,7 @@ def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Ban
     advice = hint(keys, todo)
     figures = [
         f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
+        f"{e.tasks_unverified} unverified" if e.tasks_unverified else "",
         plural(e.iterations, "iteration"),
         money(e.cost_usd),
         duration(e.seconds),

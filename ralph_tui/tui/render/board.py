@@ -91,8 +91,12 @@ def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
         tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
         return row([Span(f"    {item.extra}", tone)], [], width, cut=crop_fair)
     quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
+    if item.task.is_unverified:
+        name, tone = "warning", Tone.WARN
     own = item.task.model if item.task.model and item.group is not Group.DONE else ""
     right = [Span(f"  {own}", Tone.INFO)] if own else []
+    if item.task.is_unverified:
+        right.append(Span("  unverified", Tone.WARN))
     if item.task.actual_cost_usd and width >= COST_FROM:
         right.append(Span(f"  {money(item.task.actual_cost_usd)}", Tone.MUTED))
     left = [

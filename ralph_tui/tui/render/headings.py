@@ -4,6 +4,7 @@ from ralph_tui.domain.state import ApprovalKind
 
 _HEADINGS = {
     ApprovalKind.LIMIT: "limit: shall the loop wait for it?",
+    ApprovalKind.UNVERIFIED: "no checks: build these tasks unverified?",
     ApprovalKind.RECOVERY: "breaker: shall one more iteration try?",
 }
 """Where approval is not the word."""

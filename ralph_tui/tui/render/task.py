@@ -29,13 +29,14 @@ def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs
     parts = [
         Part("State", _state(task, view, glyphs)),
         Part("Description", [[Span(t)] for t in _text(task.description)]),
-        Part("Done when", _criteria(task, view, receipts, glyphs)),
-        Part("Also checked", _also_checked(task, view, receipts, glyphs)),
+        Part("Done when", _criteria(task, receipts, glyphs)),
+        Part("Also checked", _also_checked(task, receipts, glyphs)),
         Part("Waits for", _tasks(task.dependencies, view, glyphs)),
         Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
         Part("Why it was chosen", _why(task, view, attempts)),
         Part("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
         Part("Tries so far", _tries(task, view, past, glyphs)),
+        Part("Rests on", _rests_on(task)),
         Part("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
     ]
     return [part for part in parts if part.lines]
@@ -67,7 +68,20 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
         facts.append(f"cost {money(task.actual_cost_usd)}")
     sign, tone = look_of_group(group)
     word = Span(f"{getattr(glyphs, sign)} {group.value}", tone)
+    if task.is_unverified:
+        word = Span(f"{glyphs.warning} {group.value}, unverified", Tone.WARN)
     return [[word, Span(f"   {', '.join(facts)}", Tone.MUTED)]]
+
+
+def _rests_on(task: Task) -> list[Line]:
+    """What its completion rests on."""
+    rests = task.verification
+    if rests is None:
+        return []
+    tone = Tone.WARN if task.is_unverified else Tone.TEXT
+    by = f", by {rests.by}" if rests.by else ""
+    why = f": {rests.reason}" if rests.reason else ""
+    return [[Span(f"{rests.outcome.value}{by}{why}", tone)]]
 
 
 def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
@@ -79,11 +93,9 @@ def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line
     return [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
 
 
-def _also_checked(
-    task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
-) -> list[Line]:
+def _also_checked(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[Line]:
     """What the gate runs for every task."""
-    own = {runnable_command(criterion, view.checks) for criterion in task.verification_criteria}
+    own = {runnable_command(criterion) for criterion in task.verification_criteria}
     return [
         line
         for command, receipt in receipts.items()
@@ -92,12 +104,10 @@ def _also_checked(
     ]
 
 
-def _criteria(
-    task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
-) -> list[Line]:
+def _criteria(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[Line]:
     lines: list[Line] = []
     for criterion in task.verification_criteria:
-        command = runnable_command(criterion, view.checks)
+        command = runnable_command(criterion)
         text = criterion_text(criterion)
         if command is None:
             lines.append(

@@ -28,6 +28,7 @@ Verdict = Literal["approve", "reject"]
 VERDICTS = {
     ApprovalKind.LIMIT: ("y wait", "n end the run"),
     ApprovalKind.RECOVERY: ("y let one try", "n end the run"),
+    ApprovalKind.UNVERIFIED: ("y build unverified", "n end the run"),
 }
 
 

@@ -8,6 +8,7 @@ from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.durations import duration, took
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import GateResult
 from ralph_tui.domain.words import ENDS, FAILURES
 from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.spans import Tone
@@ -99,9 +100,13 @@ def _gate_started(e: ev.GateStarted) -> Note:
 def _gate_finished(e: ev.GateFinished) -> Note:
     failed, phase = sum(1 for receipt in e.receipts if not receipt.ok), e.task_id in _PHASES
     more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
+    result = GateResult(task_id=e.task_id, receipts=e.receipts)
     if e.passed:
-        text = "every check passed" if phase else f"accepted: {e.task_id} passed every check"
-        return Note("ok", "gate", text, Tone.OK, more=more)
+        word = "accepted" if result.verified else "unverified"
+        text = result.basis if phase else f"{word}: {e.task_id}, {result.basis}"
+        if result.verified:
+            return Note("ok", "gate", text, Tone.OK, more=more)
+        return Note("warning", "gate", text, Tone.WARN, more=more)
     total = plural(len(e.receipts), "check")
     text = f"not yet: {failed} of {total} failed{'' if phase else ', the agent was told'}"
     return Note("failed", "gate", text, Tone.BAD, more=more)

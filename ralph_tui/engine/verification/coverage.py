@@ -1,0 +1,86 @@
+"""Which tasks no check can verify, what to do about them, and whether the person allows them anyway."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ralph_tui.config.settings import BuildingSettings
+from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.engine.optional_tools import missing_tool
+from ralph_tui.engine.verify import has_check
+
+SHOWN_TASKS = 8
+"""Task ids that are named in one sentence."""
+
+NO_CHECK = "No check can run for it"
+"""How the blocker of a task begins that was not started for this reason."""
+
+
+def uncovered(plan: ImplementationPlan, building: BuildingSettings, root: Path) -> tuple[Task, ...]:
+    """The open tasks that no check can verify and that the person has not allowed; blocks for file access.
+
+    A task that the person holds is not looked at until it is released. Where a reviewer judges criteria in
+    prose, this is the place to leave those tasks out.
+    """
+    if building.allow_unverified or _some_run(building.backpressure, root):
+        return ()
+    return tuple(
+        task
+        for task in plan.tasks
+        if task.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
+        and not task.held
+        and not has_check(task, building.backpressure, root)
+        and not task.may_be_unverified
+    )
+
+
+def _some_run(backpressure: Sequence[str], root: Path) -> bool:
+    return any(missing_tool(command, root) is None for command in backpressure)
+
+
+def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
+    """Whether the person allows that this task completes although nothing could be run for it."""
+    return building.allow_unverified or task.may_be_unverified
+
+
+def what_is_uncovered(tasks: Sequence[Task]) -> str:
+    """Which tasks they are, in one sentence."""
+    names = ", ".join(task.id for task in tasks[:SHOWN_TASKS])
+    more = f" and {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
+    verb, noun = ("have", "tasks") if len(tasks) > 1 else ("has", "task")
+    return f"{len(tasks)} {noun} {verb} no check that can run: {names}{more}."
+
+
+def how_to_cover(tasks: Sequence[Task]) -> str:
+    """How to give these tasks a check."""
+    return (
+        f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ npm test'`, or set "
+        "phases.building.backpressure for all of them."
+    )
+
+
+def require_checks(tasks: Sequence[Task]) -> None:
+    """Refuse to begin work that nothing can verify.
+
+    Raises:
+        PlanError: There are such tasks; names them and what to do.
+    """
+    if tasks:
+        instead = "To build them unverified, run again with --allow-unverified."
+        raise PlanError(what_is_uncovered(tasks), f"{how_to_cover(tasks)} {instead}")
+
+
+def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> ImplementationPlan:
+    """The plan once the person agreed to build these tasks although nothing can verify them."""
+    for task in tasks:
+        plan = plan.with_task(task.id, may_be_unverified=True)
+    return plan
+
+
+def without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
+    """The plan with a task blocked that came up during the run and has no check that can run."""
+    blocker = (
+        f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ npm test'`, then "
+        f"`ralph retry {task.id}`."
+    )
+    return plan.with_task(task.id, status=TaskStatus.BLOCKED, blockers=(*task.blockers, blocker))
