@@ -29,12 +29,16 @@ _HINTS = {
     FailureClass.AUTHENTICATION: "Set ANTHROPIC_API_KEY, or run `claude` once and log in.",
     FailureClass.BILLING: "Add credit or raise the spend limit of the account, then run again.",
     FailureClass.USAGE_LIMIT: "Run again when the limit has reset.",
-    FailureClass.OVERLOADED: "The service is busy; no task was marked failed.",
-    FailureClass.NETWORK: "Check the connection; no task was marked failed.",
-    FailureClass.BAD_REQUEST: "See .ralph/logs/claude-cli.log; a wrong model name is the usual cause.",
-    FailureClass.REFUSAL: "Say the task in other words (`ralph edit`) or give it another model (`ralph edit --model`).",
-    FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log.",
+    FailureClass.OVERLOADED: "Check the status of the API or of your gateway, then run again. No task lost an attempt.",
+    FailureClass.NETWORK: "Check the connection, the proxy and ANTHROPIC_BASE_URL, then run again. No task lost an attempt.",
+    FailureClass.BAD_REQUEST: "Check models.primary and models.planning: a wrong model name is the usual cause. The details are in .ralph/logs/claude-cli.log.",
+    FailureClass.CONTEXT_FULL: "Shorten AGENTS.md, CLAUDE.md or the task, or use a model with a larger context window.",
+    FailureClass.BUDGET: "Raise safety.cost_limits.per_iteration, or split the task.",
+    FailureClass.MAX_TURNS: "Raise agent.max_turns, or split the task.",
+    FailureClass.REFUSAL: "Reword the task (`ralph edit`) or give it another model (`ralph edit --model`).",
+    FailureClass.CLI_DIED: "See .ralph/logs/claude-cli.log, and run `ralph doctor`.",
     FailureClass.CLI_SILENT: "Raise agent.idle_timeout_seconds if the model needs longer.",
+    FailureClass.UNKNOWN: "See .ralph/logs/claude-cli.log.",
 }
 
 _NOT_TRUSTED = re.compile(
@@ -42,7 +46,11 @@ _NOT_TRUSTED = re.compile(
 )
 _TRUST = (
     "Set NODE_EXTRA_CA_CERTS to a file with your authority's certificate, or sign in to the network first; "
-    "then run again. No task was marked failed."
+    "then run again. No task lost an attempt."
+)
+_PORTAL = (
+    "Sign in to the network, or check the proxy and ANTHROPIC_BASE_URL, then run again. "
+    "No task lost an attempt."
 )
 
 _EXIT_CODE = re.compile(r" \(exit code: -?\d+\)$")
@@ -63,8 +71,16 @@ _BY_STATUS: dict[int | None, FailureClass] = {
     413: FailureClass.BAD_REQUEST,
     511: FailureClass.NETWORK,
 }
-_NOT_THE_SERVICE = re.compile(r"malformed response|intercepting the request|is an HTML page")
-"""Somebody on the way answered, such as the page where one signs in to a hotel's network."""
+_NOT_THE_SERVICE = re.compile(
+    r"malformed response|intercepting the request|is an HTML page|API Error: 403 Forbidden$"
+)
+"""Something on the way answered, such as a hotel's sign-in page; the API gives a reason with its 403."""
+_API_ERROR = "API Error: "
+_BY_WORDS = (
+    (re.compile(r"credits? (?:ran out|required)", re.IGNORECASE), FailureClass.BILLING),
+    (re.compile(r"context window limit"), FailureClass.CONTEXT_FULL),
+)
+"""What the CLI says without a status and without a class."""
 _BY_REASON = {
     "prompt_too_long": FailureClass.CONTEXT_FULL,
     "blocking_limit": FailureClass.CONTEXT_FULL,
@@ -99,18 +115,30 @@ def classify(facts: ResultFacts) -> Failure | None:
     kind = _kind_of_error(facts)
     until = facts.rejected_until
     resets = _moment(until) if until else None
-    told = failure(kind, facts.text or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets)
-    if kind is FailureClass.NETWORK and _NOT_TRUSTED.search(facts.text):
-        return told.model_copy(update={"hint": _TRUST})
-    return told
+    text = facts.text.removeprefix(_API_ERROR)
+    told = failure(kind, text or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets)
+    if kind is not FailureClass.NETWORK:
+        return told
+    if _NOT_THE_SERVICE.search(facts.text):
+        return told.model_copy(update={"message": _answered_instead(facts), "hint": _PORTAL})
+    return told.model_copy(update={"hint": _TRUST}) if _NOT_TRUSTED.search(facts.text) else told
+
+
+def _answered_instead(facts: ResultFacts) -> str:
+    """What came back from a sign-in page or a proxy."""
+    page = " with an HTML page" if "HTML page" in facts.text else ""
+    status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
+    number = f" (HTTP {status[1] or status[2]})" if status else ""
+    return f"A proxy or a sign-in page answered in place of the API{page}{number}."
 
 
 def silence(seconds: float, wrong: str) -> Failure:
     """A CLI that says nothing; `wrong` is what can be seen of its connection, if anything."""
-    quiet = failure(FailureClass.CLI_SILENT, f"The CLI said nothing for {seconds:.0f} seconds.")
+    said = f"The CLI said nothing for {seconds:.0f} seconds."
     if not wrong:
-        return quiet
-    return quiet.model_copy(update={"message": f"{quiet.message} {wrong}", "hint": ADVICE})
+        return failure(FailureClass.CLI_SILENT, said)
+    lost = failure(FailureClass.NETWORK, f"{said} {wrong}")
+    return lost.model_copy(update={"hint": ADVICE})
 
 
 def _moment(seconds: int) -> datetime | None:
@@ -128,6 +156,8 @@ def _kind_of_error(facts: ResultFacts) -> FailureClass:
         return FailureClass.REFUSAL
     if facts.rejected_until is not None or _USAGE_WORDS.search(facts.text):
         return FailureClass.USAGE_LIMIT
+    if _NOT_THE_SERVICE.search(facts.text):
+        return FailureClass.NETWORK
     if facts.assistant_error in _BY_ERROR:
         return _BY_ERROR[facts.assistant_error]
     return _kind_of_status(facts)
@@ -139,11 +169,17 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
         return _BY_STATUS[status]
     if status is not None and status >= 500:
         return FailureClass.OVERLOADED
-    if _NOT_THE_SERVICE.search(facts.text):
-        return FailureClass.NETWORK
-    if status is None and facts.assistant_error == "server_error":
-        return FailureClass.NETWORK
-    return FailureClass.UNKNOWN
+    return _kind_of_words(facts) if status is None else FailureClass.UNKNOWN
+
+
+def _kind_of_words(facts: ResultFacts) -> FailureClass:
+    """The class of a failure without a status: mostly a response that did not arrive whole."""
+    for words, kind in _BY_WORDS:
+        if words.search(facts.text):
+            return kind
+    lost = facts.assistant_error == "server_error"
+    unclear = facts.assistant_error in ("", "unknown") and facts.text.startswith(_API_ERROR)
+    return FailureClass.NETWORK if lost or unclear else FailureClass.UNKNOWN
 
 
 def why_lost(error: Exception) -> str:

@@ -1,18 +1,15 @@
-"""Thin wrappers around uv and the build commands of the settings; the exit status is theirs."""
+"""Thin wrappers around uv and the project's own checks; the exit status is theirs."""
 
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ralph_tui.cli.here import project_directory
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.domain.errors import SetupError
-
-if TYPE_CHECKING:
-    from ralph_tui.config.settings import BuildSettings
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -23,30 +20,27 @@ deps = typer.Typer(help="Add, remove or sync dependencies with uv.", rich_markup
 
 
 def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
-    """Run the tests.
+    """Run the project's tests.
 
-    The command is `build.test_command`; further arguments are passed on.
+    The command is what `ralph doctor` shows, or `build.test_command`; further arguments are passed on.
     """
-    root = project_directory(project_root)
-    _leave(_shell(_settings(root).test_command, context.args, root))
+    _check("tests", context.args, project_root)
 
 
 def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
-    """Run the linter.
+    """Run the project's linter.
 
-    The command is `build.lint_command`; further arguments are passed on.
+    The command is what `ralph doctor` shows, or `build.lint_command`; further arguments are passed on.
     """
-    root = project_directory(project_root)
-    _leave(_shell(_settings(root).lint_command, context.args, root))
+    _check("lint", context.args, project_root)
 
 
 def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
-    """Run the type checker.
+    """Run the project's type checker.
 
-    The command is `build.typecheck_command`; further arguments are passed on.
+    The command is what `ralph doctor` shows, or `build.typecheck_command`; further arguments are passed on.
     """
-    root = project_directory(project_root)
-    _leave(_shell(_settings(root).typecheck_command, context.args, root))
+    _check("typecheck", context.args, project_root)
 
 
 @deps.command(epilog=examples("ralph deps add --dev hypothesis"))
@@ -67,10 +61,35 @@ def sync(project_root: ProjectRoot = None) -> None:
     _leave(_run(["uv", "sync"], project_root))
 
 
-def _settings(root: Path) -> "BuildSettings":
-    from ralph_tui.config.load import load_settings
+_MISSING = {
+    "tests": ("no tests", "build.test_command"),
+    "lint": ("no linter", "build.lint_command"),
+    "typecheck": ("no type checker", "build.typecheck_command"),
+}
 
-    return load_settings(root).build
+
+def _check(name: str, more: list[str], project_root: Path | None) -> None:
+    """Run the project's commands of one kind, one after the other, until one fails."""
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.check_commands import CheckKind
+    from ralph_tui.engine.verification.project_checks import checks_of
+
+    root = project_directory(project_root)
+    found = checks_of(root, load_settings(root)).of(CheckKind(name))
+    if not found:
+        what, setting = _MISSING[name]
+        hint = f"Add one to the project, or name the command: ralph config set {setting} COMMAND"
+        raise SetupError(f"This project has {what} that ralph knows how to run.", hint)
+    if more and len(found) > 1:
+        lines = ", ".join(f"`{one.command}`" for one in found)
+        raise SetupError(
+            f"This project has several commands for this, and they take different arguments: {lines}.",
+            "Run the one you mean yourself, or leave the arguments out.",
+        )
+    for one in found:
+        if status := _shell(one.command, more, root):
+            _leave(status)
+    _leave(0)
 
 
 def _run(command: list[str], project_root: Path | None) -> int:
@@ -78,28 +97,10 @@ def _run(command: list[str], project_root: Path | None) -> int:
 
 
 def _shell(command: str, more: list[str], root: Path) -> int:
-    """Run a command line of the settings as a shell would, with `more` arguments at its end."""
-    from ralph_tui.engine.optional_tools import missing_tool
-
+    """Run a command line as a shell would, with `more` arguments at its end."""
     if command.split()[:1] == ["uv"] and shutil.which("uv") is None:
         raise _no_uv()
-    tool = missing_tool(command, root)
-    if tool is not None and _really_missing(tool, root):
-        raise SetupError(
-            f"The project does not have {tool}, so `{command}` cannot run.",
-            f"Add it: ralph deps add --dev {tool}",
-        )
-    return _call(["sh", "-c", f'{command} "$@"', "ralph", *more], root)
-
-
-_NOT_FOUND = 127
-"""What a shell says of a command that is not there; uv's own failures are others."""
-
-
-def _really_missing(tool: str, root: Path) -> bool:
-    """Ask uv: a workspace, or the PATH, may have what the project's own files do not name."""
-    look = f"command -v {tool} >/dev/null || exit {_NOT_FOUND}"
-    return _call(["uv", "run", "sh", "-c", look], root) == _NOT_FOUND
+    return _call(["sh", "-c", f'{command} "$@"' if more else command, "ralph", *more], root)
 
 
 def _no_uv() -> SetupError:

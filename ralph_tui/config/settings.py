@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.extras import McpServers
@@ -18,6 +18,9 @@ INTERRUPT_PERCENT = 80
 """The turn is interrupted here whatever the settings say; both thresholds stay below it."""
 
 WEEK_MINUTES = 10_080
+
+DETECTED = "detected"
+"""The value of a command that is not set: what the project's own files show."""
 
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -50,6 +53,11 @@ def _git_stays_read_only(value: bool) -> bool:  # noqa: FBT001  (pydantic calls 
     return value
 
 
+def _one_word_as_a_list(value: object) -> object:
+    """Let `detected` stand without brackets."""
+    return (value,) if value == DETECTED else value
+
+
 class ProjectSettings(Model):
     """What the project is called and where it is."""
 
@@ -63,12 +71,17 @@ class ProjectSettings(Model):
 
 
 class BuildSettings(Model):
-    """The build tool; `ralph test`, `ralph lint` and `ralph typecheck` run these commands."""
+    """The commands that check the project; `ralph test`, `ralph lint` and `ralph typecheck` run them."""
 
-    tool: Literal["uv"] = Field("uv", description="Only uv is supported.")
-    test_command: Text = Field("uv run pytest", description="What `ralph test` runs.")
-    lint_command: Text = Field("uv run ruff check .", description="What `ralph lint` runs.")
-    typecheck_command: Text = Field("uv run mypy .", description="What `ralph typecheck` runs.")
+    tool: Literal["uv"] = Field("uv", description="Only uv is supported; it runs Python projects.")
+    test_command: Text = Field(
+        DETECTED,
+        description="Runs the tests; `detected`: what the project's files show, see `ralph doctor`.",
+    )
+    lint_command: Text = Field(DETECTED, description="Runs the linter; `detected` as above.")
+    typecheck_command: Text = Field(
+        DETECTED, description="Runs the type checker; `detected` as above."
+    )
 
 
 class PhaseExtras(Model):
@@ -104,9 +117,12 @@ class BuildingSettings(PhaseExtras):
     """The building phase."""
 
     max_iterations: Positive = Field(100, description="Most iterations in one run.")
-    backpressure: tuple[Text, ...] = Field(
-        ("uv run pytest", "uv run mypy .", "uv run ruff check ."),
-        description="Commands the gate runs before it believes that a task is complete.",
+    backpressure: Annotated[tuple[Text, ...], BeforeValidator(_one_word_as_a_list)] = Field(
+        (DETECTED,),
+        description=(
+            "Commands the gate runs before it believes that a task is complete: command lines, tests,"
+            " typecheck, lint, format_check, all, or `detected`: tests, types and lint as found."
+        ),
     )
     allow_unverified: bool = Field(
         default=False,
@@ -232,6 +248,10 @@ class LimitSettings(Model):
     )
     backoff_seconds: Seconds = Field(
         15, description="Pause after a busy service or a lost network; doubles each time."
+    )
+    max_outage_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
+        120,
+        description="Longest outage of the API or the network to wait out; after that the run ends with status 3.",
     )
 
 

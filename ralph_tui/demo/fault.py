@@ -8,7 +8,7 @@ from ralph_tui.demo.forms import Seconds
 from ralph_tui.domain.model import Count, Model
 
 FaultKind = Literal[
-    "status", "hang", "stall", "cut", "malformed", "error_event", "reset", "slow", "huge"
+    "status", "hang", "stall", "cut", "malformed", "error_event", "reset", "portal", "slow", "huge"
 ]
 
 
@@ -17,7 +17,8 @@ class Fault(Model):
 
     status: an HTTP error. hang: no answer at all. reset: the connection is reset.
     stall, cut, malformed, error_event: half of the stream, then silence, the end of the
-    connection, an event that is not JSON, or an error event. slow: a pause between events.
+    connection, an event that is not JSON, or an error event. portal: the HTML page of a
+    network that wants a sign-in, as a success. slow: a pause between events.
     huge: the answer, with `size` characters of padding.
     """
 

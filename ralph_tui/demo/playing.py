@@ -1,5 +1,6 @@
 """Playing one turn over one connection: at its pace, and with its fault."""
 
+import json
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -12,6 +13,7 @@ from ralph_tui.demo.wire import Reply
 
 _BREAKS = frozenset({"stall", "cut", "malformed", "error_event"})
 PADDING = "x"
+_PORTAL = b"<!doctype html><html><body><h1>Sign in to use this network</h1></body></html>"
 _BROKEN_EVENT = b'event: content_block_delta\ndata: {"type": "content_block_del\n\n'
 
 
@@ -40,6 +42,8 @@ async def play(performance: Performance, reply: Reply) -> None:
             await reply.hang_until_gone()
         case "reset":
             reply.reset()
+        case "portal":
+            await reply.whole(_PORTAL, "text/html")
         case _:
             await reply.rest(performance.wait)
             await _perform(performance, reply)
@@ -84,8 +88,10 @@ async def _send_whole(answer: messages.Json, fault: Fault | None, reply: Reply) 
     kind = fault.kind if fault else None
     if kind == "stall":
         await reply.hang_until_gone()
-    elif kind in ("cut", "malformed"):
+    elif kind == "cut":
         reply.reset()
+    elif kind == "malformed":
+        await reply.whole(json.dumps(answer).encode()[:-20], "application/json")
     elif kind == "error_event":
         await reply.json(529, messages.error_json(529, "Overloaded"))
     else:

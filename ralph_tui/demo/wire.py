@@ -124,11 +124,19 @@ class Reply:
     ) -> None:
         """A whole JSON answer; `with_body=False` sends only its headers, as HEAD wants."""
         body = json.dumps(payload).encode()
-        lines = {
-            "content-type": "application/json",
-            "content-length": str(len(body)),
-            **(headers or {}),
-        }
+        await self.whole(body, "application/json", status, headers, with_body=with_body)
+
+    async def whole(
+        self,
+        body: bytes,
+        kind: str,
+        status: int = HTTPStatus.OK,
+        headers: Mapping[str, str] | None = None,
+        *,
+        with_body: bool = True,
+    ) -> None:
+        """A whole answer of any content type."""
+        lines = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
         self._writer.write(_head(status, lines) + (body if with_body else b""))
         await self._writer.drain()
 

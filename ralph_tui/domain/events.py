@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from ralph_tui.domain.allowance import Allowance
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.permissions import Scope
@@ -62,6 +63,16 @@ class FailureClass(StrEnum):
     SETUP = "setup"
     UNKNOWN = "unknown"
 
+    @property
+    def is_outage(self) -> bool:
+        """Whether the way to the model is at fault: waiting helps, and no task is to blame."""
+        return self in (FailureClass.OVERLOADED, FailureClass.NETWORK)
+
+    @property
+    def passes(self) -> bool:
+        """Whether waiting gets past it: an outage ends, a usage limit resets."""
+        return self.is_outage or self is FailureClass.USAGE_LIMIT
+
 
 class ToolOutcome(StrEnum):
     """How a tool call ended."""
@@ -96,6 +107,8 @@ class Standing(EventBase):
     costs: CostMeter = Field(default_factory=CostMeter)
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     model: str = ""
+    checks: ProjectChecks = NO_CHECKS
+    """How the project runs its tests, lint, type check and format check."""
 
 
 class LoopStarted(Standing):

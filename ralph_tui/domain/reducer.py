@@ -46,6 +46,7 @@ def _standing(e: ev.Standing) -> _Changes:
         "budget": budget,
         "smart_zone": e.smart_zone,
         "limits": e.limits,
+        "checks": e.checks,
         "costs": e.costs,
         "breaker": e.breaker,
         "trouble": "",

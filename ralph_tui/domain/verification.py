@@ -5,16 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.model import Model, Money, Record, Timestamp
-
-VERIFICATION_COMMANDS = {
-    "tests": "uv run pytest",
-    "typecheck": "uv run mypy .",
-    "lint": "uv run ruff check .",
-    "format_check": "uv run ruff format --check .",
-    "all": "uv run pytest && uv run mypy . && uv run ruff check .",
-}
-"""The seeds' names for common checks."""
 
 _TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
 _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
@@ -138,20 +130,27 @@ class GateResult(Model):
         return TaskVerification(outcome=verified, at=at, reason=self.basis)
 
 
-def runnable_command(criterion: Criterion) -> str | None:
-    """The command a criterion stands for, or None when it is prose."""
+def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:
+    """The command a criterion stands for, or None when it is prose.
+
+    Names such as `tests` and `lint` stand for the commands of this project, which `checks` holds.
+    """
     if isinstance(criterion, CommandCriterion):
         return criterion.command.strip() or None
     text = criterion.strip()
-    if text in VERIFICATION_COMMANDS:
-        return VERIFICATION_COMMANDS[text]
+    if text in checks.named:
+        return checks.named[text]
+    command = _written_command(text, checks)
+    return checks.exactly(command) if command else None
+
+
+def _written_command(text: str, checks: ProjectChecks) -> str | None:
     if match := _BACKTICKED.match(text):
         return match[1].strip() or None
     if text.startswith("$ "):
         return text[2:].strip() or None
-    if text.startswith("uv run "):
-        return _TRAILING_PROSE.sub("", text)
-    return None
+    plain = _TRAILING_PROSE.sub("", text)
+    return plain if text.startswith("uv run ") or checks.begins(plain) else None
 
 
 def criterion_text(criterion: Criterion) -> str:

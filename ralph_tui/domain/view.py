@@ -12,6 +12,7 @@ from pydantic import Field, InstanceOf
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.plan import Task
@@ -98,6 +99,8 @@ class LoopView(Model):
     smart_zone: tuple[int, int] = (40, 60)
     costs: CostMeter = Field(default_factory=CostMeter)
     limits: CostLimits = Field(default_factory=CostLimits)
+    checks: ProjectChecks = NO_CHECKS
+    """How the project runs its tests, lint, type check and format check."""
     breaker: CircuitBreaker = Field(default_factory=CircuitBreaker)
     gate_task_id: str | None = None
     """The task of the last claim that was checked, which an earlier iteration may have made."""

@@ -102,6 +102,8 @@ def started(project: Project, settings: Settings, docs: Documents, run_id: str) 
 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
     """Where a project stands that nobody works on."""
+    from ralph_tui.engine.verification.project_checks import checks_of  # not before the first paint
+
     context, capacity = settings.context, settings.context.capacity_tokens
     thinks = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
     builds = docs.state.current_phase is Phase.BUILDING
@@ -117,6 +119,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
         costs=CostMeter(total=docs.state.total_cost_usd),
         breaker=within(docs.breaker, settings),
         model=settings.models.planning if thinks else settings.models.primary,
+        checks=checks_of(project.root, settings),
         unworkable=docs.plan.why_unworkable() if builds else "",
         finished=_is_finished(project, docs),
     )

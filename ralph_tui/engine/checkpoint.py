@@ -72,7 +72,9 @@ class Checkpoint:
             await forgive(self._shop)
             return None
         stopped_meanwhile = self._state.stop is not Halt.NONE
-        return interrupted(self._state) if failure and stopped_meanwhile else fatal(failure)
+        if failure and stopped_meanwhile:
+            return interrupted(self._state)
+        return fatal(failure, outage=self._patience.outlasted)
 
     def costs(self) -> CostMeter:
         """What was spent before the next iteration."""

@@ -15,6 +15,8 @@ _FATAL = {
     FailureClass.BILLING: (LoopStatus.ERROR, ExitCode.ERROR),
     FailureClass.BAD_REQUEST: (LoopStatus.ERROR, ExitCode.ERROR),
     FailureClass.SETUP: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.OVERLOADED: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.NETWORK: (LoopStatus.ERROR, ExitCode.ERROR),
     FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
 }
 """Failures that another iteration cannot get past."""
@@ -92,21 +94,27 @@ def used_up(error: OSError) -> End:
 
 
 def failure_told(failure: Failure) -> AgentFailed:
-    """The event that tells a failure; what to do about a usage limit is said when it ends the run."""
+    """The event that tells a failure; what to do about one that passes is said when it ends the run."""
     return AgentFailed(
         failure=failure.kind,
         message=failure.message,
-        hint="" if failure.kind is FailureClass.USAGE_LIMIT else failure.hint,
+        hint="" if failure.kind.passes else failure.hint,
         resets_at=failure.resets_at,
     )
 
 
-def fatal(failure: Failure | None) -> End | None:
-    """The end a failure means, or None when another iteration may get past it."""
+def fatal(failure: Failure | None, *, outage: str = "") -> End | None:
+    """The end a failure means, or None when another iteration may get past it.
+
+    `outage` is how long the API could not be used, where that has lasted longer than it may.
+    """
     if failure is None or failure.kind not in _FATAL:
         return None
     status, code = _FATAL[failure.kind]
-    return End(status=status, reason=failure.message, hint=failure.hint, exit_code=code)
+    reason = (
+        f"the API could not be used for {outage}: {failure.message}" if outage else failure.message
+    )
+    return End(status=status, reason=reason, hint=failure.hint, exit_code=code)
 
 
 def all_done(plan: ImplementationPlan) -> str:

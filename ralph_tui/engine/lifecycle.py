@@ -172,8 +172,8 @@ async def agree_to_unverified(stage: Stage) -> End | None:
         PlanError: There are some, and nobody is there to be asked.
     """
     shop, building = stage.shop, stage.shop.settings.phases.building
-    docs, root = stage.docs, shop.ledger.project.root
-    tasks = await asyncio.to_thread(uncovered, docs.plan, building, root)
+    rules = await asyncio.to_thread(shop.gate.rules)
+    tasks = uncovered(stage.docs.plan, building, rules)
     if not tasks:
         return None
     if not can_ask(stage.mission):

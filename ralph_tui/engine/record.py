@@ -1,7 +1,7 @@
 """What an iteration leaves behind in the documents and in the journal; pure functions."""
 
 from ralph_tui.domain.breaker import IterationVerdict
-from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
+from ralph_tui.domain.events import Event, IterationFinished, IterationOutcome
 from ralph_tui.domain.model import Count
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.state import Phase
@@ -15,10 +15,9 @@ _FAILURES = (IterationOutcome.FAILED, IterationOutcome.INCOMPLETE)
 _NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
 
 
-def hit_limit(result: IterationResult) -> bool:
-    """A usage limit says nothing about the work, so the breaker does not count it."""
-    failure = result.failure
-    return failure is not None and failure.kind is FailureClass.USAGE_LIMIT
+def waited_out(result: IterationResult) -> bool:
+    """Whether only waiting helps; that says nothing about the work, so the breaker does not count it."""
+    return result.failure is not None and result.failure.kind.passes
 
 
 def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
@@ -79,7 +78,7 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
 def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict) -> Documents:
     """The breaker counts what says something about the work; guidance is used up."""
     breaker = docs.breaker
-    if result.outcome not in _NOT_COUNTED and not hit_limit(result):
+    if result.outcome not in _NOT_COUNTED and not waited_out(result):
         breaker = breaker.record_iteration(verdict)
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
     return used_up(docs.model_copy(update={"breaker": breaker}), heard=heard)

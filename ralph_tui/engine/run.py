@@ -18,6 +18,7 @@ from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.running import Running
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
+from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.store.journal import JournalWriter
@@ -74,8 +75,9 @@ def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> P
 def _require_checks(project: Project, wiring: Wiring, mission: Mission, phase: Phase) -> None:
     """Refuse a plan with tasks that no check can verify, where nobody is there to be asked about it."""
     if phase is Phase.BUILDING and not can_ask(mission):
-        docs, building = project.load(), wiring.settings.phases.building
-        require_checks(uncovered(docs.plan, building, project.root))
+        settings = wiring.settings
+        rules = ChecksOfRun(project.root, settings).rules()
+        require_checks(uncovered(project.load().plan, settings.phases.building, rules))
 
 
 def _require_a_name(root: Path) -> None:

@@ -28,6 +28,7 @@ from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.ports import Agent
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.strays import settle_strays
+from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.verify import Gate, gate_environment
 from ralph_tui.engine.wiring import Wiring, nobody
 from ralph_tui.engine.workshop import Workshop
@@ -64,6 +65,7 @@ class Running:
         self._custody = Custody(project.root, self._allowances.emit)
         self._agent: Agent | None = None
         self._checkpoint: Checkpoint | None = None
+        self._checks: ChecksOfRun | None = None
 
     async def run(self, phase: Phase) -> LoopFinished:
         """Run from `phase`; problems after the start end in the event, not in an exception."""
@@ -178,9 +180,11 @@ class Running:
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         building = self._settings.phases.building
+        if self._checks is None:
+            self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
         gate = Gate(
             self._project.root,
-            backpressure=building.backpressure,
+            rules=self._checks.rules,
             timeout=building.gate_timeout_seconds,
             environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,

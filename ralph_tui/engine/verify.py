@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.durations import duration
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
@@ -20,8 +21,8 @@ from ralph_tui.domain.verification import (
 )
 from ralph_tui.engine.commands import run_command
 from ralph_tui.engine.evidence import look, objections
-from ralph_tui.engine.optional_tools import missing_tool
 from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.verification.project_checks import GateRules
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 
@@ -42,27 +43,20 @@ class Check(Model):
     source: Literal["backpressure", "criterion"]
 
 
-def plan_checks(task: Task, backpressure: tuple[str, ...]) -> tuple[Check, ...]:
-    """Backpressure first, then the task's runnable criteria; the same command only once."""
-    checks = {command: Check(command=command, source="backpressure") for command in backpressure}
+def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
+    """What runs for every task first, then the task's runnable criteria; the same command only once."""
+    checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
     for criterion in task.verification_criteria:
-        command = runnable_command(criterion)
+        command = runnable_command(criterion, rules.checks)
         if command is not None and command not in checks:
             checks[command] = Check(command=command, source="criterion")
     return tuple(checks.values())
 
 
-def has_check(task: Task, backpressure: tuple[str, ...], root: Path) -> bool:
-    """Whether any command can run for a claim on `task`: a gate that runs nothing verifies nothing."""
-    return any(
-        check.source == "criterion" or missing_tool(check.command, root) is None
-        for check in plan_checks(task, backpressure)
-    )
-
-
-def prose_criteria(task: Task) -> tuple[str, ...]:
+def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
     """Criteria no command stands for."""
-    return tuple(criterion_text(c) for c in task.verification_criteria if not runnable_command(c))
+    criteria = task.verification_criteria
+    return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
@@ -95,29 +89,32 @@ class Gate:
         self,
         root: Path,
         *,
-        backpressure: tuple[str, ...],
+        rules: Callable[[], GateRules],
         timeout: float,
         environment: Mapping[str, str],
         review: Review,
         emit: EventSink,
         prefix: tuple[str, ...] = (),
     ) -> None:
-        """Run commands in `root`, held by `prefix`; those that come from a plan pass `review` first."""
+        """Run commands in `root`, held by `prefix`; those that come from a plan pass `review` first.
+
+        `rules` is asked at each claim: an agent may have added the first test.
+        """
         self._prefix = prefix
         self._root = root
-        self._backpressure = backpressure
+        self.rules = rules
         self._timeout = timeout
         self._environment = environment
         self._review = review
         self._emit = emit
 
     def checks(self, task: Task) -> tuple[Check, ...]:
-        """What will be run for a claim on `task`."""
-        return plan_checks(task, self._backpressure)
+        """What will be run for a claim on `task`; blocks while it reads a few files."""
+        return plan_checks(task, self.rules())
 
     def can_check(self, task: Task) -> bool:
-        """Whether any command can run for a claim on `task`; blocks for file access."""
-        return has_check(task, self._backpressure, self._root)
+        """Whether any command runs for a claim on `task`; blocks while it reads a few files."""
+        return bool(self.checks(task))
 
     async def run(
         self, task: Task, notes: str, permit: Permit = unasked, *, must_verify: bool = False
@@ -130,7 +127,8 @@ class Gate:
             permit: Asks the person about commands that need it.
             must_verify: A gate in which no command ran is a refusal.
         """
-        checks = self.checks(task)
+        rules = await asyncio.to_thread(self.rules)
+        checks = plan_checks(task, rules)
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         receipts = []
@@ -149,7 +147,7 @@ class Gate:
             receipts.append(NOTHING_RAN)
             self._emit(ev.GateChecked(task_id=task.id, receipt=NOTHING_RAN))
         result = GateResult(
-            task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task)
+            task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task, rules.checks)
         )
         self._emit(
             ev.GateFinished(
@@ -163,16 +161,7 @@ class Gate:
 
     async def _receipt(self, check: Check, permit: Permit) -> Receipt:
         command = check.command
-        if check.source == "backpressure":
-            tool = missing_tool(command, self._root)
-            if tool is not None:
-                return Receipt(
-                    command=command,
-                    source=check.source,
-                    status=ReceiptStatus.SKIPPED,
-                    reason=f"the project does not have {tool}",
-                )
-        else:
+        if check.source != "backpressure":
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
             verdict = await self._review(call)
             if refused := await _refused(command, verdict, permit):

@@ -1,5 +1,6 @@
 """Waiting that is no failure: a usage limit resets, a busy service recovers, an hour's requests pass.
 
+An outage of the API or of the network is waited out with growing pauses, up to `limits.max_outage_minutes`.
 The end of a wait is a time of the wall clock, so that a laptop that slept wakes up right; the monotonic
 clock bounds it, so that a clock that is set back does not lengthen it. A wait ends early when the person
 retries or stops, and it costs no iteration and no retry.
@@ -10,6 +11,7 @@ import contextlib
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
@@ -30,8 +32,6 @@ MAX_BACKOFF = timedelta(minutes=5)
 
 SPREAD = 0.5
 """A pause is by chance up to this share longer."""
-
-BUSY = frozenset({FailureClass.OVERLOADED, FailureClass.NETWORK})
 
 RETRIED = "the person retries now"
 
@@ -84,37 +84,67 @@ async def _until(
         await changed_within(shop, left)
 
 
+@dataclass(frozen=True)
+class Outage:
+    """A service that cannot be reached."""
+
+    since: float
+    """When it began, by a clock that nobody sets."""
+    pauses: int = 0
+
+
 class Patience:
     """Decides whether and how long to wait after a failure, and waits."""
 
     def __init__(
-        self, shop: Workshop, mission: Mission, *, chance: Callable[[], float] = random.random
+        self,
+        shop: Workshop,
+        mission: Mission,
+        *,
+        chance: Callable[[], float] = random.random,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Wait by the settings of `shop`; `mission` says whether somebody can be asked."""
         self._chance = chance
+        self._monotonic = monotonic
         self._shop = shop
         self._mission = mission
         self._limits = shop.settings.limits
         self._waited = timedelta()
-        self._busy = 0
+        self._outage: Outage | None = None
 
     async def after(self, failure: Failure | None) -> bool:
-        """Wait where waiting helps; whether the failure was a usage limit that is waited out."""
+        """Wait where waiting helps; whether it was waited out, so that the iteration does not count."""
         if failure is None:
-            self._busy = 0
             self._waited = timedelta()
+        if failure is None or not failure.kind.is_outage:
+            self._outage = None
+        if failure is not None and failure.kind.is_outage:
+            return await self._wait_for_service(failure)
+        if failure is None or failure.kind is not FailureClass.USAGE_LIMIT:
             return False
-        if failure.kind in BUSY:
-            self._busy += 1
-            pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(self._busy - 1, 16)
-            # Loops that an outage stopped together must not all ask again in the same second.
-            spread = 1 + SPREAD * self._chance()
-            until = self._shop.clock() + min(pause, MAX_BACKOFF) * spread
-            await wait_until(self._shop, until, failure.message)
+        return self._limits.on_usage_limit != "exit" and await self._wait_for_limit(failure)
+
+    @property
+    def outlasted(self) -> str:
+        """How long the outage has lasted; empty while there is none."""
+        return duration(self._monotonic() - self._outage.since) if self._outage else ""
+
+    async def _wait_for_service(self, failure: Failure) -> bool:
+        """Pause, longer each time; False when the outage would last longer than it may."""
+        outage = self._outage or Outage(self._monotonic())
+        self._outage = Outage(outage.since, outage.pauses + 1)
+        pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(outage.pauses, 16)
+        # Loops that an outage stopped together must not all ask again in the same second.
+        pause = min(pause, MAX_BACKOFF) * (1 + SPREAD * self._chance())
+        # What was awake counts: a machine that slept has not seen an outage.
+        lasted = timedelta(seconds=self._monotonic() - outage.since)
+        if lasted + pause > timedelta(minutes=self._limits.max_outage_minutes):
             return False
-        if failure.kind is not FailureClass.USAGE_LIMIT or self._limits.on_usage_limit == "exit":
-            return False
-        return await self._wait_for_limit(failure)
+        why = await wait_until(self._shop, self._shop.clock() + pause, failure.message)
+        if why == RETRIED:  # the person knows more than we do: begin with short pauses again
+            self._outage = Outage(self._monotonic())
+        return True
 
     async def _wait_for_limit(self, failure: Failure) -> bool:
         now = self._shop.clock()

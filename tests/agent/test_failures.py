@@ -35,6 +35,38 @@ def facts(**changes: object) -> ResultFacts:
             facts(assistant_error="invalid_request", stop_reason="refusal", text="API Error: …"),
             FailureClass.REFUSAL,
         ),
+        (
+            facts(assistant_error="unknown", text="API Error: JSON Parse error: Expected ':'"),
+            FailureClass.NETWORK,
+        ),
+        (
+            facts(
+                assistant_error="authentication_failed",
+                api_status=403,
+                text="Failed to authenticate. API Error: 403 Forbidden",
+            ),
+            FailureClass.NETWORK,
+        ),
+        (
+            facts(
+                assistant_error="authentication_failed",
+                api_status=403,
+                text="Failed to authenticate. API Error: 403 Your account may not use this.",
+            ),
+            FailureClass.AUTHENTICATION,
+        ),
+        (
+            facts(assistant_error="unknown", text="API Error: Usage credits ran out before …"),
+            FailureClass.BILLING,
+        ),
+        (
+            facts(text="API Error: The model has reached its context window limit."),
+            FailureClass.CONTEXT_FULL,
+        ),
+        (
+            facts(assistant_error="max_output_tokens", text="API Error: Claude's response …"),
+            FailureClass.UNKNOWN,
+        ),
         (facts(text="connection refused"), FailureClass.UNKNOWN),
         (facts(), FailureClass.UNKNOWN),
         (facts(subtype="error_max_turns", is_error=False), FailureClass.MAX_TURNS),

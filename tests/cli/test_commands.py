@@ -571,6 +571,16 @@ def test_build_commands_pass_arguments_and_status_on(project: Path) -> None:
     done = ralph("test", "--", "-k", "two words", cwd=project)
     assert (done.returncode, done.stdout) == (7, "-k two words\n")
     assert ralph("lint", cwd=project).returncode == 128 + 9
+    missing = inside("typecheck", cwd=project)
+    assert (missing.returncode, "no type checker" in missing.stderr) == (3, True)
+
+
+def test_build_commands_run_what_the_project_has(project: Path) -> None:
+    scripts = {"test": "echo tested", "lint": "exit 4"}
+    (project / "package.json").write_text(json.dumps({"scripts": scripts}), encoding="utf-8")
+    done = ralph("test", cwd=project)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["tested"])
+    assert ralph("lint", cwd=project).returncode == 4
 
 
 @pytest.mark.long

@@ -101,8 +101,15 @@ def test_the_seeds_example_is_the_default_with_a_name(tmp_path: Path) -> None:
     assert settings.project.name == "my-awesome-app"
     assert settings.project.python_version == "3.14"
     assert settings.git.allowed_operations == ("status", "log", "diff")
-    ours = {"project": Settings().project, "git": Settings().git}
-    assert settings.model_copy(update=ours) == Settings()
+    assert settings.build.test_command == "uv run pytest"
+    building = settings.phases.building
+    assert building.backpressure == ("uv run pytest", "uv run mypy .", "uv run ruff check .")
+    ours = Settings()
+    detected = {"backpressure": ours.phases.building.backpressure}
+    phases = {"building": building.model_copy(update=detected)}
+    rest = {name: getattr(ours, name) for name in ("project", "git", "build")}
+    rest["phases"] = settings.phases.model_copy(update=phases)
+    assert settings.model_copy(update=rest) == ours
 
 
 def test_every_key_of_the_seeds_example_is_known() -> None:

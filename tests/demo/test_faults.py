@@ -43,6 +43,14 @@ async def test_a_malformed_stream_and_an_error_event() -> None:
         assert events(data)[-1]["error"] == {"type": "overloaded_error", "message": "Overloaded"}
 
 
+async def test_a_portal_answers_every_request_with_its_page() -> None:
+    async with serving(FAULTY.format(fault="{kind: portal, times: 2}")) as server:
+        for stream in (True, False):
+            status, headers, data = await exchange(server, prompt("go", stream=stream))
+            assert (status, headers["content-type"]) == (200, "text/html")
+            assert b"Sign in" in data
+
+
 async def test_the_server_ends_although_an_answer_hangs() -> None:
     async with asyncio.timeout(60):
         async with serving(FAULTY.format(fault="hang")) as server:
@@ -70,9 +78,10 @@ async def test_stall_says_half_and_then_nothing() -> None:
 async def test_faults_of_a_stream_look_alike_to_a_client_that_wants_none() -> None:
     faults = "[cut, malformed, error_event, {kind: slow, seconds: 0.01}, {kind: huge, size: 10}]"
     async with serving(FAULTY.format(fault=faults)) as server:
-        for _ in range(2):
-            with pytest.raises((http.client.HTTPException, ConnectionError)):
-                await exchange(server, prompt("go"))
+        with pytest.raises((http.client.HTTPException, ConnectionError)):
+            await exchange(server, prompt("go"))
+        with pytest.raises(json.JSONDecodeError):
+            await answer(server, prompt("go"))
         assert (await exchange(server, prompt("go")))[0] == 529
         assert (await answer(server, prompt("go")))["stop_reason"] == "end_turn"
         assert (await text(server, prompt("go"))).endswith("x" * 10)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from ralph_tui.domain.agents_md import complaint, shown
+from ralph_tui.domain.check_commands import CheckCommand, CheckKind, ProjectChecks
 from ralph_tui.domain.learnings import CHARACTERS, NEWEST, SHOWN, choose, words_of, words_of_task
 from ralph_tui.domain.memory import (
     ACTIVE_MEMORY_LIMIT,
@@ -76,13 +77,35 @@ def test_cuts_are_bounded(text: str, limit: int) -> None:
     assert "\n" not in one_line(text, limit)
 
 
+CHECKS = ProjectChecks(
+    commands=(
+        CheckCommand(
+            kind=CheckKind.TESTS,
+            command="uv run --group test pytest",
+            runner="pytest",
+            file="pyproject.toml",
+        ),
+        CheckCommand(
+            kind=CheckKind.LINT, command="npm run lint", runner="npm", file="package.json"
+        ),
+    )
+)
+
+
 @pytest.mark.parametrize(
     ("criterion", "command"),
     [
-        ("tests", "uv run pytest"),
-        ("all", "uv run pytest && uv run mypy . && uv run ruff check ."),
-        ("uv run pytest tests/test_login.py passes", "uv run pytest tests/test_login.py"),
-        ("uv run pytest", "uv run pytest"),
+        ("tests", "uv run --group test pytest"),
+        ("lint", "npm run lint"),
+        ("all", "uv run --group test pytest && npm run lint"),
+        ("typecheck", None),
+        ("uv run pytest", "uv run --group test pytest"),
+        ("`uv run pytest tests/a.py` passes", "uv run --group test pytest tests/a.py"),
+        ("uv run pytest-watch", "uv run pytest-watch"),
+        ("npm run lint passes", "npm run lint"),
+        ("npm run lint -- src succeeds.", "npm run lint -- src"),
+        ("npm run linting is prose", None),
+        ("uv run mypy src passes", "uv run mypy src"),
         ("`make check`", "make check"),
         ("`make check` passes", "make check"),
         ("$ ./verify.sh --all", "./verify.sh --all"),
@@ -98,7 +121,7 @@ def test_cuts_are_bounded(text: str, limit: int) -> None:
 def test_which_criteria_are_commands(
     criterion: str | CommandCriterion, command: str | None
 ) -> None:
-    assert runnable_command(criterion) == command
+    assert runnable_command(criterion, CHECKS) == command
 
 
 def test_memory_has_the_seeds_sections() -> None:

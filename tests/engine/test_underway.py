@@ -26,6 +26,7 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.loop import BuildLoop
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.task_work import TaskWork
+from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.engine.verify import Gate
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Project
@@ -55,7 +56,7 @@ class Work:
             clock=lambda: datetime.now(UTC),
             gate=Gate(
                 self.root,
-                backpressure=(gate,),
+                rules=lambda: GateRules(commands=(gate,)),
                 timeout=60,
                 environment={"PATH": "/usr/bin:/bin"},
                 review=lambda _: allow(),

@@ -14,6 +14,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.state import Pause
 from ralph_tui.engine import waiting
+from ralph_tui.engine.ending import fatal
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import Failure
@@ -96,7 +97,7 @@ async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_o
     told, shop = await limited_shop(tmp_path, {"limits.backoff_seconds": 0.01})
     patience = Patience(shop, Mission(), chance=lambda: chance)
     for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):
-        assert not await patience.after(Failure(kind=kind, message="m"))
+        assert await patience.after(Failure(kind=kind, message="m"))
     assert not await patience.after(None)
     await patience.after(Failure(kind=FailureClass.NETWORK, message="m"))
     waits = [(e.until - NOON).total_seconds() for e in told if isinstance(e, ev.LimitWait)]
@@ -111,6 +112,31 @@ async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
         await Patience(shop, Mission()).after(Failure(kind=FailureClass.NETWORK, message="m"))
     waits = {event.until for event in told if isinstance(event, ev.LimitWait)}
     assert len(waits) > 1
+
+
+@pytest.mark.parametrize("between", [None, FailureClass.CLI_DIED])
+async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
+    tmp_path: Path, between: FailureClass | None
+) -> None:
+    values = {"limits.backoff_seconds": 0.001, "limits.max_outage_minutes": 10}
+    _, shop = await limited_shop(tmp_path, values)
+    clocks = Clocks(wall=0, steady=0)
+    patience = Patience(shop, Mission(), chance=lambda: 0, monotonic=clocks.monotonic)
+    down = Failure(kind=FailureClass.NETWORK, message="m")
+    assert await patience.after(down)
+    clocks.mono += 9 * 60
+    assert await patience.after(down)
+    clocks.mono += 2 * 60
+    assert not await patience.after(down)
+    assert patience.outlasted == "11m 00s"
+    end = fatal(down, outage=patience.outlasted)
+    assert end is not None
+    assert (end.exit_code, end.reason) == (3, "the API could not be used for 11m 00s: m")
+
+    other = Failure(kind=between, message="m") if between else None
+    assert not await patience.after(other)
+    assert patience.outlasted == ""
+    assert await patience.after(down)
 
 
 async def test_who_looks_from_elsewhere_finds_the_wait_on_disk_while_it_lasts(

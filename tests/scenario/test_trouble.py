@@ -67,20 +67,6 @@ async def test_an_overloaded_api_is_asked_again(tmp_path: Path) -> None:
     assert len(run.of(ev.IterationStarted)) == 1
 
 
-@pytest.mark.long
-async def test_an_api_that_stays_overloaded_costs_the_task_no_retry(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
-    async with serving(scenario(failing("a", "status, status: 529"))) as server:
-        run = await play(
-            project,
-            server,
-            overrides={"agent.max_api_retries": 0, "circuit_breaker.max_consecutive_failures": 2},
-        )
-    assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.OVERLOADED] * 2
-    assert run.end.reason.startswith("the circuit breaker is open: failures 2/2")
-    assert (task_of(project, "a").retry_count, task_of(project, "a").status.value) == (0, "pending")
-
-
 @pytest.mark.parametrize(
     ("fault", "failure", "status", "exit_code"),
     [

@@ -58,9 +58,8 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
 async def _uncovered(stage: Stage) -> tuple[Task, ...]:
     """The planned tasks that no check can verify; the person reads of them before they agree."""
-    docs, root = stage.docs, stage.shop.ledger.project.root
-    building = stage.shop.settings.phases.building
-    return await asyncio.to_thread(uncovered, docs.plan, building, root)
+    rules = await asyncio.to_thread(stage.shop.gate.rules)
+    return uncovered(stage.docs.plan, stage.shop.settings.phases.building, rules)
 
 
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:

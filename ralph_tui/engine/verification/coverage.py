@@ -1,13 +1,12 @@
 """Which tasks no check can verify, what to do about them, and whether the person allows them anyway."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from ralph_tui.config.settings import BuildingSettings
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.engine.optional_tools import missing_tool
-from ralph_tui.engine.verify import has_check
+from ralph_tui.engine.verification.project_checks import GateRules
+from ralph_tui.engine.verify import plan_checks
 
 SHOWN_TASKS = 8
 """Task ids that are named in one sentence."""
@@ -16,26 +15,24 @@ NO_CHECK = "No check can run for it"
 """How the blocker of a task begins that was not started for this reason."""
 
 
-def uncovered(plan: ImplementationPlan, building: BuildingSettings, root: Path) -> tuple[Task, ...]:
-    """The open tasks that no check can verify and that the person has not allowed; blocks for file access.
+def uncovered(
+    plan: ImplementationPlan, building: BuildingSettings, rules: GateRules
+) -> tuple[Task, ...]:
+    """The open tasks that no check can verify and that the person has not allowed.
 
     A task that the person holds is not looked at until it is released. Where a reviewer judges criteria in
     prose, this is the place to leave those tasks out.
     """
-    if building.allow_unverified or _some_run(building.backpressure, root):
+    if building.allow_unverified or rules.commands:
         return ()
     return tuple(
         task
         for task in plan.tasks
         if task.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
         and not task.held
-        and not has_check(task, building.backpressure, root)
+        and not plan_checks(task, rules)
         and not task.may_be_unverified
     )
-
-
-def _some_run(backpressure: Sequence[str], root: Path) -> bool:
-    return any(missing_tool(command, root) is None for command in backpressure)
 
 
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
@@ -54,8 +51,8 @@ def what_is_uncovered(tasks: Sequence[Task]) -> str:
 def how_to_cover(tasks: Sequence[Task]) -> str:
     """How to give these tasks a check."""
     return (
-        f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ npm test'`, or set "
-        "phases.building.backpressure for all of them."
+        f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
+        "build.test_command for all of them."
     )
 
 
@@ -80,7 +77,7 @@ def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> Impl
 def without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
     """The plan with a task blocked that came up during the run and has no check that can run."""
     blocker = (
-        f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ npm test'`, then "
+        f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ ./check.sh'`, then "
         f"`ralph retry {task.id}`."
     )
     return plan.with_task(task.id, status=TaskStatus.BLOCKED, blockers=(*task.blockers, blocker))

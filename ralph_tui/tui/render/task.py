@@ -29,8 +29,8 @@ def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs
     parts = [
         Part("State", _state(task, view, glyphs)),
         Part("Description", [[Span(t)] for t in _text(task.description)]),
-        Part("Done when", _criteria(task, receipts, glyphs)),
-        Part("Also checked", _also_checked(task, receipts, glyphs)),
+        Part("Done when", _criteria(task, view, receipts, glyphs)),
+        Part("Also checked", _also_checked(task, view, receipts, glyphs)),
         Part("Waits for", _tasks(task.dependencies, view, glyphs)),
         Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
         Part("Why it was chosen", _why(task, view, attempts)),
@@ -93,9 +93,11 @@ def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line
     return [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
 
 
-def _also_checked(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[Line]:
+def _also_checked(
+    task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
+) -> list[Line]:
     """What the gate runs for every task."""
-    own = {runnable_command(criterion) for criterion in task.verification_criteria}
+    own = {runnable_command(criterion, view.checks) for criterion in task.verification_criteria}
     return [
         line
         for command, receipt in receipts.items()
@@ -104,10 +106,12 @@ def _also_checked(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> l
     ]
 
 
-def _criteria(task: Task, receipts: dict[str, Receipt], glyphs: Glyphs) -> list[Line]:
+def _criteria(
+    task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
+) -> list[Line]:
     lines: list[Line] = []
     for criterion in task.verification_criteria:
-        command = runnable_command(criterion)
+        command = runnable_command(criterion, view.checks)
         text = criterion_text(criterion)
         if command is None:
             lines.append(

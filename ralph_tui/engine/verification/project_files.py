@@ -1,0 +1,55 @@
+"""A small read-only view of a project's files."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Protocol
+
+READ_BYTES = 1_000_000
+"""Of one file; a manifest is far smaller."""
+
+LISTED_NAMES = 2_000
+"""Of one directory."""
+
+
+class ProjectFiles(Protocol):
+    """What the detection of checks may see; paths are relative to the project, with `/`."""
+
+    def read(self, path: str) -> str | None:
+        """The text of a regular file, cut where it is huge; None when there is none."""
+
+    def names(self, directory: str = ".") -> tuple[str, ...]:
+        """The names in a directory, sorted; none when there is no such directory."""
+
+
+class DirectoryFiles:
+    """The files of a directory on disk, as they are at each look."""
+
+    def __init__(self, root: Path) -> None:
+        """Look into `root`."""
+        self._root = root
+
+    def read(self, path: str) -> str | None:
+        """The text of a regular file, cut where it is huge; None when there is none."""
+        try:
+            # Without O_NONBLOCK, opening a named pipe waits for a writer.
+            descriptor = os.open(self._root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return None
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            return os.pread(descriptor, READ_BYTES, 0).decode("utf-8", "replace")
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+
+    def names(self, directory: str = ".") -> tuple[str, ...]:
+        """The names in a directory, sorted; none when there is no such directory."""
+        try:
+            with os.scandir(self._root / directory) as entries:
+                found = [entry.name for entry, _ in zip(entries, range(LISTED_NAMES), strict=False)]
+        except (OSError, ValueError):
+            return ()
+        return tuple(sorted(found))

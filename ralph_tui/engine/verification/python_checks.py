@@ -1,0 +1,242 @@
+"""How a Python project runs its tests, lint, type check and format check."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ralph_tui.domain.check_commands import CheckCommand, CheckKind
+from ralph_tui.engine.verification.project_files import ProjectFiles
+from ralph_tui.engine.verification.python_declarations import (
+    PYPROJECT,
+    Place,
+    PythonProject,
+    read_ini,
+    table,
+)
+
+_TOOLS: dict[CheckKind, tuple[tuple[str, str], ...]] = {
+    CheckKind.TESTS: (("pytest", "pytest"),),
+    CheckKind.TYPECHECK: (
+        ("mypy", "mypy ."),
+        ("pyright", "pyright"),
+        ("basedpyright", "basedpyright"),
+        ("ty", "ty check"),
+        ("pyrefly", "pyrefly check"),
+    ),
+    CheckKind.LINT: (
+        ("ruff", "ruff check ."),
+        ("flake8", "flake8 --extend-exclude .venv,venv ."),
+    ),
+    CheckKind.FORMAT: (("ruff", "ruff format --check ."), ("black", "black --check .")),
+}
+"""Tools by kind with their command line, the first that a project has is its own."""
+
+_NAMED: dict[CheckKind, tuple[str, ...]] = {
+    CheckKind.TESTS: ("test", "tests", "pytest", "unit", "py"),
+    CheckKind.TYPECHECK: ("typecheck", "type-check", "types", "typing", "type", "mypy", "pyright"),
+    CheckKind.LINT: ("lint", "ruff", "flake8", "style"),
+    CheckKind.FORMAT: ("format-check", "format_check"),
+}
+"""Names under which scripts, tox environments and nox sessions do these checks."""
+
+_TEST_FILE = re.compile(r"test.*\.py")
+_UNITTEST = re.compile(r"^\s*(?:import|from) unittest\b", re.MULTILINE)
+_TEST_DIRECTORIES = ("tests", "test")
+LOOKED_AT = 40
+"""Test files whose first lines are read to see which framework they use."""
+
+
+def python_checks(project: PythonProject) -> Iterator[CheckCommand]:
+    """The checks of the Python in a project, at most one of each kind."""
+    if not project.manager:
+        return
+    if project.broken:  # the command itself says what is wrong with the file
+        yield CheckCommand(
+            kind=CheckKind.TESTS,
+            command="uv run pytest",
+            runner="pytest",
+            file=PYPROJECT,
+            part="(cannot be read)",
+        )
+        return
+    for kind in CheckKind:
+        found = next(_candidates(kind, project), None)
+        if found is not None:
+            yield found
+
+
+def _candidates(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
+    yield from _scripts(kind, project)
+    for tool, line in _TOOLS[kind]:
+        if place := project.place_of(tool):
+            yield _command(kind, place, tool, _adapted(tool, line, project))
+    yield from _tox(kind, project)
+    yield from _nox(kind, project)
+    if kind is CheckKind.TESTS:
+        yield from _configured_pytest(project)
+        yield from _django(project)
+        yield from _unittest(project)
+
+
+def _command(kind: CheckKind, place: Place, runner: str, line: str) -> CheckCommand:
+    command = f"{place.run} {line}"
+    return CheckCommand(kind=kind, command=command, runner=runner, file=place.file, part=place.part)
+
+
+def _adapted(tool: str, line: str, project: PythonProject) -> str:
+    """The plain `mypy` where its settings say what it looks at."""
+    if tool == "mypy":
+        own = table(project.pyproject, "tool", "mypy")
+        ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
+        inside = {"files", "packages", "modules"}
+        options = set(own)
+        for parser in (ini, project.setup_cfg):
+            options |= set(parser.options("mypy")) if parser.has_section("mypy") else set()
+        return "mypy" if inside & options else line
+    return line
+
+
+# --- scripts of pdm and hatch ---
+
+
+def _scripts(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
+    tool = table(project.pyproject, "tool")
+    if project.manager == "pdm":
+        scripts = table(tool, "pdm", "scripts")
+        yield from _named(kind, scripts, "pdm run {}", "pdm", PYPROJECT, "[tool.pdm.scripts]")
+    for name, env in table(tool, "hatch", "envs").items():
+        if project.manager != "hatch" or not isinstance(env, dict):
+            continue
+        run = "hatch run {}" if name == "default" else f"hatch run {name}:{{}}"
+        part = f"[tool.hatch.envs.{name}.scripts]"
+        yield from _named(kind, table(env, "scripts"), run, "hatch", PYPROJECT, part)
+        if name == "hatch-test" and kind is CheckKind.TESTS:
+            yield CheckCommand(
+                kind=kind,
+                command="hatch test",
+                runner="pytest",
+                file=PYPROJECT,
+                part=part[:-9] + "]",
+            )
+
+
+def _named(
+    kind: CheckKind, names: object, run: str, runner: str, file: str, part: str
+) -> Iterator[CheckCommand]:
+    """The first of the usual names that is among `names`."""
+    known = names if isinstance(names, dict | set | frozenset) else ()
+    for name in _NAMED[kind]:
+        if name in known:
+            yield CheckCommand(
+                kind=kind,
+                command=run.format(name),
+                runner=runner,
+                file=file,
+                part=f"{part} {name}".strip(),
+            )
+
+
+# --- tox and nox ---
+
+
+def _through(tool: str, project: PythonProject) -> str:
+    place = project.place_of(tool)
+    return f"{place.run} {tool}" if place else f"uvx {tool}"
+
+
+def _tox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
+    text = project.files.read("tox.ini")
+    envs, base, file = _tox_environments(project, text)
+    if not envs and not base:
+        return
+    run = _through("tox", project) + " run -e {}"
+    if kind is CheckKind.TESTS and base:
+        # `py` is the base environment with the Python that is there, whatever versions are listed.
+        yield CheckCommand(
+            kind=kind, command=run.format("py"), runner="tox", file=file, part="[testenv]"
+        )
+        return
+    yield from _named(kind, envs, run, "tox", file, "environment")
+
+
+def _tox_environments(project: PythonProject, text: str | None) -> tuple[frozenset[str], bool, str]:
+    """The names of tox environments, whether there is a base that runs something, and the file."""
+    tool = table(project.pyproject, "tool", "tox")
+    legacy = tool.get("legacy_tox_ini")
+    file = "tox.ini" if text is not None else PYPROJECT
+    ini = read_ini(text if text is not None else str(legacy or ""))
+    envs = {name.removeprefix("testenv:") for name in ini.sections() if name.startswith("testenv:")}
+    base = ini.has_section("testenv") and ini.has_option("testenv", "commands")
+    envs |= table(tool, "env").keys()
+    base = base or "commands" in table(tool, "env_run_base")
+    return frozenset(envs), base, file
+
+
+def _nox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
+    try:
+        tree = ast.parse(project.files.read("noxfile.py") or "")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    sessions = {name for function in functions if (name := _session(function))}
+    run = _through("nox", project) + " -s {}"
+    yield from _named(kind, sessions, run, "nox", "noxfile.py", "session")
+
+
+def _session(function: ast.FunctionDef) -> str:
+    """The name of a nox session; empty when the function is none."""
+    for decorator in function.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        named = call.func if call else decorator
+        last = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+        if last != "session":
+            continue
+        for keyword in call.keywords if call else []:
+            if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                return str(keyword.value.value)
+        return function.name
+    return ""
+
+
+# --- tests that no dependency names ---
+
+
+def _configured_pytest(project: PythonProject) -> Iterator[CheckCommand]:
+    """Projects that configure pytest and leave installing it to the reader: uv brings it."""
+    places = (
+        (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
+        ("pytest.ini", "", "pytest.ini" in project.names),
+        ("setup.cfg", "[tool:pytest]", project.setup_cfg.has_section("tool:pytest")),
+    )
+    for file, part, there in places:
+        if there and project.run.startswith("uv run"):
+            place = Place(frozenset(), f"{project.run} --with pytest", file, part)
+            yield _command(CheckKind.TESTS, place, "pytest", "pytest")
+
+
+def _django(project: PythonProject) -> Iterator[CheckCommand]:
+    if "django" in (project.files.read("manage.py") or ""):
+        place = Place(frozenset(), project.run, "manage.py")
+        yield _command(CheckKind.TESTS, place, "django", "python manage.py test")
+
+
+def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
+    for directory in (*_TEST_DIRECTORIES, "."):
+        if found := _unittest_file(project.files, directory):
+            place = Place(frozenset(), project.run, found)
+            line = _discovery(project.files, directory)
+            yield _command(CheckKind.TESTS, place, "unittest", line)
+
+
+def _unittest_file(files: ProjectFiles, directory: str) -> str:
+    """A file of unittest's tests in a directory; empty when there is none."""
+    found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
+    paths = (name if directory == "." else f"{directory}/{name}" for name in found[:LOOKED_AT])
+    return next((path for path in paths if _UNITTEST.search(files.read(path) or "")), "")
+
+
+def _discovery(files: ProjectFiles, directory: str) -> str:
+    """The words that find the tests: those of packages are found from the project's directory."""
+    if directory == "." or "__init__.py" in files.names(directory):
+        return "python -m unittest"
+    return f"python -m unittest discover -s {directory}"

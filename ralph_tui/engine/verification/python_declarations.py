@@ -1,0 +1,362 @@
+"""Where a Python project names the tools it needs, and what runs a tool from there."""
+
+import ast
+import configparser
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from posixpath import dirname, join, normpath
+
+from ralph_tui.domain.check_commands import PythonManager
+from ralph_tui.engine.verification.project_files import ProjectFiles
+
+PYPROJECT = "pyproject.toml"
+VENVS = (".venv", "venv", "env")
+INCLUDE_DEPTH = 3
+"""Of requirements files that include others."""
+WORKSPACE_LEVELS = 3
+"""Directories above the project in which the root of a uv workspace is looked for."""
+
+_FIRST = ("test", "tests", "testing", "dev", "develop", "development", "ci", "all")
+_REQUIREMENTS = re.compile(r"(?:.*[-_.])?requirements(?:[-_.].*)?\.txt", re.IGNORECASE)
+_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)")
+_PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*")
+_INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tools are declared, and what a command that needs them begins with."""
+
+    tools: frozenset[str]
+    run: str
+    file: str
+    part: str = ""
+
+
+def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
+    """A table inside parsed TOML or JSON; empty when there is none."""
+    for name in path:
+        inner = data.get(name)
+        if not isinstance(inner, dict):
+            return {}
+        data = inner
+    return dict(data)
+
+
+def read_toml(text: str | None) -> dict[str, object] | None:
+    """Parsed TOML; None when it cannot be read."""
+    try:
+        return tomllib.loads(text or "")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+
+
+def read_ini(text: str | None) -> configparser.RawConfigParser:
+    """A parsed ini file; empty when it cannot be read."""
+    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
+    try:
+        parser.read_string(text or "")
+    except configparser.Error:
+        return configparser.RawConfigParser()
+    return parser
+
+
+class PythonProject:
+    """What a project's files say about its Python; each file is read once."""
+
+    def __init__(self, files: ProjectFiles) -> None:
+        """Look at `files` as they are now."""
+        self.files = files
+        self.names = frozenset(files.names())
+
+    @cached_property
+    def pyproject(self) -> dict[str, object]:
+        """The parsed pyproject.toml; empty when there is none or it cannot be read."""
+        return read_toml(self.files.read(PYPROJECT)) or {}
+
+    @cached_property
+    def broken(self) -> bool:
+        """Whether pyproject.toml is there and cannot be read."""
+        return PYPROJECT in self.names and read_toml(self.files.read(PYPROJECT)) is None
+
+    @cached_property
+    def setup_cfg(self) -> configparser.RawConfigParser:
+        """The parsed setup.cfg."""
+        return read_ini(self.files.read("setup.cfg"))
+
+    @cached_property
+    def manager(self) -> PythonManager:
+        """What runs this project's Python."""
+        if evident := self._evident_manager():
+            return evident
+        if self.broken or "project" in self.pyproject or "dependency-groups" in self.pyproject:
+            return "uv"
+        return "pip" if self._is_python() else ""
+
+    def _evident_manager(self) -> PythonManager:
+        """The manager that a lock file or a table of its own names."""
+        tool = table(self.pyproject, "tool")
+        if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
+            return "uv"
+        if "poetry.lock" in self.names or "poetry" in tool:
+            return "poetry"
+        if "pdm.lock" in self.names or {"dev-dependencies", "scripts"} & table(tool, "pdm").keys():
+            return "pdm"
+        return "hatch" if table(tool, "hatch", "envs") else ""
+
+    def _is_python(self) -> bool:
+        known = {PYPROJECT, "setup.py", "setup.cfg", "Pipfile", "tox.ini", "noxfile.py"}
+        return bool(
+            known & self.names
+            or any(_REQUIREMENTS.fullmatch(name) for name in self.names)
+            or any(name.endswith(".py") for name in self.names)
+        )
+
+    @property
+    def is_installable(self) -> bool:
+        """Whether a project that is not uv's can be installed from its directory."""
+        return (
+            "setup.py" in self.names
+            or self.setup_cfg.has_section("metadata")
+            or "build-system" in self.pyproject
+        )
+
+    @cached_property
+    def run(self) -> str:
+        """What a command begins with that needs the project and no more."""
+        if self.manager in ("uv", "poetry", "pdm"):
+            return f"{self.manager} run"
+        if self.manager == "hatch":
+            return "uv run" if "project" in self.pyproject else "hatch run"
+        return " ".join(["uv run --no-project", *self._base()])
+
+    def _base(self) -> list[str]:
+        """Options for the project's own requirements where uv does not know the project."""
+        if self.is_installable:
+            return ["--with-editable ."]
+        return ["--with-requirements requirements.txt"] if "requirements.txt" in self.names else []
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Every place that names tools, the one to prefer first."""
+        return (
+            *self._own_places(),
+            *self._requirement_places(),
+            *self._setup_places(),
+            *self._venv_places(),
+            *self._workspace_places(),
+        )
+
+    def place_of(self, tool: str) -> Place | None:
+        """The place that names `tool`."""
+        return next((place for place in self.places if tool in place.tools), None)
+
+    # --- pyproject.toml ---
+
+    def _own_places(self) -> Iterator[Place]:
+        yield from declared_places(self.pyproject, self.run)
+        if self.manager == "poetry":
+            yield from self._poetry_places()
+        if self.manager == "pdm":
+            groups = table(self.pyproject, "tool", "pdm", "dev-dependencies")
+            for name, group in groups.items():
+                part = f"[tool.pdm.dev-dependencies] {name}"
+                yield Place(_tools(group), "pdm run", PYPROJECT, part)
+        if self.manager == "hatch":
+            yield from self._hatch_places()
+
+    def _poetry_places(self) -> Iterator[Place]:
+        poetry = table(self.pyproject, "tool", "poetry")
+        plain = {name: table(poetry, name) for name in ("dependencies", "dev-dependencies")}
+        for name, inner in table(poetry, "group").items():
+            if isinstance(inner, dict):
+                plain[f"group.{name}.dependencies"] = table(inner, "dependencies")
+        for name, declared in plain.items():
+            tools = frozenset(_normal(one) for one in declared)
+            yield Place(tools, "poetry run", PYPROJECT, f"[tool.poetry.{name}]")
+
+    def _hatch_places(self) -> Iterator[Place]:
+        for name, env in table(self.pyproject, "tool", "hatch", "envs").items():
+            if isinstance(env, dict) and _PLAIN.fullmatch(name):
+                listed = (_tools(env.get(key)) for key in ("dependencies", "extra-dependencies"))
+                run = "hatch run" if name == "default" else f"hatch -e {name} run"
+                part = f"[tool.hatch.envs.{name}]"
+                yield Place(frozenset().union(*listed), run, PYPROJECT, part)
+
+    # --- requirements files, setup.py and setup.cfg, environments ---
+
+    def _requirement_places(self) -> Iterator[Place]:
+        inside = (f"requirements/{name}" for name in self.files.names("requirements"))
+        found = [name for name in sorted(self.names) if _REQUIREMENTS.fullmatch(name)]
+        found += [path for path in inside if path.endswith(".txt")]
+        for path in sorted(found, key=lambda path: ("test" not in path, "dev" not in path, path)):
+            option = f"--with-requirements {shlex.quote(path)}"
+            run = self.run if option in self.run else f"{self.run} {option}"
+            if self.manager in ("poetry", "pdm") or run.startswith("hatch"):
+                run = f"uv run {option}"
+            yield Place(self._required(path, INCLUDE_DEPTH), run, path)
+
+    def _required(self, path: str, depth: int) -> frozenset[str]:
+        """The tools of a requirements file and of those it includes."""
+        found: set[str] = set()
+        for line in (self.files.read(path) or "").splitlines():
+            text = line.partition(" #")[0].strip()
+            include = _INCLUDE.match(text)
+            if include and depth:
+                found |= self._required(normpath(join(dirname(path), include[1])), depth - 1)
+            elif text and text[0] not in "#-":
+                found |= _tools([text])
+        return frozenset(found)
+
+    def _setup_places(self) -> Iterator[Place]:
+        """The extras of setup.cfg and setup.py, which uv installs with the project."""
+        if self.manager != "pip":
+            return
+        if self.setup_cfg.has_section("options.extras_require"):
+            extras = dict(self.setup_cfg.items("options.extras_require"))
+            lists = {name: (text or "").splitlines() for name, text in extras.items()}
+            yield from _editable_places(lists, "setup.cfg", "[options.extras_require]")
+        arguments = setup_arguments(self.files.read("setup.py"))
+        yield from _editable_places(arguments.get("extras_require"), "setup.py", "extras_require")
+        needed = arguments.get("tests_require")
+        if tools := _tools([needed] if isinstance(needed, str) else needed):
+            options = " ".join(f"--with {shlex.quote(tool)}" for tool in sorted(tools))
+            yield Place(tools, f"{self.run} {options}", "setup.py", "tests_require")
+
+    def _venv_places(self) -> Iterator[Place]:
+        """Programs in an environment that is there; uv prefers its own to those on the PATH."""
+        for venv in VENVS:
+            tools = frozenset(self.files.names(f"{venv}/bin"))
+            own = self.manager == "uv" and venv == ".venv"
+            run = "uv run" if own else f"{venv}/bin/python -m"
+            yield Place(tools, run, f"{venv}/bin")
+
+    # --- uv workspaces ---
+
+    @cached_property
+    def workspace(self) -> str | None:
+        """The path to the root of the uv workspace that this project is a member of."""
+        if PYPROJECT not in self.names or table(self.pyproject, "tool", "uv", "workspace"):
+            return None
+        for level in range(1, WORKSPACE_LEVELS + 1):
+            above = "/".join([".."] * level)
+            root = read_toml(self.files.read(f"{above}/{PYPROJECT}"))
+            if root is not None and "members" in table(root, "tool", "uv", "workspace"):
+                return above
+        return None
+
+    def _workspace_places(self) -> Iterator[Place]:
+        if self.workspace is None:
+            return
+        root = read_toml(self.files.read(f"{self.workspace}/{PYPROJECT}")) or {}
+        # Only the root's groups are not installed for a member; --all-packages adds them.
+        run = f"uv run --project {self.workspace} --all-packages"
+        for place in declared_places(root, run):
+            yield Place(place.tools, place.run, f"{self.workspace}/{PYPROJECT}", place.part)
+
+
+def declared_places(data: Mapping[str, object], run: str) -> Iterator[Place]:
+    """The places of a pyproject.toml that every tool reads; `run` is what a plain command begins with."""
+    chooses = run.startswith("uv run")
+    plain = _tools(table(data, "project").get("dependencies"))
+    yield Place(plain, run, PYPROJECT, "[project] dependencies")
+    groups = table(data, "dependency-groups")
+    uv = table(data, "tool", "uv")
+    default = uv.get("default-groups", ["dev"])
+    names = sorted(groups, key=_rank)
+    for name in sorted(names, key=lambda name: not _in(name, default)):
+        if _PLAIN.fullmatch(name):
+            extra = "" if _in(name, default) or not chooses else f" --group {name}"
+            part = f"[dependency-groups] {name}"
+            yield Place(_group(groups, name, frozenset()), run + extra, PYPROJECT, part)
+    yield Place(_tools(uv.get("dev-dependencies")), run, PYPROJECT, "[tool.uv] dev-dependencies")
+    extras = table(data, "project", "optional-dependencies")
+    for name in sorted(extras, key=_rank):
+        if _PLAIN.fullmatch(name):
+            extra = f" --extra {name}" if chooses else ""
+            part = f"[project.optional-dependencies] {name}"
+            yield Place(_tools(extras[name]), run + extra, PYPROJECT, part)
+
+
+def _in(name: str, default: object) -> bool:
+    return default == "all" or (isinstance(default, list) and name in default)
+
+
+def _group(groups: Mapping[str, object], name: str, seen: frozenset[str]) -> frozenset[str]:
+    """The tools of a dependency group and of the groups it includes."""
+    listed = groups.get(name)
+    if name in seen or not isinstance(listed, list):
+        return frozenset()
+    included = (one.get("include-group") for one in listed if isinstance(one, dict))
+    inner = (_group(groups, str(other), seen | {name}) for other in included)
+    return _tools(listed).union(*inner)
+
+
+def _editable_places(extras: object, file: str, part: str) -> Iterator[Place]:
+    if not isinstance(extras, dict):
+        return
+    for name in sorted((str(name) for name in extras), key=_rank):
+        if _PLAIN.fullmatch(name):
+            listed = extras[name]
+            tools = _tools([listed] if isinstance(listed, str) else listed)
+            yield Place(
+                tools, f"uv run --no-project --with-editable '.[{name}]'", file, f"{part} {name}"
+            )
+
+
+def _rank(name: str) -> tuple[int, str]:
+    lowered = name.casefold()
+    return (_FIRST.index(lowered) if lowered in _FIRST else len(_FIRST), name)
+
+
+def _tools(requirements: object) -> frozenset[str]:
+    """The names of the requirements in a list: `ruff` of `Ruff[extra] >= 0.5`."""
+    listed = requirements if isinstance(requirements, list | tuple) else ()
+    found = (_NAME.match(one) for one in listed if isinstance(one, str))
+    return frozenset(_normal(match[1]) for match in found if match)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def setup_arguments(text: str | None) -> dict[str, object]:
+    """The literal arguments of the `setup(…)` call in a setup.py, read without running it."""
+    try:
+        tree = ast.parse(text or "")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    names = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    setup = next((call for call in calls if _called(call.func) == "setup"), None)
+    return {
+        keyword.arg: _literal(keyword.value, names)
+        for keyword in (setup.keywords if setup else [])
+        if keyword.arg
+    }
+
+
+def _called(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _literal(value: ast.expr, names: Mapping[str, ast.expr]) -> object:
+    try:
+        found: object = ast.literal_eval(
+            names.get(value.id, value) if isinstance(value, ast.Name) else value
+        )
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return found

@@ -1,0 +1,293 @@
+"""Which commands check a project, from its files alone; what settings name wins."""
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from ralph_tui.config.load import load_settings
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
+from ralph_tui.engine.verification.project_checks import (
+    ChecksOfRun,
+    checks_of,
+    detect_checks,
+    gate_commands,
+)
+from ralph_tui.engine.verification.project_files import READ_BYTES, DirectoryFiles
+
+
+class Written:
+    """The files of a project that stands nowhere."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """Hold `texts` by path."""
+        self._texts = texts
+
+    def read(self, path: str) -> str | None:
+        """A file's text."""
+        return self._texts.get(path)
+
+    def names(self, directory: str = ".") -> tuple[str, ...]:
+        """What is directly in a directory."""
+        above = PurePosixPath(directory).parts
+        paths = (PurePosixPath(path).parts for path in self._texts)
+        inside = {
+            path[len(above)] for path in paths if path[: len(above)] == above and path > above
+        }
+        return tuple(sorted(inside))
+
+
+def found(texts: Mapping[str, str]) -> ProjectChecks:
+    """What is found in these files."""
+    return detect_checks(Written(texts))
+
+
+def package(scripts: Mapping[str, str], **more: object) -> str:
+    """A package.json."""
+    return json.dumps({"name": "x", "scripts": scripts, **more})
+
+
+PROJECT = '[project]\nname = "x"\nversion = "1"\n'
+UNITTEST = "import unittest\n\nclass T(unittest.TestCase):\n    pass\n"
+NODE_TEST = 'import test from "node:test";\n'
+
+
+@pytest.mark.parametrize(
+    ("texts", "command", "where"),
+    [
+        # uv, wherever pytest is declared
+        ({"pyproject.toml": PROJECT + 'dependencies = ["Py-Test>1", "PyTest [x]>=8"]\n'},
+         "uv run pytest", "pyproject.toml [project] dependencies"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["pytest>=8"]\n'},
+         "uv run pytest", "pyproject.toml [dependency-groups] dev"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ntest = ["pytest>=8"]\n'},
+         "uv run --group test pytest", "pyproject.toml [dependency-groups] test"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\nt = ["pytest"]\nci = [{include-group = "t"}]\n'},
+         "uv run --group ci pytest", "pyproject.toml [dependency-groups] ci"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\nt = ["pytest"]\ndev = [{include-group = "t"}]\n'},
+         "uv run pytest", "pyproject.toml [dependency-groups] dev"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\na = [{include-group = "b"}]\nb = [{include-group = "a"}]\n'},
+         "", ""),
+        ({"pyproject.toml": PROJECT + '[tool.uv]\ndefault-groups = ["qa"]\n[dependency-groups]\nqa = ["pytest"]\n'},
+         "uv run pytest", "pyproject.toml [dependency-groups] qa"),
+        ({"pyproject.toml": PROJECT + '[tool.uv]\ndefault-groups = []\n[dependency-groups]\ndev = ["pytest"]\n'},
+         "uv run --group dev pytest", "pyproject.toml [dependency-groups] dev"),
+        ({"pyproject.toml": PROJECT + '[tool.uv]\ndev-dependencies = ["pytest"]\n'},
+         "uv run pytest", "pyproject.toml [tool.uv] dev-dependencies"),
+        ({"pyproject.toml": PROJECT + '[project.optional-dependencies]\ndocs = ["sphinx"]\ntest = ["pytest"]\n'},
+         "uv run --extra test pytest", "pyproject.toml [project.optional-dependencies] test"),
+        ({"pyproject.toml": PROJECT + '[project.optional-dependencies]\nx = ["pytest"]\n[dependency-groups]\ny = ["pytest"]\n'},
+         "uv run --group y pytest", "pyproject.toml [dependency-groups] y"),
+        ({"pyproject.toml": PROJECT, "requirements-dev.txt": "-r other.txt\n", "other.txt": "pytest==8 # x\n"},
+         "uv run --with-requirements requirements-dev.txt pytest", "requirements-dev.txt"),
+        ({"pyproject.toml": PROJECT, ".venv/bin/pytest": ""}, "uv run pytest", ".venv/bin"),
+        ({"pyproject.toml": PROJECT + "[tool.pytest.ini_options]\n"},
+         "uv run --with pytest pytest", "pyproject.toml [tool.pytest.ini_options]"),
+        ({"pyproject.toml": PROJECT}, "", ""),  # `uv run pytest` would take whatever is on the PATH
+        ({"pyproject.toml": "not toml ["}, "uv run pytest", "pyproject.toml (cannot be read)"),
+        ({"pyproject.toml": PROJECT,
+          "../../pyproject.toml": '[tool.uv.workspace]\nmembers = ["p/*"]\n[dependency-groups]\ndev = ["pytest"]\n'},
+         "uv run --project ../.. --all-packages pytest", "../../pyproject.toml [dependency-groups] dev"),
+        # plain pip
+        ({"setup.py": "import setuptools\nsetuptools.setup()", "dev.requirements.txt": "pytest\n"},
+         "uv run --no-project --with-editable . --with-requirements dev.requirements.txt pytest",
+         "dev.requirements.txt"),
+        ({"setup.py": "E = {'dev': ['x'], 'tests': ['pytest']}\nsetup(extras_require=E)"},
+         "uv run --no-project --with-editable '.[tests]' pytest", "setup.py extras_require tests"),
+        ({"setup.py": "setup(tests_require=['pytest>3'])"},
+         "uv run --no-project --with-editable . --with pytest pytest", "setup.py tests_require"),
+        ({"setup.cfg": "[metadata]\nname=x\n[options.extras_require]\ntest =\n  pytest\n", "setup.py": "setup()"},
+         "uv run --no-project --with-editable '.[test]' pytest", "setup.cfg [options.extras_require] test"),
+        ({"requirements.txt": "flask\npytest\n"},
+         "uv run --no-project --with-requirements requirements.txt pytest", "requirements.txt"),
+        ({"requirements.txt": "flask", "requirements/test.txt": "-r base.txt\npytest", "requirements/base.txt": "x"},
+         "uv run --no-project --with-requirements requirements.txt --with-requirements requirements/test.txt pytest",
+         "requirements/test.txt"),
+        ({"app.py": "", "venv/bin/pytest": ""}, "venv/bin/python -m pytest", "venv/bin"),
+        ({"setup.py": "setup()", "tox.ini": "[tox]\nenvlist=py39\n[testenv]\ndeps=pytest\ncommands=pytest\n"},
+         "uvx tox run -e py", "tox.ini [testenv]"),
+        ({"setup.py": "setup()", "noxfile.py": "import nox\n@nox.session(python=['3.12'])\ndef tests(s): ...\n"},
+         "uvx nox -s tests", "noxfile.py session tests"),
+        ({"setup.py": "setup()", "noxfile.py": "@session(name='test')\ndef run(s): ...\n", "dev-requirements.txt": "nox"},
+         "uv run --no-project --with-editable . --with-requirements dev-requirements.txt nox -s test",
+         "noxfile.py session test"),
+        ({"manage.py": "os.environ['DJANGO'] = 'django'", "requirements.txt": "django"},
+         "uv run --no-project --with-requirements requirements.txt python manage.py test", "manage.py"),
+        # unittest only
+        ({"pyproject.toml": PROJECT, "tests/test_a.py": UNITTEST},
+         "uv run python -m unittest discover -s tests", "tests/test_a.py"),
+        ({"pyproject.toml": PROJECT, "tests/test_a.py": UNITTEST, "tests/__init__.py": ""},
+         "uv run python -m unittest", "tests/test_a.py"),
+        ({"test_a.py": UNITTEST}, "uv run --no-project python -m unittest", "test_a.py"),
+        ({"test_a.py": "import pytest"}, "", ""),
+        # poetry, pdm, hatch
+        ({"pyproject.toml": '[tool.poetry.group.dev.dependencies]\npytest = "^8"\n', "poetry.lock": ""},
+         "poetry run pytest", "pyproject.toml [tool.poetry.group.dev.dependencies]"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\nqa = ["pytest"]\n', "pdm.lock": ""},
+         "pdm run pytest", "pyproject.toml [dependency-groups] qa"),
+        ({"pyproject.toml": PROJECT + '[tool.pdm.scripts]\ntest = "pytest -q"\n'},
+         "pdm run test", "pyproject.toml [tool.pdm.scripts] test"),
+        ({"pyproject.toml": PROJECT + '[tool.hatch.envs.default.scripts]\ntest = "pytest"\n'},
+         "hatch run test", "pyproject.toml [tool.hatch.envs.default.scripts] test"),
+        ({"pyproject.toml": PROJECT + '[tool.hatch.envs.qa]\ndependencies = ["pytest"]\n'},
+         "hatch -e qa run pytest", "pyproject.toml [tool.hatch.envs.qa]"),
+        # JavaScript
+        ({"package.json": package({"test": "vitest"})}, "npm test", "package.json scripts.test"),
+        ({"package.json": package({"test": "jest"}), "pnpm-lock.yaml": ""}, "pnpm test", "package.json scripts.test"),
+        ({"package.json": package({"test": "jest"}), "yarn.lock": ""}, "yarn test", "package.json scripts.test"),
+        ({"package.json": package({"test": "jest"}), "bun.lockb": ""}, "bun run test", "package.json scripts.test"),
+        ({"package.json": package({"test": "jest"}, packageManager="pnpm@9.1.0")},
+         "pnpm test", "package.json scripts.test"),
+        ({"package.json": package({"test": "react-scripts test"})}, "CI=true npm test", "package.json scripts.test"),
+        ({"package.json": package({"test": 'echo "Error: no test specified" && exit 1'})}, "", ""),
+        ({"package.json": package({}), "test/a.test.mjs": NODE_TEST}, "node --test", "test/a.test.mjs"),
+        ({"a.test.js": NODE_TEST}, "node --test", "a.test.js"),
+        ({"package.json": "{"}, "npm test", "package.json (cannot be read)"),
+        # others
+        ({"Cargo.toml": ""}, "cargo test", "Cargo.toml"),
+        ({"go.mod": "module x"}, "go test ./...", "go.mod"),
+        ({"Makefile": "CC := x\nbuild test: a\n\tpytest\n"}, "make test", "Makefile test"),
+        ({"Makefile": "test := x\n"}, "", ""),
+        ({"justfile": "set shell := ['sh']\n@test *args: build\n  x\n"}, "just test", "justfile test"),
+        ({"pyproject.toml": PROJECT, "Makefile": "check:\n\tx\n"}, "make check", "Makefile check"),
+        # several at once
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["pytest"]\n', "package.json": package({"test": "x"})},
+         "uv run pytest && npm test", "pyproject.toml [dependency-groups] dev"),
+        ({"README.md": "", "my api/go.mod": "", "web/package.json": package({"test": "x"}),
+          "packages/a/Cargo.toml": "", "node_modules/x/package.json": package({"test": "x"})},
+         "(cd 'my api' && go test ./...) && (cd web && npm test) && (cd packages/a && cargo test)",
+         "my api/go.mod"),
+        ({}, "", ""),
+    ],
+)  # fmt: skip
+def test_how_a_project_runs_its_tests(texts: dict[str, str], command: str, where: str) -> None:
+    checks = found(texts)
+    assert checks.line(CheckKind.TESTS) == command
+    assert [one.found for one in checks.of(CheckKind.TESTS)][:1] == ([where] if where else [])
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind", "command"),
+    [
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\nlint = ["ruff"]\n'}, "lint", "uv run --group lint ruff check ."),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\nlint = ["ruff"]\n'},
+         "format_check", "uv run --group lint ruff format --check ."),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n'}, "typecheck", "uv run mypy ."),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n[tool.mypy]\nfiles = ["src"]\n'},
+         "typecheck", "uv run mypy"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["mypy"]\n', "mypy.ini": "[mypy]\nfiles=src\n"},
+         "typecheck", "uv run mypy"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["ty"]\n'}, "typecheck", "uv run ty check"),
+        ({"pyproject.toml": PROJECT + '[dependency-groups]\ndev = ["black"]\n'}, "format_check", "uv run black --check ."),
+        ({"pyproject.toml": PROJECT + "[tool.ruff]\n"}, "lint", ""),
+        ({"tox.ini": "[testenv:lint]\ncommands=flake8\n", "setup.py": ""}, "lint", "uvx tox run -e lint"),
+        ({"package.json": package({"lint": "eslint .", "typecheck": "tsc"})}, "lint", "npm run lint"),
+        ({"package.json": package({"lint": "eslint --fix .", "lint:ci": "eslint ."})}, "lint", "npm run lint:ci"),
+        ({"package.json": package({"type-check": "tsc"}), "yarn.lock": ""}, "typecheck", "yarn run type-check"),
+        ({"package.json": package({}, devDependencies={"typescript": "5"}), "tsconfig.json": "{}"},
+         "typecheck", "npx --no-install tsc --noEmit"),
+        ({"package.json": package({"format:check": "prettier -c ."})}, "format_check", "npm run format:check"),
+        ({"Cargo.toml": ""}, "typecheck", "cargo check"),
+        ({"Cargo.toml": "", "clippy.toml": ""}, "lint", "cargo clippy"),
+        ({"go.mod": ""}, "lint", "go vet ./..."),
+        ({"go.mod": "", ".golangci.yml": ""}, "lint", "golangci-lint run"),
+        ({"go.mod": "", "Makefile": "lint:\n\tx\n"}, "lint", "go vet ./..."),
+        ({"pyproject.toml": PROJECT, "Makefile": "lint:\n\tx\n"}, "lint", "make lint"),
+    ],
+)  # fmt: skip
+def test_how_a_project_runs_its_other_checks(
+    texts: dict[str, str], kind: str, command: str
+) -> None:
+    assert found(texts).line(CheckKind(kind)) == command
+
+
+def test_names_stand_for_what_was_found() -> None:
+    checks = found({"go.mod": "", "package.json": package({"test": "x"})})
+    assert checks.named == {
+        "tests": "npm test && go test ./...",
+        "typecheck": "go vet ./...",
+        "lint": "go vet ./...",
+        "all": "npm test && go test ./... && go vet ./...",
+    }
+    assert found({}).named == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "manager"),
+    [
+        ({"pyproject.toml": PROJECT}, "uv"),
+        ({"pyproject.toml": "", "uv.lock": ""}, "uv"),
+        ({"pyproject.toml": PROJECT, "poetry.lock": ""}, "poetry"),
+        ({"pyproject.toml": "[tool.ruff]\n", "setup.py": ""}, "pip"),
+        ({"package.json": "{}"}, ""),
+        ({"api/pyproject.toml": PROJECT, "api/tests/test_a.py": UNITTEST}, "uv"),
+    ],
+)
+def test_what_runs_the_projects_python(texts: dict[str, str], manager: str) -> None:
+    assert found(texts).python == manager
+
+
+def project(root: Path, config: str, files: Mapping[str, str]) -> Settings:
+    """Write a project and load its settings."""
+    for name, text in {".ralph/config.yaml": config, **files}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return load_settings(root, environ={}, home=root / "nobody")
+
+
+NPM = {"package.json": package({"test": "x", "lint": "y"})}
+
+
+def test_what_the_settings_name_wins(tmp_path: Path) -> None:
+    settings = project(tmp_path, "build:\n  test_command: npm run e2e\n", NPM)
+    checks = checks_of(tmp_path, settings)
+    assert (checks.named["tests"], checks.named["lint"]) == ("npm run e2e", "npm run lint")
+    assert checks.of(CheckKind.TESTS)[0].found == "build.test_command"
+    assert gate_commands(checks, settings) == ("npm run e2e", "npm run lint")
+
+
+@pytest.mark.parametrize(
+    ("listed", "commands"),
+    [
+        ("detected", ("npm test", "npm run lint")),
+        ("[detected, make e2e]", ("npm test", "npm run lint", "make e2e")),
+        ("[lint, make e2e]", ("npm run lint", "make e2e")),
+        ("[typecheck]", ("typecheck",)),  # there is none: that fails, and is not passed over
+        ("[]", ()),
+    ],
+)
+def test_the_gates_list_may_use_names(
+    listed: str, commands: tuple[str, ...], tmp_path: Path
+) -> None:
+    settings = project(tmp_path, f"phases:\n  building:\n    backpressure: {listed}\n", NPM)
+    assert gate_commands(checks_of(tmp_path, settings), settings) == commands
+
+
+def test_files_of_any_kind_are_looked_at_in_no_time(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pyproject.toml")  # opening it would wait for a writer
+    (tmp_path / "package.json").write_text("[" * READ_BYTES)
+    (tmp_path / "setup.py").write_text("(" * 100_000)
+    (tmp_path / "Makefile").symlink_to("Makefile")
+    (tmp_path / "tox.ini").mkdir()
+    began = time.monotonic()
+    assert detect_checks(DirectoryFiles(tmp_path)).line(CheckKind.TESTS) == "npm test"
+    assert time.monotonic() - began < 5
+    assert DirectoryFiles(tmp_path).names("no") == ()
+
+
+def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
+    settings = project(tmp_path, "", NPM)
+    checks = ChecksOfRun(tmp_path, settings)
+    assert checks.rules().commands == ("npm test", "npm run lint")
+    pytest_in_a_group = PROJECT + '[dependency-groups]\nqa = ["pytest"]\n'
+    (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
+    (tmp_path / "pyproject.toml").write_text(pytest_in_a_group)
+    assert checks.rules().commands == ("uv run --group qa pytest", "npm run lint")
+    (tmp_path / "package.json").unlink()
+    (tmp_path / "pyproject.toml").unlink()
+    assert checks.rules().commands == ("npm test", "npm run lint")
+    assert checks.rules().checks.named["tests"] == "npm test"

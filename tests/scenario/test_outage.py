@@ -1,0 +1,79 @@
+"""Outages of the API and the network: waited out, at no cost to the task, and never without end."""
+
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import FailureClass, LoopStatus
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.engine.controls import Controls
+from ralph_tui.store.project import Project
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.harness.waiting import until
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+NO_RETRIES = {"agent.max_api_retries": 0}
+
+
+def suffers(fault: str, sessions: int = 1) -> str:
+    """So many sessions whose every request suffers a fault."""
+    return f"""
+    - name: "suffers {fault}"
+      task: a
+      times: {sessions}
+      turns:
+        - say: Hello.
+          fault: {{kind: {fault}, times: forever}}
+    """
+
+
+async def test_an_outage_costs_the_task_no_attempt_and_opens_no_breaker(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    faults = ("status, status: 529", "malformed", "portal", "cut", "status, status: 503")
+    storm = scenario(*(suffers(fault) for fault in faults), finishes("a"))
+    async with serving(storm) as server:
+        run = await play(project, server, overrides=NO_RETRIES)
+    network, busy = FailureClass.NETWORK, FailureClass.OVERLOADED
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [busy, network, network, network, busy]
+    assert [e.hint for e in run.of(ev.AgentFailed)] == [""] * 5, "ralph continues automatically"
+    portal = run.of(ev.AgentFailed)[2].message
+    assert portal == (
+        "A proxy or a sign-in page answered in place of the API with an HTML page (HTTP 200)."
+    )
+    assert [e.message for e in run.of(ev.LimitWait)] == [e.message for e in run.of(ev.AgentFailed)]
+    assert [e.iteration for e in run.of(ev.IterationStarted)] == [1] * 6
+    assert [e.attempt for e in run.of(ev.IterationStarted)] == [1] * 6
+    assert all(e.breaker.failure_count == 0 for e in run.of(ev.BreakerChanged))
+    assert task_of(project, "a").retry_count == 0
+    assert (run.end.exit_code, run.end.iterations) == (0, 1)
+
+
+async def test_an_outage_ends_the_run_after_its_limit_and_a_person_can_end_the_wait(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("a")])
+
+    async def person(run: Run) -> None:
+        await run.until_told(ev.LimitWait)
+        await until(lambda: Project(project).load().state.waits, what="the wait on disk")
+        Controls(project).retry_now()
+
+    outage = suffers("status, status: 529", sessions=2)
+    async with serving(scenario(outage, finishes("a"))) as server:
+        bounded = {**NO_RETRIES, "limits.max_outage_minutes": 0}
+        run = await play(project, server, overrides=bounded)
+        assert (run.end.status, run.end.exit_code) == (LoopStatus.ERROR, 3)
+        assert "529" in run.end.reason
+        assert "run again" in run.end.hint
+        left = task_of(project, "a")
+        assert (left.status, left.retry_count) == (TaskStatus.PENDING, 0)
+
+        slow = {**NO_RETRIES, "limits.backoff_seconds": 600}
+        again = await play(project, server, overrides=slow, meanwhile=person)
+    assert [e.why for e in again.of(ev.LimitWaitEnded)] == ["the person retries now"]
+    assert again.end.exit_code == 0
