@@ -6,6 +6,7 @@ change is told exactly once and nobody's private copy is ever written back (DESI
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable
 from datetime import datetime
 
@@ -18,11 +19,17 @@ from ralph_tui.domain.state import REASONED, Approval, Halt
 from ralph_tui.engine.doings import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.unfinished import Unfinished
+from ralph_tui.store import snapshot
+from ralph_tui.store.documents import InvalidDocumentError
 from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.snapshot import BeingWrittenError
 from ralph_tui.store.watch import watch_project
 
 AGAIN_SECONDS = 0.25
 """How soon a file is looked at again that was not whole."""
+
+LAST_VALID = " Until then the last valid version is used."
+"""Said of a file that a person edited to something that is not valid."""
 
 Standing = Callable[[Documents], ev.ProjectRead]
 
@@ -113,10 +120,18 @@ class Ledger:
             self._emit(ev.Notice(level="error", text=str(error)))
 
     async def _transact(self, change: Callable[[Documents], Documents], reason: str) -> Documents:
-        async with self._lock:
-            docs = await asyncio.to_thread(self.project.transact, change)
-            self._publish(docs, reason)
-            return docs
+        started = time.monotonic()
+        while True:
+            try:
+                async with self._lock:
+                    docs = await asyncio.to_thread(self.project.transact_now, change)
+                    self._publish(docs, reason)
+                    return docs
+            except BeingWrittenError:
+                if time.monotonic() - started > snapshot.LONGEST_EDIT:
+                    raise
+            await asyncio.sleep(AGAIN_SECONDS)
+            await self.refresh()  # says what is waited for
 
     async def record_usage(
         self, costs: CostMeter, context: ContextBudget, *, tokens: int, requests: int, now: datetime
@@ -163,7 +178,8 @@ class Ledger:
                     raise
                 if str(error) != self._complaint:
                     self._complaint = str(error)
-                    self._emit(ev.Notice(level="error", text=str(error)))
+                    instead = LAST_VALID if isinstance(error, InvalidDocumentError) else ""
+                    self._emit(ev.Notice(level="error", text=f"{error}{instead}"))
                 return
             self._complaint = ""
             self._publish(docs, CHANGED_ON_DISK)

@@ -3,6 +3,7 @@
 import math
 import os
 import threading
+import time
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,14 +15,14 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
 from ralph_tui.domain.question_bounds import bounded
 from ralph_tui.domain.state import Injection, Phase, SessionRecord
-from ralph_tui.store import dot, mirror, notes
+from ralph_tui.store import dot, mirror, notes, snapshot
 from ralph_tui.store.documents import Documents, json_text
 from ralph_tui.store.files import explained, open_regular, utc_now
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.place import upwards
-from ralph_tui.store.snapshot import Snapshots
+from ralph_tui.store.snapshot import BeingWrittenError, Snapshots
 
 if TYPE_CHECKING:  # what a look at the documents need not wait for
     from ralph_tui.domain.extras import Picture
@@ -32,6 +33,8 @@ R = TypeVar("R", bound=Record)
 
 CLEAN_EVERY = timedelta(hours=1)
 """A long run has thousands of archived memories; looking at all of them each time would cost it seconds."""
+
+AGAIN_SECONDS = 0.1
 
 __all__ = ["Documents", "Project"]
 
@@ -110,6 +113,21 @@ class Project:
 
         Raises:
             StoreError: The lock, the disk or a document does not allow it; nothing was changed.
+        """
+        started = time.monotonic()
+        while True:
+            try:
+                return self.transact_now(change)
+            except BeingWrittenError:
+                if time.monotonic() - started > snapshot.LONGEST_EDIT:
+                    raise
+            time.sleep(AGAIN_SECONDS)  # without the lock, so that others are not kept waiting
+
+    def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
+        """The same for who waits in another way.
+
+        Raises:
+            BeingWrittenError: What is to change is not whole, because somebody may be writing it.
         """
         self._require_dot()
         with write_lock(self.layout):

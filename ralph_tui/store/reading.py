@@ -1,24 +1,19 @@
 """Reading one document: as it is, as it was while somebody writes it, or restored."""
 
 import math
-import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Record
 from ralph_tui.store import newer, recovery
-from ralph_tui.store.documents import PLAN, Document, decode_document
+from ralph_tui.store.documents import PLAN, Document, InvalidDocumentError, decode_document
 from ralph_tui.store.files import DamagedError, read_regular
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.migrate import NewerError
 
 R = TypeVar("R", bound=Record)
-
-LONGEST_LOOK = 5.0
-"""Seconds a read waits for a file that is never still and of which there is no good copy."""
 
 
 class Read(NamedTuple):
@@ -57,7 +52,8 @@ class Reader:
         """A document as it is.
 
         Raises:
-            NeedsRepairError: It is damaged, or was there before and is not now.
+            NeedsRepairError: It is damaged, or it is not valid or not there and was before.
+            InvalidDocumentError: It is not valid.
         """
         path = self._path(kind)
         try:
@@ -66,42 +62,59 @@ class Reader:
                 return self._decode(kind, data, path)
         except DamagedError as error:
             raise NeedsRepairError from error
+        except InvalidDocumentError as error:
+            if kind.name in self._decoded:
+                raise NeedsRepairError from error
+            raise
         raise NeedsRepairError
 
-    def read_surely(self, kind: Document[R], patience: float) -> Read:
+    def read_surely(self, kind: Document[R], quiet: float) -> Read:
         """A document as it is, as it was while somebody writes it, or restored; call with the lock held.
 
+        `quiet` is for how many seconds a file that is not whole is not worth a word. Without end it is
+        left to whoever writes it, however old it is.
+
         Raises:
-            StoreError: Patience is without end, and it is not known what the file said before.
+            StoreError: It is not valid, and it is not known what it said before.
         """
+        path = self._path(kind)
         try:
             return self.read(kind)
         except NeedsRepairError:
             pass
-        path, until = self._path(kind), time.monotonic() + LONGEST_LOOK
-        while True:
-            try:
-                return self._decode(kind, self._settled(kind), path)
-            except DamagedError as error:
-                if recovery.is_being_written(path, patience):
-                    good = self._last_good(kind)
-                    if good is not None:
-                        return self._stand_in(good, path, patience)
-                    if patience == math.inf:
-                        raise _not_whole(path, error) from error
-                waits = recovery.is_being_written(path, recovery.DEPENDED_SECONDS)
-                if waits and time.monotonic() < until:
-                    continue
-                value, data, message = recovery.repair(
-                    kind,
-                    path,
-                    self._last_good(kind),
-                    layout=self._layout,
-                    reason=str(error),
-                    now=self._clock(),
-                )
-                self._tell(message)
-                return Read(data, value)
+        try:
+            return self._decode(kind, self._settled(kind), path)
+        except DamagedError as error:
+            return self._instead(kind, path, _unreadable(path, error), str(error), quiet)
+        except InvalidDocumentError as error:
+            # Only a program that has read it when it was valid goes on with that.
+            if quiet == math.inf or kind.name not in self._decoded:
+                raise
+            return self._instead(kind, path, error, error.message, quiet)
+
+    def _instead(
+        self,
+        kind: Document[R],
+        path: Path,
+        problem: InvalidDocumentError,
+        reason: str,
+        quiet: float,
+    ) -> Read:
+        """What stands in for a document that is not valid, or what it is restored to."""
+        good = self._last_good(kind)
+        if quiet == math.inf or recovery.is_being_written(path):
+            if good is not None:
+                return self._stand_in(good, path, reason, quiet)
+            if kind.name == PLAN.name or quiet == math.inf:
+                raise problem
+        repaired = recovery.repair(
+            kind, path, good, layout=self._layout, reason=reason, now=self._clock()
+        )
+        if repaired is None:
+            raise problem
+        value, data, message = repaired
+        self._tell(message)
+        return Read(data, value)
 
     def _settled(self, kind: Document[R]) -> bytes | None:
         """A file's bytes once they stand still; None when it was removed for good."""
@@ -119,20 +132,17 @@ class Reader:
             return cached[1].value
         return recovery.good_copy(kind, self._path(kind))
 
-    def _stand_in(self, good: Record, path: Path, patience: float) -> Read:
-        """What a file said before, while somebody writes it; who is patient without end says so themselves."""
-        if patience < math.inf and not recovery.is_being_written(path, recovery.DEPENDED_SECONDS):
+    def _stand_in(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
+        """What a file said before, while somebody writes it."""
+        if recovery.unchanged_for(path) >= quiet:
             self._tell(
-                f"{path.name} is not whole; what it said before holds while somebody may be writing it. "
-                f"After {recovery.EDITOR_SECONDS:g} seconds it is set aside."
+                f"{path.name} cannot be used ({reason}). The last valid version is used; the file is set "
+                f"aside {recovery.EDITOR_SECONDS:g} seconds after its last change."
             )
         return Read(b"", good, unfinished=True)
 
     def _decode(self, kind: Document[R], data: bytes | None, path: Path) -> Read:
         if data is None:
-            aside = recovery.unrestored_plan(path) if kind.name == PLAN.name else None
-            if aside is not None:
-                raise recovery.lost_plan(path, aside)
             return Read(None, kind.model())
         cached = self._decoded.get(kind.name)
         if cached is not None and cached[0] == data:
@@ -152,8 +162,8 @@ class Reader:
         return path
 
 
-def _not_whole(path: Path, error: DamagedError) -> StoreError:
-    return StoreError(
-        f"{path} is not whole: {error}.",
-        "Somebody may be writing it. Correct it if it stays so; what is saved there is read at once.",
+def _unreadable(path: Path, error: DamagedError) -> InvalidDocumentError:
+    return InvalidDocumentError(
+        f"{path} cannot be read: {error}.",
+        "Correct the file, or wait until your editor has saved all of it; it was left as it is.",
     )

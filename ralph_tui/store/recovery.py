@@ -4,6 +4,7 @@ The best is the copy of what was last known good; then what the journal tells; a
 made up, because an empty plan could be taken for a finished one.
 """
 
+import math
 import stat
 import time
 from collections.abc import Callable
@@ -31,9 +32,6 @@ SETTLE_TRIES = 10
 
 EDITOR_SECONDS = 30.0
 """A file that cannot be read and was written within this time may not be whole yet; nothing is done to it."""
-
-DEPENDED_SECONDS = 3.0
-"""The same for what a change needs now, or what there is no good copy of."""
 
 
 def backup_path(path: Path) -> Path:
@@ -81,14 +79,19 @@ def reappeared(path: Path) -> bytes | None:
     return None
 
 
-def is_being_written(path: Path, seconds: float) -> bool:
-    """Whether a file was written within these last seconds, so that its writer may not be done."""
+def is_being_written(path: Path) -> bool:
+    """Whether a file was written so recently that its writer may not be done."""
+    return unchanged_for(path) < EDITOR_SECONDS
+
+
+def unchanged_for(path: Path) -> float:
+    """Seconds since a file was written; infinite for what is no file."""
     try:
         info = path.lstat()
     except OSError:
-        return False
+        return math.inf
     # A time far in the future is of another clock and says nothing.
-    return stat.S_ISREG(info.st_mode) and abs(time.time() - info.st_mtime) < seconds
+    return abs(time.time() - info.st_mtime) if stat.S_ISREG(info.st_mode) else math.inf
 
 
 def good_copy(kind: Document[R], path: Path) -> R | None:
@@ -98,24 +101,20 @@ def good_copy(kind: Document[R], path: Path) -> R | None:
 
 def repair(
     kind: Document[R], path: Path, known: R | None, *, layout: Layout, reason: str, now: datetime
-) -> tuple[R, bytes, str]:
+) -> tuple[R, bytes, str] | None:
     """Set a damaged document aside and restore it; call with the write lock held.
 
     `known` is what it said when it was read last, for one of which there is no good copy.
 
     Returns:
-        The restored model, its bytes, and what to tell the person.
-
-    Raises:
-        StoreError: It is a plan and there is nothing to restore it from.
+        The restored model, its bytes, and what to tell the person. None for a plan that nothing can be
+        restored from: it stays where the person wrote it.
     """
     restored = restore(kind, path, layout)
     if restored is None and known is not None:
         restored = *encode_document(kind, known, path), "what it said before was put back"
     if restored is None:
-        if backup_path(path).exists():  # no good either, or it would have been restored
-            set_aside(backup_path(path), now)
-        raise lost_plan(path, set_aside(path, now), reason)
+        return None
     value, data, source = restored
     aside = set_aside(path, now, replacement=data)
     unkept = keep_backup(path, data)
@@ -134,26 +133,6 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
     if kind.model is ImplementationPlan:
         return None
     return *encode_document(kind, kind.model(), path), "it starts afresh with default values"
-
-
-def lost_plan(path: Path, aside: Path, reason: str = "") -> StoreError:
-    """The error for a plan that was damaged and could not be restored."""
-    why = f" ({reason})" if reason else ""
-    return StoreError(
-        f"The plan {path} was damaged{why} and was set aside as {aside.name}; "
-        "there is no good copy to restore.",
-        f"Repair that file and rename it to {path.name}, or delete it to start with an empty plan.",
-    )
-
-
-def unrestored_plan(path: Path) -> Path | None:
-    """The damaged plan that was set aside with nothing to put in its place, or None.
-
-    With a good copy beside it the damage was repaired, and somebody removed the plan since.
-    """
-    if backup_path(path).exists():
-        return None
-    return max(path.parent.glob(f"{path.name}.corrupt-*"), default=None)
 
 
 def _from_backup(kind: Document[R], path: Path) -> R | None:

@@ -40,10 +40,25 @@ KINDS: tuple[Document[Any], ...] = (
 PATIENCE_SECONDS = 5.0
 """How long a transaction tries to get between the writes of another program."""
 
-LONGEST_EDIT = 20.0
-"""Seconds a transaction waits for a file that another program is writing, and that it is to change."""
+QUIET_SECONDS = 3.0
+"""How long a file may be half written before a transaction that does not need it tells of it."""
 
 LONGEST_PAUSE = 0.1
+
+
+LONGEST_EDIT = 2 * recovery.EDITOR_SECONDS
+"""Seconds to wait for a file that a transaction is to change and that another program keeps writing."""
+
+
+class BeingWrittenError(StoreError):
+    """A transaction is to change a file that is not whole; it is tried again without the lock held."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the file, for whoever gives up."""
+        super().__init__(
+            f"Another program keeps changing {path}: it was not valid for {LONGEST_EDIT:g} seconds.",
+            "End the editor or script that writes it, then try again; its version is in place.",
+        )
 
 
 class Snapshot(NamedTuple):
@@ -69,10 +84,11 @@ class Snapshots:
         self._backed_up: dict[str, bytes] = {}
         self._swept = False
 
-    def load(self, patience: float | None = None) -> Snapshot:
+    def load(self, quiet: float = 0.0) -> Snapshot:
         """All documents; takes the lock only when something must be put right.
 
-        `patience`: seconds after its last change in which a file may be in an editor's hands.
+        `quiet` is for how many seconds a file that is not whole is not worth a word; without end it is
+        only looked at.
         """
         if not os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises where it may not look
             try:
@@ -80,30 +96,27 @@ class Snapshots:
             except NeedsRepairError:
                 pass
         with write_lock(self._layout):
-            return self._load_locked(patience)
+            return self._load_locked(quiet)
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
         """Apply `change` and write what it changed; call with the write lock held.
 
         Raises:
-            StoreError: A file changed under every try for `PATIENCE_SECONDS`, was being written for
-                `LONGEST_EDIT`, or cannot be written.
+            BeingWrittenError: What it is to change is not whole, because somebody may be writing it.
+            StoreError: A file changed under every try for `PATIENCE_SECONDS`, or cannot be written.
         """
         if not self._swept:
             commit.sweep(self._layout, self._tell)
             self._swept = True
-        started, pause, patience = time.monotonic(), 0.001, recovery.EDITOR_SECONDS
+        started, pause = time.monotonic(), 0.001
         while True:
-            before = self._load_locked(patience)
+            before = self._load_locked(QUIET_SECONDS)
             for read in before.reads.values():
                 if read.newer is not None:
                     raise read.newer
             after = self._stamped(before.documents, synced(change(before.documents)))
             if (unfinished := self._unfinished(before, after)) is not None:
-                if time.monotonic() - started > LONGEST_EDIT:
-                    raise _never_still(unfinished, LONGEST_EDIT)
-                patience = recovery.DEPENDED_SECONDS
-                continue  # reading it waits
+                raise BeingWrittenError(unfinished)
             writes, documents = self._encoded(before, after)
             self._back_up_good(before)
             if not writes:
@@ -117,9 +130,9 @@ class Snapshots:
             time.sleep(pause)  # who writes in bursts pauses some time
             pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _load_locked(self, patience: float | None = None) -> Snapshot:
+    def _load_locked(self, quiet: float) -> Snapshot:
         commit.finish(self._layout, self._tell)
-        return self._read_all(patience=recovery.EDITOR_SECONDS if patience is None else patience)
+        return self._read_all(quiet=quiet)
 
     def _unfinished(self, before: Snapshot, after: Documents) -> Path | None:
         """The file that is to change while somebody writes it, if there is one."""
@@ -128,14 +141,12 @@ class Snapshots:
                 return self._path(name)
         return None
 
-    def _read_all(self, *, patience: float | None = None) -> Snapshot:
-        """Everything as it is; with `patience`, which needs the lock, what is damaged is put right."""
-        may_repair = patience is not None
+    def _read_all(self, *, quiet: float | None = None) -> Snapshot:
+        """Everything as it is; with `quiet`, which needs the lock, what is damaged is put right."""
+        may_repair = quiet is not None
         reads = {
             kind.name: (
-                self._reader.read(kind)
-                if patience is None
-                else self._reader.read_surely(kind, patience)
+                self._reader.read(kind) if quiet is None else self._reader.read_surely(kind, quiet)
             )
             for kind in KINDS
         }

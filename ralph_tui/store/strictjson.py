@@ -161,4 +161,15 @@ def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:
         return "empty"
     if conflict := _CONFLICT.search(text):
         return f"a merge conflict at line {text.count(chr(10), 0, conflict.start()) + 1}"
+    if (comma := _trailing_comma(text, error.pos)) is not None:
+        line = text.count("\n", 0, comma) + 1
+        return f"a comma too many at line {line} column {comma - text.rfind(chr(10), 0, comma)}"
     return f"{error.msg} at line {error.lineno} column {error.colno}"
+
+
+def _trailing_comma(text: str, position: int) -> int | None:
+    """Where the comma is that has nothing behind it; parsers point at it or behind it."""
+    before = text[: position + 1].rstrip(" \t\r\n]}")
+    comma = len(before) - 1
+    closes = text[_skip_space(text, comma + 1) :][:1] in ("]", "}")
+    return comma if before.endswith(",") and closes else None

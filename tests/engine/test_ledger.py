@@ -26,13 +26,13 @@ class Slow(Project):
         self.begun, self.may = threading.Event(), threading.Event()
         self.error: StoreError | None = None
 
-    def transact(self, change: Callable[[Documents], Documents]) -> Documents:
+    def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
         """Wait first."""
         self.begun.set()
         assert self.may.wait(20)
         if self.error is not None:
             raise self.error
-        return super().transact(change)
+        return super().transact_now(change)
 
 
 def counted(docs: Documents) -> Documents:

@@ -176,14 +176,14 @@ async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await work.begin()
-    transact, begun, may_go = work.ledger.project.transact, threading.Event(), threading.Event()
+    transact, begun, may_go = work.ledger.project.transact_now, threading.Event(), threading.Event()
 
     def slow(change: Any) -> Any:
         begun.set()
         assert may_go.wait(20)
         return transact(change)
 
-    monkeypatch.setattr(work.ledger.project, "transact", slow)
+    monkeypatch.setattr(work.ledger.project, "transact_now", slow)
     claiming = asyncio.create_task(work.claim())
     await asyncio.to_thread(begun.wait, 20)
     claiming.cancel()

@@ -56,14 +56,14 @@ class Recorder:
         for name in TOUCHING:
             setattr(os, name, self._touching(name, getattr(os, name)))
         swap.exchange = self._touching("exchange", swap.exchange)
-        real = Project.transact
+        real = Project.transact_now
 
         def transact(project: Project, change: Callable[[Documents], Documents]) -> Documents:
             documents = real(project, change)
             self._write(STATE, (), documents.model_dump_json())
             return documents
 
-        setattr(Project, "transact", transact)  # noqa: B010 - mypy knows no method that changes
+        setattr(Project, "transact_now", transact)  # noqa: B010 - mypy knows no method that changes
 
     def _write(self, name: str, arguments: tuple[Any, ...], result: Any = None) -> None:
         with self._turn:

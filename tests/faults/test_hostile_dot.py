@@ -92,10 +92,10 @@ ONE = {"id": "a", "description": "x"}
 
 BROKEN: dict[str, tuple[Break, str]] = {
     "conflict": (text(CONFLICT), "merge conflict at line 2"),
-    "empty": (text(""), "set aside"),
-    "nul": (text(b"\0" * 500), "set aside"),
-    "truncated": (text('{"tasks": [{"id": "a"'), "set aside"),
-    "html": (text("<html><body>Sign in to the network</body></html>"), "set aside"),
+    "empty": (text(""), "cannot be read"),
+    "nul": (text(b"\0" * 500), "cannot be read"),
+    "truncated": (text('{"tasks": [{"id": "a"'), "cannot be read"),
+    "html": (text("<html><body>Sign in to the network</body></html>"), "cannot be read"),
     "no utf-8": (text(b'{"tasks": [{"id": "\xff"}]}'), "not valid utf-8 at byte"),
     "deep": (text(DEEP), "nested"),
     "null tasks": (text('{"tasks": null}'), "field 'tasks'"),

@@ -180,6 +180,37 @@ async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) 
     assert kept["note"] == "kept"
 
 
+async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_correction(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
+    plan = project / ".ralph" / "implementation_plan.json"
+
+    async def editor(run: Run) -> None:
+        await run.until_told(ev.ToolStarted, lambda e: "mark_task_complete" in e.name)
+        tasks = json.loads(plan.read_text())["tasks"]
+        tasks.append(task("late", acceptanceCriteria=[ALWAYS_GREEN]))
+        foreign = json.dumps({"tasks": tasks})
+        plan.write_text(foreign)
+        named = await run.until_told(ev.Notice, lambda e: "'acceptanceCriteria'" in e.text)
+        assert "Until then the last valid version is used." in named.text
+        let_go(project)  # the claim is accepted, and the plan is to be written
+        await run.until_told(ev.GateFinished)
+        assert plan.read_text() == foreign
+        comma = foreign.replace("acceptanceCriteria", "verification_criteria").replace(
+            "}]}", "},]}"
+        )
+        plan.write_text(comma)
+        await run.until_told(ev.FilesUnfinished, lambda e: e.names == (plan.name,))
+        assert plan.read_text() == comma
+        plan.write_text(comma.replace(",]}", "]}"))
+
+    async with serving(scenario(finishes("a"), finishes("late"))) as server:
+        run = await play(project, server, meanwhile=editor)
+    assert run.end.reason == "all 2 tasks are complete"
+    assert not list(plan.parent.glob("*.corrupt-*"))
+
+
 @pytest.mark.long
 async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])], [ALWAYS_GREEN])

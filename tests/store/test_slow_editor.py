@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import recovery
+from ralph_tui.store import recovery, snapshot
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, finished, with_tasks
 
@@ -45,6 +46,8 @@ def test_a_plan_that_is_being_written_is_left_alone_and_what_it_said_holds(
         editor.flush()
         seen = Project(project.root) if fresh else project
         assert ids(seen.load()) == ["a", "b"]
+        (told,) = seen.damage()
+        assert "The last valid version is used" in told
         assert ids(seen.transact(only_state)) == ["a", "b"]  # nothing of it depends on the plan
         assert plan.read_text() == half
         assert seen.load().state.iteration_count == 7
@@ -81,24 +84,57 @@ def test_an_edit_that_was_never_ended_is_set_aside_in_the_end(
 ) -> None:
     with_tasks(project, "a")
     project.layout.plan.write_text("{")
+    aged(project.layout.plan, recovery.EDITOR_SECONDS - 5)
     assert ids(project.load()) == ["a"]
-    monkeypatch.setattr(recovery, "DEPENDED_SECONDS", 0.2)
-    assert project.transact(count_up).plan.tasks[0].retry_count == 1
-    assert "set aside" in project.damage()[0]
+    assert project.layout.plan.read_text() == "{"
+    aged(project.layout.plan, recovery.EDITOR_SECONDS + 1)
+    assert ids(project.load()) == ["a"]
+    assert "set aside as" in project.damage()[-1]
+    monkeypatch.setattr(recovery, "EDITOR_SECONDS", 0.3)
     project.layout.plan.write_text("{")
-    finished(project.layout.plan)
-    assert ids(project.load()) == ["a"]
+    assert project.transact(count_up).plan.tasks[0].retry_count == 1  # it waits for that long
     assert len(list(project.layout.dot.glob("implementation_plan.json.corrupt-*"))) == 2
 
 
-def test_what_is_half_written_for_long_is_told_before_it_is_set_aside(project: Project) -> None:
+def test_others_work_while_a_change_waits_for_an_edit(project: Project) -> None:
     with_tasks(project, "a")
+    waited = threading.Event()
+
+    def change(documents: Documents) -> Documents:
+        waited.set()
+        return count_up(documents)
+
     project.layout.plan.write_text("{")
-    then = time.time() - recovery.DEPENDED_SECONDS - 1
-    os.utime(project.layout.plan, (then, then))
-    assert ids(project.load()) == ["a"]
-    (told,) = project.damage()
-    assert "implementation_plan.json is not whole; what it said before holds" in told
+    with in_thread(lambda: project.transact(change)):
+        assert waited.wait(20)
+        other = Project(project.root).transact(only_state)
+        assert other.state.iteration_count == 7
+        project.layout.plan.write_text(EDITED)
+    assert project.load().plan.tasks[0].retry_count == 8
+
+
+INVALID = '{"tasks": [{"id": "edited", "acceptanceCriteria": ["x"]}]}'
+
+
+def test_an_edit_that_is_not_valid_is_left_alone_while_what_was_read_holds(
+    project: Project,
+) -> None:
+    with_tasks(project, "a")
+    plan = project.layout.plan
+    plan.write_text(INVALID)
+    for refused in (Project(project.root).load, project.look):
+        with pytest.raises(StoreError, match="'acceptanceCriteria'"):
+            refused()
+    assert ids(project.transact(only_state)) == ["a"]
+    assert (plan.read_text(), project.damage()) == (INVALID, ())
+    aged(plan, snapshot.QUIET_SECONDS + 1)
+    assert project.transact(only_state).unfinished == (plan.name,)
+    assert "'acceptanceCriteria'" in project.damage()[0]
+    aged(plan, recovery.EDITOR_SECONDS + 1)
+    assert ids(project.transact(count_up)) == ["a"]
+    (aside,) = project.layout.dot.glob("*.corrupt-*")
+    assert aside.read_text() == INVALID
+    assert "'acceptanceCriteria'" in project.damage()[0]
 
 
 def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> None:
@@ -111,7 +147,7 @@ def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> N
         assert (ids(seen), seen.unfinished) == (["a"], (plan.name,))
     assert plan.read_text() == "{"
     recovery.backup_path(plan).unlink()
-    with pytest.raises(StoreError, match="is not whole"):
+    with pytest.raises(StoreError, match="cannot be read"):
         Project(project.root).look()
     assert plan.read_text() == "{"
     assert project.damage() == ()
@@ -125,9 +161,8 @@ def test_a_file_that_is_written_without_end_is_named_and_left(
     with_tasks(project, "a")
     monkeypatch.setattr("ralph_tui.store.snapshot.LONGEST_EDIT", 0.1)
     project.layout.plan.write_text("{")
-    then = time.time() + recovery.DEPENDED_SECONDS / 2  # it is never old enough
-    os.utime(project.layout.plan, (then, then))
-    with pytest.raises(StoreError, match=r"keeps changing .*: it was never still for 0\.1 seconds"):
+    aged(project.layout.plan, -5)  # it is never old enough
+    with pytest.raises(StoreError, match=r"keeps changing .*: it was not valid for 0\.1 seconds"):
         project.transact(count_up)
     assert project.layout.plan.read_text() == "{"
 
@@ -155,6 +190,12 @@ def test_a_plan_that_was_removed_is_an_empty_plan(project: Project) -> None:
     project.layout.plan.unlink()
     assert ids(project.load()) == []
     assert ids(project.transact(only_state)) == []
+
+
+def aged(path: Path, seconds: float) -> None:
+    """Make a file look as if it had last been written so long ago."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
 
 
 @contextmanager
