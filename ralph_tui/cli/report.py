@@ -119,7 +119,8 @@ def _approval(documents: Documents) -> str:
         return ""
     if approval.approved is not None:
         word = "approved" if approval.approved else "rejected"
-        return f"of {DECISIONS[approval.kind]}: {word}; `ralph run` goes on"
+        next_step = "; `ralph run` goes on" if documents.state.awaits_decision else ""
+        return f"of {DECISIONS[approval.kind]}: {word}{next_step}"
     summary = f" ({approval.summary})" if approval.summary else ""
     about = DECISIONS[approval.kind]
     return f"needed, of {about}{summary}; `ralph approve` or `ralph reject --reason TEXT`"

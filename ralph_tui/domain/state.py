@@ -81,6 +81,8 @@ class Approval(Record):
     reason: str = ""
     """Why it was rejected: feedback for the model."""
     decided_by: str = ""
+    content: Mapping[str, str] = Field(default_factory=dict)
+    """What it is about: the name of each part, and the hash of what it said."""
 
     @property
     def whom(self) -> str:
@@ -163,6 +165,8 @@ class RalphState(Record):
     requested_at: Timestamp | None = None
     """Questions from before belong to another request."""
     approval: Approval | None = None
+    set_aside: Approval | None = None
+    """A decision about specs, plan or result while `approval` asks about a limit or one more try."""
     validation_round: Count = 0
     requests: RequestRate = Field(default_factory=RequestRate)
     """Model requests of the last hour."""
@@ -175,6 +179,18 @@ class RalphState(Record):
     retry_now: bool = False
     """The person does not want to wait any longer for a limit."""
     circuit_breaker: BreakerSummary = Field(default_factory=BreakerSummary)
+
+    @property
+    def decision(self) -> Approval | None:
+        """The request or decision about specs, plan or result; one that outlives a run."""
+        asked = self.approval
+        return asked if asked is not None and asked.kind in REASONED else self.set_aside
+
+    @property
+    def awaits_decision(self) -> bool:
+        """Whether a decision is still to be made, or to be acted on; an approved result is neither."""
+        made = self.decision
+        return made is not None and not (made.kind is ApprovalKind.VALIDATION and made.approved)
 
 
 class SessionRecord(Record):

@@ -11,8 +11,9 @@ from datetime import datetime
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.questions import Answer, AskedQuestion, Question
-from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.state import REASONED, Approval, ApprovalKind, Halt, Phase
 from ralph_tui.domain.text import one_line
+from ralph_tui.engine.approved_content import Content, changes
 from ralph_tui.engine.awaiting import answered, ask
 from ralph_tui.engine.ending import End, interrupted, waiting
 from ralph_tui.engine.mission import Mission
@@ -151,37 +152,55 @@ async def withdraw_open_questions(shop: Workshop) -> None:
     await shop.ledger.transact(change)
 
 
+ContentOf = Callable[[], Awaitable[Content]]
+"""Reads what a decision is about as it is now."""
+
+
+async def nothing() -> Content:
+    """A decision that is about no document."""
+    return {}
+
+
 async def decide(
     shop: Workshop,
     mission: Mission,
     kind: ApprovalKind,
     summary: str,
     *,
+    content: ContentOf = nothing,
     wait: Callable[[], Awaitable[None]] | None = None,
 ) -> Approval | End:
     """The person's decision; an end when nobody here can make it, or the loop is to stop.
 
-    A decision made while no loop ran (`ralph approve`) is taken at once and used up. `wait` returns when
-    it is worth looking again; by default, when a document changed.
+    A decision made while no loop ran (`ralph approve`) is taken at once. It counts for the `content` it was
+    made about: what was approved and has changed since is asked about again. A decision about specs, a plan
+    or a result stays on disk until what follows from it is there, too; others are used up here. `wait`
+    returns when it is worth looking again; by default, when a document changed.
     """
     if mission.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
-        shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
-        return Approval(kind=kind, approved=True, decided_by=UNSEEN)
-    await _request(shop, kind, summary)
-    decided = _decision(shop, kind)
-    if decided is None:
-        shop.emit(ev.ApprovalRequested(kind=kind, summary=summary))
+        there = _decision(shop, kind)
+        if there is None or there.approved:
+            await clear_decision(shop)
+            shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
+            return Approval(kind=kind, approved=True, decided_by=UNSEEN)
+    await _request(shop, kind, summary, await content())
+    asked: Approval | None = None
+    while (decided := await _decided(shop, kind, summary, content)) is None:
+        standing = shop.ledger.docs.state.approval
+        if standing is None or standing.kind is not kind:
+            await _request(shop, kind, summary, await content())  # its file was lost
+            continue
+        if asked is None or (asked.summary, asked.content) != (standing.summary, standing.content):
+            asked = standing
+            shop.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
         if not mission.interactive:
             reason = f"waiting for approval of {DECISIONS[kind]}"
             return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
-    while decided is None:
         if (state := shop.ledger.docs.state).stop is not Halt.NONE:
             return interrupted(state)
         await (wait or shop.ledger.wait_changed)()
-        decided = _decision(shop, kind)
-        if decided is None and not _stands(shop, kind):
-            await _request(shop, kind, summary)  # its file was lost, and nobody could decide
-    await _use_up(shop)
+    if kind not in REASONED:
+        await clear_decision(shop)
     shop.emit(
         ev.ApprovalGiven(
             kind=kind,
@@ -193,17 +212,51 @@ async def decide(
     return decided
 
 
-async def _request(shop: Workshop, kind: ApprovalKind, summary: str) -> None:
+async def _decided(
+    shop: Workshop, kind: ApprovalKind, summary: str, content: ContentOf
+) -> Approval | None:
+    """The decision; an approval of what has changed since is none, and is asked for again."""
+    made = _decision(shop, kind)
+    if made is None or not made.approved or kind not in REASONED:
+        return made
+    await _request(shop, kind, summary, await content())
+    return _decision(shop, kind)
+
+
+async def _request(shop: Workshop, kind: ApprovalKind, summary: str, about: Content) -> None:
+    """Ask for a decision, unless one about exactly this is asked for or made already."""
     now = shop.clock()
 
     def change(docs: Documents) -> Documents:
         there = docs.state.approval
-        if there is not None and there.kind is kind:
+        if there is not None and there.kind is kind and not _is_of_another(there, about):
             return docs
-        approval = Approval(kind=kind, summary=summary, requested_at=now)
-        return _with_approval(docs, approval)
+        approval = requested(kind, summary, about, now)
+        news = changes(there.content, about) if there and there.kind is kind else ""
+        if news and there is not None and there.content:
+            since = {None: "you were asked", True: "you approved", False: "you rejected it"}
+            told = f"{summary}. Since {since[there.approved]}: {news}"
+            approval = approval.model_copy(update={"summary": told})
+        return with_approval(docs, approval)
 
     await shop.ledger.transact(change)
+
+
+def _is_of_another(there: Approval, about: Content) -> bool:
+    """Whether a request or a decision is about something else than this.
+
+    What was said against specs or a result is worked on in any case; a plan that the person has changed
+    after rejecting it is theirs, and is not to be replaced.
+    """
+    rejected = there.approved is False
+    if rejected and (there.kind is not ApprovalKind.PLAN or not there.content):
+        return False
+    return there.kind in REASONED and bool(changes(there.content, about))
+
+
+def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -> Approval:
+    """A request for a decision about `about`."""
+    return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
 
 
 def _decision(shop: Workshop, kind: ApprovalKind) -> Approval | None:
@@ -212,14 +265,19 @@ def _decision(shop: Workshop, kind: ApprovalKind) -> Approval | None:
     return approval if made else None
 
 
-def _stands(shop: Workshop, kind: ApprovalKind) -> bool:
-    approval = shop.ledger.docs.state.approval
-    return approval is not None and approval.kind is kind
+async def clear_decision(shop: Workshop) -> None:
+    """Forget the request or decision on disk, once what follows from it is there."""
+    if shop.ledger.docs.state.approval is not None:
+        await shop.ledger.transact(lambda docs: with_approval(docs, None))
 
 
-async def _use_up(shop: Workshop) -> None:
-    await shop.ledger.transact(lambda docs: _with_approval(docs, None))
-
-
-def _with_approval(docs: Documents, approval: Approval | None) -> Documents:
-    return docs.model_copy(update={"state": docs.state.model_copy(update={"approval": approval})})
+def with_approval(docs: Documents, approval: Approval | None) -> Documents:
+    """The documents with this request or decision; one for the moment does not displace one that lasts."""
+    there, lasting = docs.state.approval, docs.state.decision
+    momentary = there is not None and there.kind not in REASONED
+    if approval is None and momentary:
+        update = {"approval": lasting, "set_aside": None}
+    else:
+        replaced = approval is None or approval.kind in REASONED
+        update = {"approval": approval, "set_aside": None if replaced else lasting}
+    return docs.model_copy(update={"state": docs.state.model_copy(update=update)})

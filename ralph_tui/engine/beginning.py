@@ -9,7 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.costs import CostMeter
-from ralph_tui.domain.state import REASONED, Approval, Halt, Phase
+from ralph_tui.domain.state import Halt, Phase
 from ralph_tui.engine.guidance import used_up
 from ralph_tui.store.project import Documents, Project
 
@@ -44,18 +44,14 @@ async def begin(
                 "stop_why": "",
                 "retry_now": False,
                 "waits": None,
-                "approval": lasting(docs.state.approval),
+                "approval": docs.state.decision,
+                "set_aside": None,
             }
         )
         breaker = fresh_breaker(docs.breaker, settings, waits=waits)
         return docs.model_copy(update={"plan": plan, "state": state, "breaker": breaker})
 
     return await asyncio.to_thread(project.transact, change), tuple(stale)
-
-
-def lasting(approval: Approval | None) -> Approval | None:
-    """A decision that outlives the run that asked for it; a limit and a breaker are the run's own."""
-    return approval if approval is not None and approval.kind in REASONED else None
 
 
 def fresh_breaker(
@@ -127,7 +123,7 @@ def project_read(project: Project, settings: Settings, docs: Documents) -> ev.Pr
 
 def _is_finished(project: Project, docs: Documents) -> bool:
     """Whether the last validation found nothing to do, and nobody is asked about it."""
-    if docs.state.current_phase is not Phase.VALIDATION or docs.state.approval is not None:
+    if docs.state.current_phase is not Phase.VALIDATION or docs.state.awaits_decision:
         return False
     report = project.read_report()
     return report is not None and report.settles(docs.plan)

@@ -7,8 +7,9 @@ from types import MappingProxyType
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.questions import Answer, AskedQuestion
-from ralph_tui.domain.state import REASONED, Approval, Halt, Injection
+from ralph_tui.domain.state import REASONED, Approval, ApprovalKind, Halt, Injection
 from ralph_tui.domain.text import one_line
+from ralph_tui.engine.approved_content import plan_content
 from ralph_tui.engine.plan_controls import PlanControls
 from ralph_tui.store.files import utc_now
 from ralph_tui.store.lock import LoopLock
@@ -126,7 +127,10 @@ class Controls(PlanControls):
             if not approved and not reason.strip() and waiting.kind in REASONED:
                 message = "A rejection needs a reason: it is what the model works on next."
                 raise RalphError(message, 'ralph reject --reason "The report lacks a total".')
-            decision = {"approved": approved, "reason": reason.strip(), "decided_by": by}
+            decision: dict[str, object] = {"approved": approved, "reason": reason.strip()}
+            decision["decided_by"] = by
+            if waiting.kind is ApprovalKind.PLAN:  # with the person's own edits since it was shown
+                decision["content"] = dict(plan_content(docs.plan))
             return _with_state(docs, approval=waiting.model_copy(update=decision))
 
         approval = self._project.transact(change).state.approval

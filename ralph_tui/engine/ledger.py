@@ -90,7 +90,7 @@ class Ledger:
             if self._standing is not None:
                 for question in self._docs.questions.open():
                     self._emit(ev.QuestionAsked(question=question))
-                self._tell_approval(None, self._docs.state.approval)
+                self._tell_approval(None, self._docs.state.decision)
             return self._docs
 
     async def transact(
@@ -218,7 +218,7 @@ class Ledger:
         if self._standing is None:
             self._tell_requests(before, docs)
         else:
-            self._tell_approval(before.state.approval, docs.state.approval)
+            self._tell_approval(before.state.decision, docs.state.decision)
         if before.breaker != docs.breaker:
             by_hand = reason == CHANGED_ON_DISK
             why = breaker_words(before.breaker, docs.breaker) if by_hand else reason

@@ -74,6 +74,8 @@ def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
         return mission.only
     if mission.request.strip() and mission.request.strip() != docs.state.request:
         return Phase.DISCOVERY
+    if (asked := docs.state.decision) is not None and asked.kind is ApprovalKind.PLAN:
+        return Phase.PLANNING  # the model's plan: not built unless the person agrees to it
     if not docs.state.request:  # a plan written by hand, or nothing at all
         return Phase.BUILDING
     if docs.state.current_phase is Phase.VALIDATION and docs.plan.ready():
@@ -135,7 +137,8 @@ class Lifecycle:
         return await _done_alone(stage)
 
     async def _build(self, stage: Stage) -> End | Phase:
-        refused = await agree_to_unverified(stage)
+        await validation.take_rejection(stage)
+        refused = await planning.undecided(stage) or await agree_to_unverified(stage)
         if refused is not None:
             return refused
         end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint).run()
@@ -219,9 +222,11 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
     """Enter the next phase on disk, then tell it; a crash between the two repeats nothing."""
 
     def change(docs: Documents) -> Documents:
-        return docs.model_copy(
-            update={"state": docs.state.model_copy(update={"current_phase": phase})}
-        )
+        # What was agreed to led here. A result that was approved stays approved.
+        made = docs.state.decision
+        kept = made if made is not None and made.kind is ApprovalKind.VALIDATION else None
+        state = docs.state.model_copy(update={"current_phase": phase, "approval": kept})
+        return docs.model_copy(update={"state": state})
 
     await stage.shop.ledger.transact(change)
     stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))

@@ -31,7 +31,7 @@ def open_request(root: Path) -> str:
     project = Project(root)
     try:
         docs = project.look()
-        waits = docs.state.approval is not None
+        waits = docs.state.awaits_decision
         report = None if waits else project.read_report()
     except RalphError:
         return ""  # the watcher says what is wrong with the files

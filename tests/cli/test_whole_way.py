@@ -55,7 +55,7 @@ async def test_a_question_without_a_terminal_is_answered_from_another(tmp_path: 
     project = make_project(tmp_path, [])
     scripts = scenario(discovers(asks=True))
     async with serving(scripts) as server:
-        words = ["discover", REQUEST, "--headless", "--yes"]
+        words = ["discover", REQUEST, "--headless", "--yes", "--wait"]
         async with ralph_running(words, project, server) as running:
             await until(lambda: "question_asked" in event_types(project), what="the question")
             listed = await run_ralph(["answer"], project)
@@ -81,4 +81,4 @@ async def test_a_plan_made_again(tmp_path: Path) -> None:
         models = {str(r.body["model"]) for r in server.requests if r.script}
     assert all("opus" in model for model in models)
     assert len(list((project / ".ralph/session_history").glob("plan-*.json"))) == 1
-    assert Project(project).load().state.current_phase is Phase.PLANNING
+    assert Project(project).load().state.current_phase is Phase.BUILDING

@@ -6,10 +6,12 @@ from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.engine.approved_content import Content, specs_content
 from ralph_tui.engine.asking import (
     NOBODY,
     Asking,
     answers_so_far,
+    clear_decision,
     decide,
     left_open,
     waiting_for_answer,
@@ -28,28 +30,43 @@ TEXT_LIMIT = 40_000
 async def run(stage: Stage) -> End | None:
     """Work until there are valid specs that the person confirms; None leads on to planning."""
     fresh = await _take_request(stage)
-    if not fresh and not stage.mission.interactive and _may_ask(stage):
-        questions = await left_open(stage.shop, stage.mission, stage.phase)
-        if questions:
-            return waiting_for_answer(questions)
-    await withdraw_open_questions(stage.shop)
+    if (end := await _unanswered(stage, fresh=fresh)) is not None:
+        return end
     feedback = ""
+
+    async def content() -> Content:
+        return await specs_content(stage.shop.ledger.project)
+
     while True:
         if fresh or feedback or await missing_specs(stage) is not None:
             end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
             if end is not None:
                 return end
             fresh = False
+            if feedback:
+                await clear_decision(stage.shop)
         if await missing_specs(stage) is not None:
             continue
         specs = await read_specs(stage)
         summary = ", ".join(f"{s.name} ({len(s.criteria)} criteria)" for s in specs)
-        decided = await decide(stage.shop, stage.mission, ApprovalKind.SPECS, summary)
+        decided = await decide(
+            stage.shop, stage.mission, ApprovalKind.SPECS, summary, content=content
+        )
         if isinstance(decided, End):
             return decided
         if decided.approved:
             return None
         feedback = decided.reason or "The person is not satisfied with the specs."
+
+
+async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
+    """The end of a run that cannot answer what the last one left open; else nothing stays open."""
+    if not fresh and not stage.mission.interactive and _may_ask(stage):
+        questions = await left_open(stage.shop, stage.mission, stage.phase)
+        if questions:
+            return waiting_for_answer(questions)
+    await withdraw_open_questions(stage.shop)
+    return None
 
 
 async def _take_request(stage: Stage) -> bool:

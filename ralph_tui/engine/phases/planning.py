@@ -4,12 +4,14 @@ import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain import agents_md
+from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, plan_size
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.state import REASONED, Approval, ApprovalKind
 from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.engine import ralph_tools as rt
-from ralph_tui.engine.asking import UNSEEN, decide
-from ralph_tui.engine.ending import End
+from ralph_tui.engine.approved_content import Content, plan_content
+from ralph_tui.engine.asking import UNSEEN, clear_decision, decide, requested, with_approval
+from ralph_tui.engine.ending import End, stopped
 from ralph_tui.engine.loop import require_workable
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
@@ -33,6 +35,7 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
     """
     if stage.mission.only is stage.phase:
         feedback = stage.mission.request
+    feedback = _with_rejection(stage, feedback)
     while True:
         if feedback or await _missing_plan(stage) is not None:
             end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
@@ -41,19 +44,59 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
         if await _missing_plan(stage) is not None:
             continue
         require_workable(stage.docs.plan)
-        lacking = await _uncovered(stage)
-        summary = plan_size(stage.docs.plan.tasks)
-        if lacking:
-            who = "It" if len(lacking) == 1 else "They"
-            summary += f". {what_is_uncovered(lacking)} {who} would complete as unverified."
-        decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, summary)
+        decided = await decide_plan(stage)
         if isinstance(decided, End):
             return decided
         if decided.approved:
-            if lacking and decided.decided_by != UNSEEN:
-                await _allow(stage, lacking)
             return None
         feedback = decided.reason or "The person is not satisfied with the plan."
+
+
+async def decide_plan(stage: Stage) -> Approval | End:
+    """The person's decision about the plan as it is."""
+    summary = plan_size(stage.docs.plan.tasks)
+    lacking = await _uncovered(stage)
+    if lacking:
+        who = "It" if len(lacking) == 1 else "They"
+        summary += f". {what_is_uncovered(lacking)} {who} would complete as unverified."
+
+    async def content() -> Content:
+        return plan_content(stage.docs.plan)
+
+    decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, summary, content=content)
+    agreed = isinstance(decided, Approval) and decided.approved and decided.decided_by != UNSEEN
+    if lacking and agreed:
+        await _allow(stage, lacking)
+    return decided
+
+
+async def undecided(stage: Stage) -> End | None:
+    """Why a plan that the model made must not be built; None once the person agreed to it."""
+    asked = stage.docs.state.decision
+    if asked is None or asked.kind is not ApprovalKind.PLAN:
+        return None
+    decided = await decide_plan(stage)
+    if isinstance(decided, End):
+        return decided
+    if decided.approved:
+        await clear_decision(stage.shop)
+        return None
+    reason = f"the plan was rejected: {decided.reason or 'no reason was given'}"
+    return stopped(reason, "`ralph plan` makes another one that follows it.")
+
+
+def _with_rejection(stage: Stage, feedback: str) -> str:
+    """What the new plan is to follow: also why the person rejected what was shown last.
+
+    A rejected plan alone is looked at before it is replaced: the person may have changed it since.
+    """
+    made = stage.docs.state.decision
+    rejected = made is not None and made.approved is False and made.kind in REASONED
+    if made is None or not rejected or (made.kind is ApprovalKind.PLAN and not feedback):
+        return feedback
+    return "\n".join(
+        filter(None, (feedback, f"The person rejected {DECISIONS[made.kind]}: {made.reason}"))
+    )
 
 
 async def _uncovered(stage: Stage) -> tuple[Task, ...]:
@@ -81,7 +124,6 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     handed_in = False
     if feedback:
         await asyncio.to_thread(stage.shop.ledger.project.archive_plan)
-        await stage.shop.ledger.transact(_without_approval)
 
     async def missing() -> str | None:
         if feedback and not handed_in:
@@ -99,7 +141,7 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     async def add(given: rt.ToolInput) -> ToolAnswer:
         nonlocal handed_in
         assert isinstance(given, rt.NewTask)
-        answer = await _add(stage, given)
+        answer = await _add(stage, given, replaces=bool(feedback) and not handed_in)
         handed_in = handed_in or not answer.is_error
         return answer
 
@@ -114,25 +156,16 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     return await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
 
 
-def _without_approval(docs: Documents) -> Documents:
-    """What was said of the plan before, or is still to be said, is not said of the new one."""
-    there = docs.state.approval
-    if there is None or there.kind is not ApprovalKind.PLAN:
-        return docs
-    return docs.model_copy(update={"state": docs.state.model_copy(update={"approval": None})})
-
-
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
     """Replace all that is not complete, when the whole is sound."""
     refused: list[str] = []
 
     def change(docs: Documents) -> Documents:
         refused.clear()
-        done = tuple(t for t in docs.plan.tasks if t.status is TaskStatus.COMPLETE)
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
-        plan = docs.plan.model_copy(update={"tasks": (*done, *tasks)})
+        plan = _only_done(docs.plan).adding(tasks)
         refused.extend(plan_problems(plan, tasks, stage.shop.settings.phases.planning))
-        return docs if refused else docs.model_copy(update={"plan": plan})
+        return docs if refused else _handed_in(stage, docs, plan)
 
     await stage.shop.ledger.transact(change, "planned")
     if refused:
@@ -144,18 +177,31 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
     )
 
 
-async def _add(stage: Stage, given: rt.NewTask) -> ToolAnswer:
+async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
+    """Add one task; the first one of a new plan `replaces` all that is not complete."""
     refused: list[str] = []
 
     def change(docs: Documents) -> Documents:
         refused.clear()
         task = Task.model_validate(given.model_dump())
-        plan = docs.plan.adding([task])
+        plan = (_only_done(docs.plan) if replaces else docs.plan).adding([task])
         refused.extend(plan_problems(plan, (task,), stage.shop.settings.phases.planning))
-        return docs if refused else docs.model_copy(update={"plan": plan})
+        return docs if refused else _handed_in(stage, docs, plan)
 
     await stage.shop.ledger.transact(change, "planned")
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
+
+
+def _only_done(plan: ImplementationPlan) -> ImplementationPlan:
+    done = tuple(task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
+    return plan.model_copy(update={"tasks": done})
+
+
+def _handed_in(stage: Stage, docs: Documents, plan: ImplementationPlan) -> Documents:
+    """The model's plan, undecided from the first moment: not even a crash has it built unseen."""
+    size, about = plan_size(plan.tasks), plan_content(plan)
+    asked = requested(ApprovalKind.PLAN, size, about, stage.shop.clock())
+    return with_approval(docs.model_copy(update={"plan": plan}), asked)
 
 
 def _limit(stage: Stage) -> int:

@@ -16,7 +16,8 @@ from ralph_tui.domain.validation import (
     report_problems,
 )
 from ralph_tui.engine import ralph_tools as rt
-from ralph_tui.engine.asking import decide
+from ralph_tui.engine.approved_content import Content, changes, result_content
+from ralph_tui.engine.asking import clear_decision, decide
 from ralph_tui.engine.ending import End, complete, stopped, unverified_told
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
@@ -38,8 +39,16 @@ class Back(StrEnum):
 
 
 async def run(stage: Stage) -> End | Back:
-    """Validate once: the end, or back to building with a task for each failure."""
+    """Validate once: the end, or back to building with a task for each failure.
+
+    A report that the person was shown, and about which nothing has changed, is not made a second time.
+    """
+    if await take_rejection(stage):
+        return Back.REJECTED
     number = stage.docs.state.validation_round + 1
+    shown = await _shown(stage)
+    if shown is not None:
+        return await _approve(stage, shown)
     report = await _report(stage, number)
     if isinstance(report, End):
         return report
@@ -57,24 +66,60 @@ async def run(stage: Stage) -> End | Back:
     if not stage.shop.settings.phases.validation.require_human_approval:
         await _new_rounds(stage)
         return complete(f"{report.proof}{unverified_told(stage.docs.plan)}")
-    return await _approve(stage, report, number)
+    return await _approve(stage, report)
 
 
-async def _approve(stage: Stage, report: ValidationReport, number: int) -> End | Back:
+async def _shown(stage: Stage) -> ValidationReport | None:
+    """The report that was shown to the person, when it and what it is about are as they were."""
+    asked = stage.docs.state.decision
+    if asked is None or asked.kind is not ApprovalKind.VALIDATION:
+        return None
+    project = stage.shop.ledger.project
+    report = await asyncio.to_thread(project.read_report)
+    if report is None or not asked.content:
+        return None
+    news = changes(asked.content, await result_content(project, report))
+    if not news:
+        return report
+    what = "you approved the result" if asked.approved else "you were asked"
+    text = f"Validating again, because since {what}: {news}."
+    stage.shop.emit(ev.Notice(level="info", text=text))
+    return None
+
+
+async def take_rejection(stage: Stage) -> bool:
+    """Make the person's rejection of the result a task, once; whether there was one."""
+    made = stage.docs.state.decision
+    if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
+        return False
+    reason = made.reason or "The person rejected the result without saying why."
+    report = await asyncio.to_thread(stage.shop.ledger.project.read_report)
+    number = report.round if report is not None else stage.docs.state.validation_round + 1
+    await _back(stage, (rejection_task(reason, number, stage.docs.plan),), number)
+    return True
+
+
+async def _approve(stage: Stage, report: ValidationReport) -> End | Back:
     summary = report.summary or report.proof
     if report.sights:
         summary += f" ({report.sights}: see .ralph/validation_report.json)"
     summary += unverified_told(stage.docs.plan)
-    decided = await decide(stage.shop, stage.mission, ApprovalKind.VALIDATION, summary)
+
+    async def content() -> Content:
+        return await result_content(stage.shop.ledger.project, report)
+
+    decided = await decide(
+        stage.shop, stage.mission, ApprovalKind.VALIDATION, summary, content=content
+    )
     if isinstance(decided, End):
         return decided
     if decided.approved:
         await _new_rounds(stage)
+        if stage.mission.only is stage.phase:  # asked for by name, it validates each time
+            await clear_decision(stage.shop)
         unverified = unverified_told(stage.docs.plan)
         return complete(f"validated, and approved by {decided.whom}{unverified}")
-    reason = decided.reason or "The person rejected the result without saying why."
-    task = rejection_task(reason, number, stage.docs.plan)
-    await _back(stage, (task,), number)
+    await take_rejection(stage)
     return Back.REJECTED
 
 
@@ -93,7 +138,7 @@ async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
     def change(docs: Documents) -> Documents:
         known = {task.id for task in docs.plan.tasks}
         new = [task for task in tasks if task.id not in known]
-        state = docs.state.model_copy(update={"validation_round": number})
+        state = docs.state.model_copy(update={"validation_round": number, "approval": None})
         return docs.model_copy(update={"state": state, "plan": docs.plan.adding(new)})
 
     await stage.shop.ledger.transact(change, "found by validation")

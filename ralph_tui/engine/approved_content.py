@@ -1,0 +1,63 @@
+"""What a decision is about: the name of each part that the person was shown, and the hash of what it says."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.validation import ValidationReport
+from ralph_tui.engine.contents import Contents
+from ralph_tui.store.project import Project
+
+MOST_NAMED = 5
+
+Content = Mapping[str, str]
+
+
+def plan_content(plan: ImplementationPlan) -> Content:
+    """What the person agrees to in a plan: every open task, by what it asks for."""
+    return {
+        f"task {task.id}": _hash(_asked(task))
+        for task in plan.tasks
+        if task.status is not TaskStatus.COMPLETE
+    }
+
+
+def _asked(task: Task) -> str:
+    fields = {"description", "priority", "dependencies", "verification_criteria", "model"}
+    return task.model_dump_json(include=fields)
+
+
+async def specs_content(project: Project) -> Content:
+    """What the person agrees to in the specs: the text of each."""
+    return await asyncio.to_thread(_specs, project)
+
+
+async def result_content(project: Project, report: ValidationReport) -> Content:
+    """What the person agrees to in a validated result: the report, and the files and specs it is about."""
+    return await asyncio.to_thread(_result, project, report)
+
+
+def _specs(project: Project) -> Content:
+    return {f"specs/{spec.name}": _hash(spec.text) for spec in project.read_specs()}
+
+
+def _result(project: Project, report: ValidationReport) -> Content:
+    files = Contents(project.root).digest()  # empty in a project too large to be read
+    about = {"the report": _hash(report.model_dump_json()), **_specs(project)}
+    return about | ({"the project's files": files} if files else {})
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def changes(before: Content, now: Content) -> str:
+    """What is different from what a decision was about, in words; empty when nothing is."""
+    told = [
+        *(f"{name} changed" for name in now if before.get(name, now[name]) != now[name]),
+        *(f"{name} is new" for name in now if name not in before),
+        *(f"{name} is gone" for name in before if name not in now),
+    ]
+    more = [f"{len(told) - MOST_NAMED} more"] if len(told) > MOST_NAMED else []
+    return ", ".join(told[:MOST_NAMED] + more)
