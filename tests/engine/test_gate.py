@@ -161,3 +161,22 @@ def test_a_gate_that_ran_nothing_has_verified_nothing() -> None:
         assert text.startswith("ACCEPTED")
         assert ("unverified" in text) is (outcome == "unverified")
         assert "every check" not in text
+
+
+async def test_where_a_check_is_required_a_gate_that_ran_nothing_refuses(tmp_path: Path) -> None:
+    told: list[ev.Event] = []
+    gate = Gate(
+        tmp_path,
+        rules=GateRules,
+        timeout=10,
+        environment=ENV,
+        review=_allow,
+        emit=told.append,
+    )
+    task = Task(id="a", verification_criteria=("It is fast",))
+    assert not gate.can_check(task)
+    assert (await gate.run(task, "", must_verify=False)).passed
+    refused = await gate.run(task, "", must_verify=True)
+    assert not refused.passed
+    assert refused.refusal == "no check could run for this task"
+    assert receipt_text(refused).startswith("NOT YET")
