@@ -160,7 +160,7 @@ class Places:
             DeniedError: The path leads there.
         """
         self.check_guarded(word, shown)
-        if self.suspect and UNKNOWN in word.text:
+        if self.suspect and self._may_be_anywhere(word):
             deny(
                 "unreadable-command",
                 shown,
@@ -175,6 +175,20 @@ class Places:
                     "The file is outside the project",
                     f"Write below {self.root} or in /tmp.",
                 )
+
+    def _may_be_anywhere(self, word: Word) -> bool:
+        """Whether a word may name any file of the project, because an expansion begins its name."""
+        if UNKNOWN not in word.text:
+            return False
+        directory, slash, name = word.text.partition(UNKNOWN)[0].rpartition("/")
+        if name and not name.startswith("."):
+            return False
+        below = self.resolve(literal(directory)) if directory else None
+        return not slash or not below or not all(map(self._apart, below))
+
+    def _apart(self, path: str) -> bool:
+        """Whether a directory is neither the project's root nor around it."""
+        return path != self.root and not self.root.startswith(path.rstrip("/") + "/")
 
     def may_write(self, path: str) -> bool:
         """Whether a path is inside the project or a scratch directory."""

@@ -7,6 +7,7 @@ from ralph_tui.guard.bounds import Bounds
 from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.flow import fed_by, output_of
 from ralph_tui.guard.fresh import Content, as_script, written_by
+from ralph_tui.guard.guarded_names import printed_names
 from ralph_tui.guard.heads import may_hide, says_what_starts
 from ralph_tui.guard.known import keeps_parameters, sets_up_shell, shifts_parameters
 from ralph_tui.guard.places import Places
@@ -155,6 +156,9 @@ class CommandWalker:
             self._places = before.fork()
             self.script(script, (printed or anything()) if ">(" in word.raw else None)
             self._places = before
+            for command in script.commands():  # what it prints may be what is changed later
+                for named in printed_names(command) if isinstance(command, Simple) else ():
+                    before.note(named)
 
     def _redirects(
         self, redirects: Sequence[Redirect], feed: Word | None, printed: Word | None = None
