@@ -29,6 +29,7 @@ _PLAIN = re.compile(r"(?!.*(?:^|/)\.[^/]*[*?])[\w./@+*?][\w./@+*?-]*", re.ASCII)
 _EXPANSION = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _NOT_PLAIN = re.compile(r"['\\`]|\$[({\[$](?![A-Za-z_]\w*\})", re.ASCII)
 _MOST = 32
+_HERE = re.compile(r"\$\(\s*pwd(?:\s+-[LP])?\s*\)|`\s*pwd(?:\s+-[LP])?\s*`")
 _LONGEST = 4096
 """Characters of a source that is searched once for each variable in it."""
 
@@ -90,16 +91,26 @@ def _may_set(words: Sequence[Word]) -> bool:
     return "set" in found and not _OPTIONS_ONLY.fullmatch(text)
 
 
+@lru_cache(maxsize=8)
+def asks_where(source: str) -> bool:
+    """Whether `$(pwd)` in a text is certainly the shell's own directory."""
+    if len(source) > _LONGEST or not _HERE.search(source):
+        return False
+    redefined = re.search(r"\bpwd\s*\(|\bfunction\s+pwd\b|\balias\b|\bPWD=", source)
+    return redefined is None and not assigns_unseen(source)
+
+
 def forms(word: Word, values: Values) -> tuple[Word, ...]:
     """What a word may be when its variables hold these values; none if that is not certain."""
-    if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(word.raw):
+    raw = _HERE.sub("${PWD}", word.raw) if "PWD" in values else word.raw
+    if word.start < 0 or UNKNOWN not in word.text or _NOT_PLAIN.search(raw):
         return ()
-    used = dict.fromkeys(match[1] or match[2] for match in _EXPANSION.finditer(word.raw))
+    used = dict.fromkeys(match[1] or match[2] for match in _EXPANSION.finditer(raw))
     held = [values.get(name, ()) for name in used]
     if not all(_PLAIN.fullmatch(text) for texts in held for text in texts):
         return ()
     found = [
-        read_word(_with(dict(zip(used, texts, strict=True)), word.raw))
+        read_word(_with(dict(zip(used, texts, strict=True)), raw))
         for texts in itertools.islice(itertools.product(*held), _MOST + 1)
     ]  # none, if one of the variables is not known
     certain = len(found) <= _MOST and not any(UNKNOWN in form.text for form in found)

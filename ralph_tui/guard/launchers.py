@@ -7,6 +7,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.carriers import CARRIERS
+from ralph_tui.guard.directories import moved
 from ralph_tui.guard.fillers import FILLERS, joined, no_hidden_options
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
@@ -39,7 +40,7 @@ def _wrapped(given: Invocation) -> None:
     if given.program in _LOGGING:
         check_all(read.values("-o", "--output"), given)
     if given.program == "sudo":
-        given = _moved(given, read.values("-D", "--chdir"))
+        given = moved(given, read.values("-D", "--chdir"))
     if given.program == "sudo" and read.has("-e", "--edit"):
         for word in read.operands:
             given.places.check_write(word, given.shown)
@@ -48,14 +49,6 @@ def _wrapped(given: Invocation) -> None:
 
 
 _LOGGING = names("time gtime strace ltrace perf")
-
-
-def _moved(given: Invocation, directories: Sequence[Word]) -> Invocation:
-    """Where the command runs when it is started in another directory."""
-    places = given.places.fork()
-    for directory in directories:
-        places.move(directory, certain=True)
-    return replace(given, places=places)
 
 
 def _run(given: Invocation, words: Sequence[Word], *, assigns: bool = False) -> None:
@@ -70,7 +63,7 @@ def _env(given: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
     read = parse(given.arguments, spec, stop=True)
     no_hidden_options(given, read.operands)
-    given = _moved(given, read.values("-C", "--chdir"))
+    given = moved(given, read.values("-C", "--chdir"))
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)
     for option in read.options:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ralph_tui.guard.guarded_names import asks_for_git_directory, matched_guarded, names_guarded
-from ralph_tui.guard.known import Values, forms, only_given, plain_values
+from ralph_tui.guard.known import Values, asks_where, forms, only_given, plain_values
 from ralph_tui.guard.names import names
 from ralph_tui.guard.paths import guarded_part
 from ralph_tui.guard.policy import Policy
@@ -55,7 +55,7 @@ class Places:
             policy,
             frozenset({os.path.normpath(policy.root)}),
             hidden=bool(_SHOWS_HIDDEN.search(source)),
-            told=tuple(n for n in _TOLD if n in source and only_given(n, source, r"(?!)")),
+            told=_told(source),
         )
 
     @property
@@ -251,13 +251,18 @@ class Places:
         deny(rule, shown, f"This may change {found}/", instead)
 
     def _scratch(self, path: str) -> bool:
-        """Whether anybody may write there; what surrounds a project in a scratch directory is none."""
+        """Whether anybody may write there; a directory inside one, made around the project, is none."""
         if path in _DEVICES:
             return True
         beside = self.root.rpartition("/")[0] + "/"
-        if beside.startswith(_SCRATCH) and (path + "/").startswith(beside):
+        if beside not in _SCRATCH and beside.startswith(_SCRATCH) and (path + "/").startswith(beside):
             return False
         return path.startswith(_SCRATCH) and not self.root.startswith(path.rstrip("/") + "/")
+
+
+def _told(source: str) -> tuple[str, ...]:
+    plain = [n for n in _TOLD if n in source and only_given(n, source, r"(?!)")]
+    return (*plain, "PWD") if "PWD" not in source and asks_where(source) else tuple(plain)
 
 
 def _normal(path: str) -> str:

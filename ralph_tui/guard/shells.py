@@ -1,5 +1,6 @@
 """Shells, and the builtins that run a text: what they are given is judged as what it is, a script."""
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -9,6 +10,7 @@ from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import UNKNOWN, Word
 from ralph_tui.guard.walk import Invocation, unreadable_part
+from ralph_tui.guard.written import check_all
 
 SHELLS = names("sh bash dash zsh ksh mksh pdksh ash yash rbash posh busybox-sh fish csh tcsh")
 
@@ -103,6 +105,18 @@ def _mapfile(given: Invocation) -> None:
         given.walker.shell(text, given)
 
 
+def _repeat(given: Invocation) -> None:
+    """`fc` runs again what the history holds, which may never have been run."""
+    if not any(re.fullmatch(r"-[nr]*l[nr]*", word.text) for word in given.arguments):
+        unreadable_part(given.shown, "This runs a line of the shell's history, which is not known")
+
+
+def _history(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("d"))
+    if read.has("-w", "-a"):
+        check_all(read.operands, given)
+
+
 def _at(given: Invocation) -> None:
     if given.feed is not None:
         given.walker.shell(given.feed, given)
@@ -119,6 +133,8 @@ SHELL_RULES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
         "hash": _hash,
         **dict.fromkeys(names("compgen complete"), _completion),
         **dict.fromkeys(names("mapfile readarray"), _mapfile),
+        "fc": _repeat,
+        "history": _history,
         **dict.fromkeys(names("at batch newgrp"), _at),
     }
 )

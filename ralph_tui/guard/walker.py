@@ -1,10 +1,12 @@
 """Walks through what was read and asks the rule for every program that would start."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ralph_tui.guard.bounds import Bounds
 from ralph_tui.guard.committers import refuse_committer
+from ralph_tui.guard.directories import directed
 from ralph_tui.guard.flow import fed_by, output_of
 from ralph_tui.guard.fresh import Content, as_script, written_by
 from ralph_tui.guard.guarded_names import printed_names
@@ -31,6 +33,8 @@ from ralph_tui.guard.variables import judge_assignment, judge_subscript
 from ralph_tui.guard.verdicts import DeniedError
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
 
+_CONNECTION = re.compile(r"/dev/(?:tcp|udp)/(?:localhost|127[\d.]*|\[?::1\]?|[\w-]+|\0)/[\w\0]+")
+"""Bash's own way to reach a port of this machine, or of a container by its name; no file."""
 _WRITING_REDIRECTS = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
 
 
@@ -170,7 +174,8 @@ class CommandWalker:
                 self._substitutions(redirect.body)
             if redirect.operator in _WRITING_REDIRECTS:
                 number = redirect.target.text.rstrip("-").isdigit() or redirect.target.text == "-"
-                if not (redirect.operator == ">&" and number):
+                descriptor = redirect.operator == ">&" and number
+                if not descriptor and not _CONNECTION.fullmatch(redirect.target.text):
                     self._places.check_write(
                         redirect.target, f"{redirect.operator} {redirect.target.raw}"
                     )
@@ -272,6 +277,7 @@ class CommandWalker:
         judge_blocked(given)
         self.asks.update(dict.fromkeys(asked_first(given), given.shown))
         refuse_committer(given)
+        given = directed(given)
         if program in MOVES:
             change_directory(given, certain=certain)
         elif program in DECLARATIONS:
