@@ -5,7 +5,7 @@ import re
 from ralph_tui.guard.git_commands import MUTATING
 from ralph_tui.guard.names import names
 from ralph_tui.guard.syntax import UNKNOWN, literal
-from ralph_tui.guard.verdicts import DeniedError
+from ralph_tui.guard.verdicts import DeniedError, deny
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
 _STARTS_PROGRAMS = re.compile(
@@ -103,6 +103,9 @@ def judge_guarded_mention(code: str, given: Invocation) -> None:
     if _WRITES.search(code) and not _only_reads(code):
         if found:
             given.places.check_guarded(literal(found[0]), given.shown)
+        if given.places.names_own(code):
+            reason = "This code may change ralph's own data"
+            deny("ralph-files", given.shown, reason, "Leave ralph's data to ralph.")
         given.places.check_here(given.shown)
 
 

@@ -52,6 +52,10 @@ def _judge_write(raw: str, policy: Policy) -> Verdict:
         parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
         if (guarded := guarded_part(parts)) is not None:
             return _guarded(guarded, raw)
+    if any(target.is_relative_to(os.path.realpath(own)) for own in policy.own_directories):
+        return _deny(
+            "ralph-files", raw, "The file is ralph's own data", "Leave ralph's data to ralph."
+        )
     if not target.is_relative_to(root) or target == root:
         return _deny(
             "outside-project", raw, "The file is outside the project", f"Write below {root}."

@@ -2,8 +2,9 @@
 
 import os.path
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from ralph_tui.guard.guarded_names import asks_for_git_directory, matched_guarded, names_guarded
 from ralph_tui.guard.known import Values, asks_where, forms, only_given, plain_values
@@ -23,6 +24,20 @@ _SHOWS_HIDDEN = re.compile(r"dotglob|glob_?dots|globignore", re.IGNORECASE)
 _TOLD = ("PWD", "HOME")
 _MAX_DIRECTORIES = 8
 _MOST_VALUES = 20
+RALPHS_OWN = "ralph's own data"
+"""What a path outside the work tree leads to that only ralph writes."""
+_GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        ".ralph": (
+            "ralph-files", ".ralph/", "Change the plan and the state through the ralph_* tools.",
+        ),
+        ".git": (
+            "git-files", ".git/", "Leave git's own files to the person; reading them is fine.",
+        ),
+        ".claude": ("cli-files", ".claude/", "Leave the CLI's own settings to the person."),
+        RALPHS_OWN: ("ralph-files", RALPHS_OWN, "Leave ralph's data to ralph; reading it is fine."),
+    }
+)  # fmt: skip
 _NOWHERE = "/\0home"
 """Stands for a home directory that is not known: outside whatever the project is."""
 
@@ -62,6 +77,10 @@ class Places:
     def root(self) -> str:
         """The project's root, normalised."""
         return os.path.normpath(self.policy.root)
+
+    @property
+    def _own(self) -> tuple[str, ...]:
+        return tuple(os.path.normpath(path) for path in self.policy.own_directories)
 
     def fork(self) -> "Places":
         """A copy for a subshell, whose `cd` does not last."""
@@ -140,6 +159,8 @@ class Places:
         if word.text.startswith(UNKNOWN):  # most likely a name in one of these
             paths = (*paths, *(self.directories or ()))
         for path in paths:
+            if any(_within(path, own) for own in self._own):
+                return RALPHS_OWN
             inner = path[len(self.root) :] if self.inside(path) else path
             parts = tuple(part for part in inner.split("/") if part)
             if (found := guarded_part(parts)) is not None:
@@ -210,6 +231,8 @@ class Places:
                 "Name the path inside the project, without variables.",
             )
         for path in paths:
+            if any(_within(own, path) for own in self._own):
+                deny("ralph-files", shown, "This removes ralph's own data", "Name what to remove.")
             if not self.inside(path):
                 deny(
                     "outside-project",
@@ -235,6 +258,13 @@ class Places:
             return
         if names_guarded(word.text) or asks_for_git_directory(word):
             self.suspect = True
+        elif self._own and "/" in word.text and self.guarded(word) == RALPHS_OWN:
+            self.suspect = True
+
+    def names_own(self, text: str) -> bool:
+        """Whether a text names ralph's own data, in full or from the home directory."""
+        home = f"{self._home()}/"
+        return any(own.removeprefix(home) in text for own in self._own)
 
     def check_guarded(self, word: Word, shown: str) -> None:
         """Refuse a change to ralph's, git's or the CLI's own files.
@@ -244,11 +274,8 @@ class Places:
         """
         if (found := self.guarded(word)) is None:
             return
-        rule, instead = {
-            ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
-            ".git": ("git-files", "Leave git's own files to the person; reading them is fine."),
-        }.get(found, ("cli-files", "Leave the CLI's own settings to the person."))
-        deny(rule, shown, f"This may change {found}/", instead)
+        rule, what, instead = _GUARDED.get(found, _GUARDED[".claude"])
+        deny(rule, shown, f"This may change {what}", instead)
 
     def _scratch(self, path: str) -> bool:
         """Whether anybody may write there; a directory inside one, made around the project, is none."""
@@ -258,6 +285,11 @@ class Places:
         if beside not in _SCRATCH and beside.startswith(_SCRATCH) and (path + "/").startswith(beside):
             return False
         return path.startswith(_SCRATCH) and not self.root.startswith(path.rstrip("/") + "/")
+
+
+def _within(path: str, directory: str) -> bool:
+    """Whether a path is a directory or below it."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
 def _told(source: str) -> tuple[str, ...]:

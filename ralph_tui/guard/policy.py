@@ -54,6 +54,12 @@ class Policy(Model):
     """Skills of this phase, under the names the model uses."""
     home: Path | None = None
     """What `~` means; unknown is outside the project."""
+    own_directories: tuple[Path, ...] = ()
+    """Where ralph keeps its own data, outside the work tree: nobody else writes there."""
+    own_pids: tuple[int, ...] = ()
+    """Ralph's process and those it runs under: they take no signal from an agent."""
+    own_processes: tuple[str, ...] = ("ralph run", "claude")
+    """Their command lines, and the agent's own, for the patterns of `pkill` and the like."""
 
     @property
     def tools(self) -> tuple[str, ...]:
