@@ -4,6 +4,8 @@ import re
 
 from ralph_tui.guard.git_commands import MUTATING
 from ralph_tui.guard.names import names
+from ralph_tui.guard.process_memory import judge_memory_in_code
+from ralph_tui.guard.signals import judge_signals_in_code
 from ralph_tui.guard.syntax import UNKNOWN, literal
 from ralph_tui.guard.verdicts import DeniedError, deny
 from ralph_tui.guard.walk import Invocation, unreadable_part
@@ -52,7 +54,7 @@ def judge_code(code: str, given: Invocation) -> None:
     """Judge code in a language that is not parsed here, by the texts it holds."""
     if code.strip() == UNKNOWN:
         unreadable_part(given.shown, "The interpreter would run code that cannot be read here")
-    judge_guarded_mention(code, given)
+    judge_any_code(code, given)
     if _REMOVES.search(code):
         for match in _STRINGS.finditer(code):
             path = next((g for g in match.groups() if g), "")
@@ -91,6 +93,17 @@ def judge_possible_command(text: str, given: Invocation) -> None:
     except DeniedError as error:
         if error.verdict.rule != "unreadable-command":
             raise
+
+
+def judge_any_code(code: str, given: Invocation) -> None:
+    """Refuse what no code may do, whatever its language.
+
+    Raises:
+        DeniedError: It changes guarded files, signals its parents or reads another process's memory.
+    """
+    judge_signals_in_code(code, given)
+    judge_memory_in_code(code, given.shown)
+    judge_guarded_mention(code, given)
 
 
 def judge_guarded_mention(code: str, given: Invocation) -> None:

@@ -51,19 +51,6 @@ def _systemctl(given: Invocation) -> None:
         _refuse(given, "This stops the machine")
 
 
-def _kill(given: Invocation) -> None:
-    if any(word.text == "-1" for word in given.arguments[1:]) or (
-        len(given.arguments) == 1 and given.arguments[0].text == "-1"
-    ):
-        _refuse(given, "This ends every process of the user")
-
-
-def _pkill(given: Invocation) -> None:
-    read = parse(given.arguments, Spec("gGPstuU", long=names("--euid --uid --group --signal")))
-    if not read.operands and read.has("-u", "-U", "--euid", "--uid"):
-        _refuse(given, "This ends every process of the user")
-
-
 def _mount(given: Invocation) -> None:
     if parse(given.arguments, Spec("ot", long=names("--options --types"))).operands:
         _refuse(given, "This changes what the machine has mounted")
@@ -195,11 +182,9 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "gfind": _find,
         "init": _init,
         "systemctl": _systemctl,
-        "kill": _kill,
         "mount": _mount,
         "sysctl": _sysctl,
         "loginctl": _systemctl,
-        "pkill": _pkill,
         **CONTAINERS,
     }
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ralph_tui.guard.code_texts import STDIN, judge_code, judge_guarded_mention
+from ralph_tui.guard.code_texts import STDIN, judge_any_code, judge_code
 from ralph_tui.guard.escapes import ESCAPES
 from ralph_tui.guard.filters import FILTERS
 from ralph_tui.guard.make import judge_make
@@ -126,7 +126,7 @@ def _python_text(code: Word, given: Invocation) -> None:
     if code.text.strip(UNKNOWN + " \n") == "" and UNKNOWN in code.text:
         unreadable_part(given.shown, "Python would run code that cannot be read here")
     judge_python_code(code.text.replace(UNKNOWN, "_unknown_"), given)
-    judge_guarded_mention(code.text, given)
+    judge_any_code(code.text, given)
 
 
 def _generic(given: Invocation) -> None:

@@ -108,7 +108,8 @@ class Places:
             if known := self.forms(word):
                 found = [self.resolve(form) for form in known]
                 return tuple(p for paths in found for p in paths or ()) if all(found) else None
-            if "/" not in text.partition(UNKNOWN)[0].strip("/."):
+            begin = text.partition(UNKNOWN)[0]
+            if "/" not in begin.strip("/.") and not begin.startswith("/proc/"):
                 return None
             text = text.replace(UNKNOWN, "x")
         if text.startswith("~"):  # even quoted: better too careful than someone's home

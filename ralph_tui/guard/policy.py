@@ -37,6 +37,10 @@ RULED = frozenset({"rm -rf", "docker rm", "pip install", "python -m venv"})
 project and `docker inspect rm` are no harm. They are what the settings block from the start."""
 
 
+_WORKER = "python -I -X utf8 -m ralph_tui.guard.worker"
+"""The process that reads the agent's commands."""
+
+
 class Policy(Model):
     """What one agent session may do."""
 
@@ -58,7 +62,7 @@ class Policy(Model):
     """Where ralph keeps its own data, outside the work tree: nobody else writes there."""
     own_pids: tuple[int, ...] = ()
     """Ralph's process and those it runs under: they take no signal from an agent."""
-    own_processes: tuple[str, ...] = ("ralph run", "claude")
+    own_processes: tuple[str, ...] = ("ralph run", _WORKER, "claude")
     """Their command lines, and the agent's own, for the patterns of `pkill` and the like."""
 
     @property

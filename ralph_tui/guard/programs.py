@@ -9,7 +9,9 @@ from ralph_tui.guard.launchers import launcher
 from ralph_tui.guard.loop_commands import RALPH, judge_ralph
 from ralph_tui.guard.packages import RULES as PACKAGE_RULES
 from ralph_tui.guard.packages import is_manager, refuse_manager
+from ralph_tui.guard.process_memory import judge_ps
 from ralph_tui.guard.readers import judge_other
+from ralph_tui.guard.signals import SIGNALLERS
 from ralph_tui.guard.suspects import git_words
 from ralph_tui.guard.syntax import UNKNOWN
 from ralph_tui.guard.variables import judge_removal, judge_subscript
@@ -68,6 +70,10 @@ def judged_by_rules(given: Invocation) -> bool:
         cloud(
             given
         )  # and what else it starts, as `kubectl exec` does, is looked for as in any program
+    if program == "ps":
+        judge_ps(given.arguments, given.shown)
+    if (signaller := SIGNALLERS.get(program)) is not None:
+        signaller(given)
     rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
     for rule in rules:
         if rule is not None:

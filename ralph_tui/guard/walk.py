@@ -19,6 +19,11 @@ class Walker(Protocol):
         """The text the agent sent."""
         ...
 
+    @property
+    def looked_for_ralph(self) -> bool:
+        """Whether a command so far looked for ralph's processes."""
+        ...
+
     def run(self, words: Sequence[Word], given: "Invocation", *, under_uv: bool = False) -> None:
         """Judge words that are executed as a command."""
         ...

@@ -15,8 +15,10 @@ from ralph_tui.guard.known import keeps_parameters, sets_up_shell, shifts_parame
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.programs import judged_alone, judged_by_rules
+from ralph_tui.guard.process_memory import judge_paths, judge_reading, mentions_memory
 from ralph_tui.guard.project_tools import is_tool, place_of, tool_of
 from ralph_tui.guard.shell import read_command
+from ralph_tui.guard.signals import looks_for_ralph
 from ralph_tui.guard.state import DECLARATIONS, MOVES, change_directory, declare
 from ralph_tui.guard.suspects import asked_first, judge_blocked, judge_unknown, refuse_endless
 from ralph_tui.guard.syntax import (
@@ -46,6 +48,7 @@ class CommandWalker:
         tools: Where in it tools stand that must run through uv, with their names.
         seen: The words of every simple command judged.
         asks: What the person wants to be asked about, with the command that is it.
+        looked_for_ralph: Whether a command so far looked for ralph's processes.
 
     Args:
         rewrites: Whether to look for such tools; a second reading leaves that to the first.
@@ -54,6 +57,9 @@ class CommandWalker:
     def __init__(self, source: str, policy: Policy, *, rewrites: bool = True) -> None:
         self.source = source
         self.seen: set[tuple[str, ...]] = set()
+        self.looked_for_ralph = False
+        self._signals = "kill" in source
+        self._memory = mentions_memory(source)
         self._rewrites = rewrites
         self.tools: dict[int, str] = {}
         self.asks: dict[str, str] = {}
@@ -98,6 +104,10 @@ class CommandWalker:
                 name = assignment.name
                 self._places.hold(name, [assignment.value], self.source, rf"(?<![\w$/-]){name}=")
         feed = self._redirects(command.redirects, feed, printed)
+        if self._signals and looks_for_ralph(command, self._policy):
+            self.looked_for_ralph = True
+        if self._memory:
+            judge_reading(command, self._places, self.source)
         if command.words:
             self.seen.add(command.values)
             given = self._invocation(command.words, feed)
@@ -131,6 +141,7 @@ class CommandWalker:
             self._substitutions(word)
             if command.kind == "loop":
                 self._places.note(word)
+                judge_paths([word], self._places, self.source, word.raw)
             if command.kind in ("test", "arithmetic"):
                 judge_subscript(word, word.raw)
         feed = self._redirects(command.redirects, feed)
@@ -170,6 +181,8 @@ class CommandWalker:
         """Judge redirections; returns what is then read from standard input."""
         for redirect in redirects:
             self._substitutions(redirect.target, printed)
+            if self._memory:
+                judge_paths([redirect.target], self._places, self.source, redirect.target.raw)
             if redirect.body is not None:
                 self._substitutions(redirect.body)
             if redirect.operator in _WRITING_REDIRECTS:
