@@ -17,8 +17,9 @@ from ralph_tui.engine.prompting import system_prompt
 from ralph_tui.engine.ralph_tools import tool_specs
 from ralph_tui.engine.subagents import SUB_AGENTS
 from ralph_tui.engine.workshop import SpecFor
-from ralph_tui.guard.policy import Policy, phase_tools
+from ralph_tui.guard.policy import OWN_PROCESSES, Policy, phase_tools
 from ralph_tui.guard.sandbox import Sandbox
+from ralph_tui.store.mirror import state_home
 from ralph_tui.store.project import Project
 
 CLAUDE_MD_LIMIT = 40_000
@@ -28,6 +29,8 @@ CLAUDE_MD_LIMIT = 40_000
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
     """What the guard holds an agent of a phase to."""
     extras = extras_of(settings, phase)
+    # The CLI is given its system prompt as an argument, so `pkill -f` finds the prompt's words there.
+    prompt = system_prompt(phase, _claude_md(project, settings), settings.git.allowed_operations)
     return Policy(
         root=project.root,
         phase=phase,
@@ -37,7 +40,15 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         mcp_servers=tuple(extras.mcp_servers),
         skills=skill_names(extras, project.root),
         home=Path.home(),
+        own_directories=(state_home() / "ralph",),
+        own_processes=(*OWN_PROCESSES, f"claude {prompt}"),
     )
+
+
+def _claude_md(project: Project, settings: Settings) -> str:
+    if not settings.agent.include_claude_md:
+        return ""
+    return project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
 
 
 def spec_maker(
@@ -53,9 +64,7 @@ def spec_maker(
     Models and limits are asked for each time: a person may change them while the loop runs.
     """
     settings = settings_now()
-    claude_md = ""
-    if settings.agent.include_claude_md:
-        claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    claude_md = _claude_md(project, settings)
     extras = extras_of(settings, phase)
     thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
     spec = SessionSpec(

@@ -23,6 +23,7 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.lifecycle import Lifecycle
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.outfit import guard_policy, spec_maker
+from ralph_tui.engine.own_processes import shielding_own
 from ralph_tui.engine.permitting import withdraw_left_over
 from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.ports import Agent
@@ -175,7 +176,7 @@ class Running:
         if self._agent is None:
             msg = "the parts were not made"
             raise RuntimeError(msg)
-        policy = guard_policy(self._project, self._settings, phase)
+        policy = shielding_own(guard_policy(self._project, self._settings, phase))
         inherited = self._wiring.everything
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")

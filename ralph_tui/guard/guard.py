@@ -9,6 +9,7 @@ from ralph_tui.domain.extras import OWN_SERVER
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
 from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
 from ralph_tui.guard.policy import SKILL_TOOL, Policy
+from ralph_tui.guard.process_memory import memory_denial, reads_memory
 from ralph_tui.guard.verdicts import EMPTY, asking, denial
 from ralph_tui.guard.worker import CommandJudge
 
@@ -16,6 +17,7 @@ _REMEMBERED = 256
 """Files being written at a time; far more than tools that run together."""
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
+_READ_TOOLS = frozenset({"Read", "Grep", "Glob"})
 _ALIASES = {"Agent": "Task", "MultiEdit": "Edit"}
 _PATH_WORDS = ("path", "file", "dir", "folder", "uri", "destination", "target")
 _READING_VERBS = ("get", "read", "list", "search", "find", "fetch", "query", "show", "stat")
@@ -70,7 +72,7 @@ class Guard:
             return await self._commands.judge(command)
         if call.name in WRITE_TOOLS:
             return _review_write(call, self.policy)
-        return ALLOW
+        return _review_read(call) if name in _READ_TOOLS else ALLOW
 
 
 def _asked_first(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
@@ -113,6 +115,12 @@ def _review_write(call: ToolCall, policy: Policy) -> Verdict:
         return denial("bad-path", call.name, "The call names no file", "Give file_path.")
     verdicts = (judge_path(call.name, str(path), policy) for path in paths)
     return next((v for v in verdicts if v.decision != "allow"), ALLOW)
+
+
+def _review_read(call: ToolCall) -> Verdict:
+    paths = (call.input.get(key) for key in ("file_path", "path", "pattern"))
+    found = [path for path in paths if isinstance(path, str) and reads_memory(path)]
+    return memory_denial(f"{call.name} {found[0]}") if found else ALLOW
 
 
 def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:

@@ -257,9 +257,11 @@ class Places:
         """Remember that a value which later commands may use names a guarded path."""
         if word.text.startswith(("-", "!", "^")):  # an option or a pattern that leaves it out
             return
-        if names_guarded(word.text) or asks_for_git_directory(word):
-            self.suspect = True
-        elif self._own and "/" in word.text and self.guarded(word) == RALPHS_OWN:
+        if (
+            names_guarded(word.text)
+            or asks_for_git_directory(word)
+            or (self._own and "/" in word.text and self.guarded(word) == RALPHS_OWN)
+        ):
             self.suspect = True
 
     def names_own(self, text: str) -> bool:
@@ -283,7 +285,11 @@ class Places:
         if path in _DEVICES:
             return True
         beside = self.root.rpartition("/")[0] + "/"
-        if beside not in _SCRATCH and beside.startswith(_SCRATCH) and (path + "/").startswith(beside):
+        if (
+            beside not in _SCRATCH
+            and beside.startswith(_SCRATCH)
+            and (path + "/").startswith(beside)
+        ):
             return False
         return path.startswith(_SCRATCH) and not self.root.startswith(path.rstrip("/") + "/")
 

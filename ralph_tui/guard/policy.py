@@ -37,8 +37,8 @@ RULED = frozenset({"rm -rf", "docker rm", "pip install", "python -m venv"})
 project and `docker inspect rm` are no harm. They are what the settings block from the start."""
 
 
-_WORKER = "python -I -X utf8 -m ralph_tui.guard.worker"
-"""The process that reads the agent's commands."""
+OWN_PROCESSES = ("ralph run", "python -I -X utf8 -m ralph_tui.guard.worker", "claude")
+"""The loop, the process that reads the agent's commands, and the agent's own."""
 
 
 class Policy(Model):
@@ -62,7 +62,7 @@ class Policy(Model):
     """Where ralph keeps its own data, outside the work tree: nobody else writes there."""
     own_pids: tuple[int, ...] = ()
     """Ralph's process and those it runs under: they take no signal from an agent."""
-    own_processes: tuple[str, ...] = ("ralph run", _WORKER, "claude")
+    own_processes: tuple[str, ...] = OWN_PROCESSES
     """Their command lines, and the agent's own, for the patterns of `pkill` and the like."""
 
     @property

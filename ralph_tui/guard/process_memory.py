@@ -1,19 +1,24 @@
 """The environments and the memory of other processes: keys stand there, so agents do not read them."""
 
 import fnmatch
+import os.path
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NoReturn
 
+from ralph_tui.domain.tools import Verdict
 from ralph_tui.guard.names import names
 from ralph_tui.guard.places import Places
-from ralph_tui.guard.syntax import UNKNOWN, Simple, Word, literal
-from ralph_tui.guard.verdicts import deny
+from ralph_tui.guard.syntax import UNKNOWN, Simple, Word
+from ralph_tui.guard.verdicts import DeniedError, denial
+from ralph_tui.guard.walk import Invocation
 
 RULE = "process-memory"
 _FILES = ("environ", "mem")
 _MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)")
-_PROCESS = re.compile(r"/proc(?:/[^/]+)?")
+_PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
+"""All processes, or the directory of one; `x` stands for a number that is not known."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")
 """What stands before a path in a word: `if=`, `f=@`, `file://`."""
 _PRINTS = names("echo printf")
@@ -21,6 +26,9 @@ _PATTERN_FIRST = names("grep egrep fgrep rg ag ack sed awk gawk mawk")
 _GREPS = names("grep egrep fgrep")
 _DEEP = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
 """Programs that read all that is below a directory."""
+_PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
+"""What takes the next word as its value: options with a dash, and letters without."""
+_PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
 _IN_CODE = re.compile(
     r"/proc/[^'\"\s]*(?:environ|/mem)\b|\.environ\(\)"
     r"|['\"]/proc/?['\"](?=[\s\S]*environ['\"])"
@@ -48,16 +56,15 @@ def judge_reading(command: Simple, places: Places, source: str) -> None:
         DeniedError: It does.
     """
     program = command.words[0].text.rpartition("/")[2] if command.words else ""
-    words = () if program in _PRINTS else command.words[1:]
+    words: Sequence[Word] = () if program in _PRINTS else command.words[1:]
     if program in _PATTERN_FIRST:
         words = _after_pattern(words)
     judge_paths(words, places, source, command.raw)
-    deep = program in _DEEP or (program in _GREPS and any(map(_recursive, command.words)))
+    deep = program in _DEEP or (program in _GREPS and any(map(_recursive, words)))
+    if program == "find":
+        deep = any(is_memory(f"/proc/1/{word.text}") for word in words if word.text)
     if deep and any(_below_proc(word, places) for word in words):
         _refuse(command.raw)
-    if program == "find" and any(_below_proc(word, places) for word in words):
-        if any(is_memory(f"/proc/1/{word.text}") for word in words if word.text):
-            _refuse(command.raw)
 
 
 def judge_paths(words: Sequence[Word], places: Places, source: str, shown: str) -> None:
@@ -75,25 +82,20 @@ def judge_paths(words: Sequence[Word], places: Places, source: str, shown: str) 
             _refuse(shown)
 
 
-def judge_ps(words: Sequence[Word], shown: str) -> None:
+def judge_ps(given: Invocation) -> None:
     """Refuse `ps e`, which shows environments: an `e` without a dash, or `-E` on macOS.
 
     Raises:
         DeniedError: It shows them.
     """
-    value = False
-    for word in words:
-        text = word.text
-        if value:
-            if "environ" in text:
-                _refuse(shown)
-        elif re.fullmatch(r"[a-zA-Z]+", text) and "e" in text.rstrip("oOpUtkN"):
-            _refuse(shown)
-        elif re.fullmatch(r"-[a-zA-Z]*E[a-zA-Z]*", text):
-            _refuse(shown)
-        value = bool(re.fullmatch(r"-?[a-zA-Z]*[oOpCgGstuUqNkt]", text)) and not (
-            "u" in text[-1:] and not text.startswith("-")
-        )
+    texts = [word.text for word in given.arguments]
+    for before, text in pairwise(["", *texts]):
+        if _PS_VALUE.fullmatch(before):
+            shows = "environ" in text
+        else:
+            shows = bool(_PS_DARWIN.fullmatch(text)) or (text.isalpha() and "e" in text)
+        if shows:
+            _refuse(given.shown)
 
 
 def judge_memory_in_code(code: str, shown: str) -> None:
@@ -122,6 +124,17 @@ def _below_proc(word: Word, places: Places) -> bool:
     return any(_PROCESS.fullmatch(path) for path in places.resolve(word) or ())
 
 
-def _refuse(shown: str) -> NoReturn:
+def reads_memory(path: str) -> bool:
+    """Whether a tool that is given this path, or looks below it, may read such a file."""
+    plain = os.path.normpath(path).replace("//", "/")
+    return is_memory(plain) or bool(_PROCESS.fullmatch(plain))
+
+
+def memory_denial(shown: str) -> Verdict:
+    """The denial for whoever reads them."""
     reason = "This reads the environment or the memory of a process, where keys are"
-    deny(RULE, shown, reason, "Read your own settings with printenv NAME.")
+    return denial(RULE, shown, reason, "Read your own settings with printenv NAME.")
+
+
+def _refuse(shown: str) -> NoReturn:
+    raise DeniedError(memory_denial(shown))

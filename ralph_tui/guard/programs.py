@@ -1,5 +1,8 @@
 """Which rule judges a program: the one place that knows all the rooms of rules."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from ralph_tui.guard.clouds import CLOUDS
 from ralph_tui.guard.destructive import destroyer
 from ralph_tui.guard.forges import FORGES, judge_forge
@@ -18,6 +21,10 @@ from ralph_tui.guard.variables import judge_removal, judge_subscript
 from ralph_tui.guard.walk import Invocation
 from ralph_tui.guard.writers import writer
 
+_BESIDES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {**CLOUDS, **SIGNALLERS, "ps": judge_ps}
+)
+"""Rules for one harm a program may do, beside those for what it starts and writes."""
 _ARITHMETIC = frozenset({"let", "test", "[", "unset", "read", "printf", "wait", "mapfile"})
 
 
@@ -66,14 +73,8 @@ def judged_by_rules(given: Invocation) -> bool:
     if program in _ARITHMETIC and not prints:
         for word in given.arguments:
             judge_subscript(word, given.shown)
-    if (cloud := CLOUDS.get(program)) is not None:
-        cloud(
-            given
-        )  # and what else it starts, as `kubectl exec` does, is looked for as in any program
-    if program == "ps":
-        judge_ps(given.arguments, given.shown)
-    if (signaller := SIGNALLERS.get(program)) is not None:
-        signaller(given)
+    if (beside := _BESIDES.get(program)) is not None:
+        beside(given)  # what else it starts, as `kubectl exec` does, is judged as for any program
     rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
     for rule in rules:
         if rule is not None:

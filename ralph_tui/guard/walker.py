@@ -14,8 +14,8 @@ from ralph_tui.guard.heads import may_hide, says_what_starts
 from ralph_tui.guard.known import keeps_parameters, sets_up_shell, shifts_parameters
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.programs import judged_alone, judged_by_rules
 from ralph_tui.guard.process_memory import judge_paths, judge_reading, mentions_memory
+from ralph_tui.guard.programs import judged_alone, judged_by_rules
 from ralph_tui.guard.project_tools import is_tool, place_of, tool_of
 from ralph_tui.guard.shell import read_command
 from ralph_tui.guard.signals import looks_for_ralph

@@ -33,11 +33,15 @@ class CommandJudge:
     Args:
         policy: What the commands are held to.
         argv: The child to start; tests put a broken one here.
-        deadline: Seconds a command may take.
+        deadline: Seconds the next command may take.
     """
 
     def __init__(
-        self, policy: Policy, *, argv: tuple[str, ...] = (), deadline: float = DEADLINE
+        self,
+        policy: Policy,
+        *,
+        argv: tuple[str, ...] = (),
+        deadline: Callable[[], float] = lambda: DEADLINE,
     ) -> None:
         self._policy = policy
         self._argv = argv or (sys.executable, "-I", "-X", "utf8", "-m", "ralph_tui.guard.worker")
@@ -80,7 +84,7 @@ class CommandJudge:
     async def _ask(self, command: str) -> Verdict:
         child = await self._running()
         assert child.stdin is not None
-        async with asyncio.timeout(self._deadline):
+        async with asyncio.timeout(self._deadline()):
             child.stdin.write(_line({"command": command}))
             await child.stdin.drain()
             return _answer(await _read_line(child))
@@ -122,9 +126,11 @@ class CommandJudge:
 
 
 @contextlib.contextmanager
-def judging(policy: Policy, deadline: float = DEADLINE) -> Iterator[Judge]:
+def judging(
+    policy: Policy, *, deadline: Callable[[], float] = lambda: DEADLINE, argv: tuple[str, ...] = ()
+) -> Iterator[Judge]:
     """A judge for whoever has no event loop; the child ends with the block."""
-    judge = CommandJudge(policy, deadline=deadline)
+    judge = CommandJudge(policy, deadline=deadline, argv=argv)
     with asyncio.Runner() as runner:
         try:
             yield lambda command: runner.run(judge.judge(command))

@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 
 import psutil
@@ -69,10 +70,20 @@ def test_what_is_asked_about_is_denied_to_who_cannot_ask() -> None:
 
 
 def test_a_command_that_takes_too_long_to_read_is_denied_in_time_and_the_next_is_read() -> None:
-    slow = "|".join(["cat"] * 16_000)  # each of them may run; together they take seconds
-    lines = [json.dumps({"command": command}).encode() for command in ("ls", slow, "ls")]
+    lines = [json.dumps({"command": command}).encode() for command in ("ls", "slow", "ls")]
+    reader = (
+        "import sys, time\n"
+        "sys.stdin.readline()\n"
+        "print('ready', flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    time.sleep(3600) if 'slow' in line else print('{\"decision\": \"allow\"}', flush=True)\n"
+    )
+    waits = iter(
+        [3600.0, 0.01, 3600.0]
+    )  # only the command that is never answered meets its deadline
     before = psutil.Process().children()
-    with judging(POLICY, deadline=0.4) as judge:
+    argv = (sys.executable, "-I", "-c", reader)
+    with judging(POLICY, deadline=lambda: next(waits), argv=argv) as judge:
         answers = list(check_lines(lines, POLICY, judge))
     assert [a["verdict"] for a in answers] == ["allow", "deny", "allow"]
     assert "takes too long to read" in str(answers[1]["reason"])

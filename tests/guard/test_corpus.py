@@ -70,10 +70,12 @@ def classes() -> Iterator[tuple[str, str, str, str | None]]:
 
 
 def test_each_class_of_the_corpus_in_other_words() -> None:
-    policy = Policy(root=POLICY.root, home=Path("/home/me"))
+    state = Path("/home/me/.local/state/ralph")
+    policy = Policy(root=POLICY.root, home=Path("/home/me"), own_directories=(state,))
+    beside_others = policy.model_copy(update={"root": Path("/tmp/proj")})
     wrong = []
     for kind, expect, command, becomes in classes():
-        verdict = judge_command(command, policy)
+        verdict = judge_command(command, beside_others if kind == "in_tmp" else policy)
         if (verdict.decision, verdict.command) != (expect, becomes):
             wrong.append((kind, expect, command, verdict.message))
     assert not wrong

@@ -41,6 +41,30 @@ async def test_a_call_without_a_command(guard: Guard) -> None:
     assert (await guard.review(call("Bash"))).decision == "deny"
 
 
+@pytest.mark.parametrize(
+    ("tool", "argument", "path"),
+    [
+        ("Read", "file_path", "/proc/1/environ"),
+        ("Read", "file_path", "/proc/self/../1/environ"),
+        ("Grep", "path", "/proc"),
+        ("Grep", "path", "/proc/12"),
+        ("Glob", "pattern", "/proc/*/environ"),
+    ],
+)
+async def test_other_processes_memory_is_not_read(
+    guard: Guard, tool: str, argument: str, path: str
+) -> None:
+    asked = ToolCall(tool_id="t", name=tool, input={"pattern": "KEY", argument: path})
+    assert (await guard.review(asked)).rule == "process-memory"
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc/cpuinfo", "/proc/self/status", "src/environ", "/etc/hosts"]
+)
+async def test_the_rest_of_proc_is_read(guard: Guard, path: str) -> None:
+    assert (await guard.review(call("Read", file_path=path))).decision == "allow"
+
+
 async def test_writes_are_judged(guard: Guard) -> None:
     assert (await guard.review(call("Write", file_path="src/x.py"))).decision == "allow"
     assert (await guard.review(call("Edit", file_path=".git/config"))).rule == "git-files"

@@ -130,6 +130,17 @@ def test_other_phases_write_nothing(root: Path, phase: Phase) -> None:
     assert judged(root, "src/a.py", phase) == "phase-files"
 
 
+def test_ralphs_own_data_outside_the_work_tree_is_not_written(root: Path) -> None:
+    own = root / "home/.local/state/ralph"
+    own.mkdir(parents=True)
+    policy = Policy(root=root, own_directories=(own,))
+    (root / "link").symlink_to(own)
+    for raw in (str(own / "x"), "home/.local/state/ralph/p/state.json", "link/x"):
+        assert judge_path("Write", raw, policy).rule == "ralph-files"
+    assert judge_path("Write", "home/.local/state/other", policy).decision == "allow"
+    assert judge_path("Read", str(own / "x"), policy).decision == "allow"
+
+
 def test_reading_is_free(root: Path) -> None:
     assert judged(root, ".ralph/state.json", tool="Read") == "allow"
     assert judged(root, "/etc/hosts", Phase.PLANNING, tool="Read") == "allow"

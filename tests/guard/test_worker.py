@@ -91,7 +91,7 @@ async def test_death_and_nonsense_are_denials(body: str) -> None:
 
 
 async def test_silence_is_a_denial_at_the_deadline() -> None:
-    judge = CommandJudge(POLICY, argv=child("time.sleep(600)"), deadline=0.2)
+    judge = CommandJudge(POLICY, argv=child("time.sleep(600)"), deadline=lambda: 0.2)
     start = time.monotonic()
     assert (await judge.judge("ls")).rule == "unreadable-command"
     assert time.monotonic() - start < 60, "it waited for the end of the silence"

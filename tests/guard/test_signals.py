@@ -1,0 +1,70 @@
+"""Signals by the processes that really run: what a pattern or a number would reach."""
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.engine.own_processes import shielding_own
+from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.rules import judge_command
+
+LINES = (
+    "/opt/ralph/bin/python /opt/ralph/bin/ralph run",
+    "claude --append-system-prompt uv run pytest",
+)
+POLICY = Policy(root=Path("/work/proj"), own_pids=(4321, 4000), own_processes=LINES)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill 4321",
+        "kill -STOP 4000",
+        "kill -9 -4000",
+        "kill -- -4000",
+        "kill 99 4321",
+        "sh -c 'kill -9 4321'",
+        "echo 4321 | xargs kill",
+        "P=4321; kill $P",
+        "strace -p 4321",
+        "pkill -f pytest",
+        "pkill python",
+        "killall python",
+        "pkill -f /opt/ralph",
+        "kill $(pgrep -f 'uv run')",
+        "ps aux | grep pytest | awk '{print $2}' | xargs kill",
+    ],
+)
+def test_what_reaches_ralph_is_refused(command: str) -> None:
+    assert judge_command(command, POLICY).rule == "ralph-signals"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kill 4322",
+        "kill -9 43210",
+        "kill -0 4321",
+        "pkill pytest",
+        "pkill -x claud",
+        "pkill -f 'python -m http.server'",
+        "killall python2",
+        "kill $(pgrep -f uvicorn)",
+        "ps aux | grep -v pytest",
+    ],
+)
+def test_what_does_not_may_be_signalled(command: str) -> None:
+    assert judge_command(command, POLICY).decision == "allow"
+
+
+def test_a_run_shields_its_own_process_and_all_it_runs_under() -> None:
+    policy = shielding_own(Policy(root=Path("/work/proj")))
+    me = psutil.Process()
+    assert {os.getpid(), os.getppid()} <= set(policy.own_pids)
+    assert len(policy.own_pids) == 1 + len(me.parents())
+    assert any(" ".join(me.cmdline()[:2]) in line for line in policy.own_processes)
+    assert "ralph run" in policy.own_processes
+    assert judge_command(f"kill -STOP {os.getppid()}", policy).rule == "ralph-signals"
+    assert judge_command(f"kill {os.getpid()}", policy).rule == "ralph-signals"
