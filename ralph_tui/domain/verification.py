@@ -7,6 +7,7 @@ from typing import Literal
 
 from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.model import Model, Money, Record, Timestamp
+from ralph_tui.domain.test_counts import TestCounts
 
 _TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
 _BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
@@ -58,6 +59,25 @@ class ReceiptStatus(StrEnum):
     SKIPPED = "skipped"
 
 
+class Inputs(StrEnum):
+    """What is known of a check's own files: its tests, what it names, and what steers its runner."""
+
+    UNCHANGED = "unchanged"
+    """As they were when the task began."""
+    ALLOWED = "changed_allowed"
+    """Changed, and allowed to change."""
+    ORIGINALS = "originals_used"
+    """Changed; the check passes as it is and with the originals put back, or it is refused."""
+
+
+class Place(StrEnum):
+    """Where a check ran."""
+
+    HERE = "in_place"
+    COPY = "in_place_and_copy"
+    """In the project, and in a clean copy with the original check files."""
+
+
 class Receipt(Model):
     """Proof of one check: what ran, how it ended, and the end of what it printed."""
 
@@ -68,6 +88,17 @@ class Receipt(Model):
     seconds: Money = 0.0
     tail: str = ""
     reason: str = ""
+    counts: TestCounts | None = None
+    """What the runner counted; None where a check is known by its exit status only."""
+    before: TestCounts | None = None
+    """The counts of the last run that passed, or of the original check files."""
+    failing: tuple[str, ...] = ()
+    """Names of tests that failed."""
+    inputs: Inputs | None = None
+    """None where nothing ran."""
+    changed: tuple[str, ...] = ()
+    """Check files that are not as they were when the task began."""
+    place: Place | None = None
 
     @property
     def ok(self) -> bool:

@@ -24,6 +24,8 @@ class CommandResult(Model):
     """None when it ran out of time."""
     seconds: Money
     tail: str
+    output: str = ""
+    """More of the output, where the caller wants to read it."""
 
 
 async def run_command(
@@ -33,8 +35,9 @@ async def run_command(
     environment: Mapping[str, str],
     limit_seconds: float,
     prefix: tuple[str, ...] = (),
+    keep: int = 0,
 ) -> CommandResult:
-    """Run a shell command and keep the end of what it prints.
+    """Run a shell command and keep the end of what it prints; `keep` bytes of it as `output`.
 
     `prefix` is the program and arguments that hold it, if any. Whatever the command started in its process group is ended with it, also on cancellation.
     """
@@ -61,7 +64,7 @@ async def run_command(
     finally:
         os.close(writer)
     kept = bytearray()
-    reading = asyncio.create_task(_keep_tail(reader, kept))
+    reading = asyncio.create_task(_keep_tail(reader, kept, max(keep, KEPT_BYTES)))
     exit_code: int | None = None
     try:
         async with asyncio.timeout(limit_seconds):
@@ -73,11 +76,12 @@ async def run_command(
     return CommandResult(
         exit_code=exit_code,
         seconds=max(0.0, time.monotonic() - started),
-        tail=tail(kept.decode("utf-8", "replace")),
+        tail=tail(kept[-KEPT_BYTES:].decode("utf-8", "replace")),
+        output=kept.decode("utf-8", "replace") if keep else "",
     )
 
 
-async def _keep_tail(descriptor: int, kept: bytearray) -> None:
+async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
     """Read to the end of file, keeping the last bytes; owns the descriptor."""
     stream = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(stream)
@@ -86,7 +90,7 @@ async def _keep_tail(descriptor: int, kept: bytearray) -> None:
     try:
         while chunk := await stream.read(KEPT_BYTES):
             kept += chunk
-            del kept[:-KEPT_BYTES]
+            del kept[:-number]
     finally:
         transport.close()
 

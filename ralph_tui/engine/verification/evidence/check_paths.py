@@ -1,0 +1,221 @@
+"""Decide which files of a project are inputs of its checks: tests, what steers runners, what checks name."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+
+from ralph_tui.engine.evidence import NOT_THE_PROJECT
+from ralph_tui.engine.verification.evidence.runners import programs
+
+TEST_DIRECTORIES = frozenset({
+    "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
+})  # fmt: skip
+"""Everything in them belongs to checks: tests, their helpers, and what they compare with."""
+
+_TEST_NAME = re.compile(
+    r"test_.*\.py|.*_tests?\.py|tests\.py|.*_test\.(go|rs|exs?|dart|cc|cpp|c)|.*\.(test|spec)\.[cm]?[jt]sx?"
+    r"|.*_(spec|test)\.rb|.*\.bats|test_.*\.(sh|bash)|.*(Tests?|Spec)\.(java|kt|cs|scala|php|swift)"
+)
+_STEERING_NAME = re.compile(
+    r"\.?pytest\.(ini|toml)|pyproject\.toml|tox\.ini|setup\.cfg|conftest\.py|(site|user)customize\.py"
+    r"|.*\.pth|noxfile\.py|\.coveragerc|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.pylintrc|pyrightconfig\.json"
+    r"|hatch\.toml|uv\.toml|package\.json|\.npmrc|(jest|vitest|vite|babel|ava|playwright|cypress|eslint)\."
+    r"(config|workspace)\.\w+|karma\.conf\.\w+|\.babelrc.*|\.mocharc.*|\.swcrc|\.eslintrc.*|biome\.jsonc?"
+    r"|tsconfig.*\.json|bunfig\.toml|deno\.jsonc?|Cargo\.toml|rust-toolchain(\.toml)?|phpunit\.xml(\.dist)?"
+    r"|\.rspec|golangci\.ya?ml|\.golangci\.ya?ml"
+)
+_RECIPES = {
+    "make": re.compile(r"(GNUm|M|m)akefile|.*\.mk"),
+    "gmake": re.compile(r"(GNUm|M|m)akefile|.*\.mk"),
+    "just": re.compile(r"\.?justfile|.*\.just", re.IGNORECASE),
+    "task": re.compile(r"[Tt]askfile.*\.ya?ml"),
+    "rake": re.compile(r"[Rr]akefile.*|.*\.rake"),
+}
+_CHECKING = re.compile(
+    r"(^|[/_.-])(tests?|checks?|verify|verif\w*|lint|ci|spec|accept\w*|smoke|expect\w*|golden|validate|asserts?|baseline|fixtures?)([/_.-]|$)",
+    re.IGNORECASE,
+)
+_SCRIPT = re.compile(r".*\.(sh|bash|zsh|fish|bats|ps1|awk|sed|mk)")
+_SOURCED = re.compile(r"^\s*(?:\.|source)\s+[\"']?([\w@%+./-]+)", re.MULTILINE)
+_INTERPRETERS = re.compile(
+    r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
+)
+_LINTERS = frozenset(
+    {
+        "shellcheck",
+        "ruff",
+        "mypy",
+        "flake8",
+        "pylint",
+        "black",
+        "eslint",
+        "prettier",
+        "ty",
+        "pyright",
+    }
+)
+_WORD = re.compile(r"[\w@%+./-]+")
+
+RUNNER_MODULES = frozenset({
+    "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
+    "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file", "ralph_framework_watch",
+})  # fmt: skip
+_MOST_SCRIPT = 256 * 1024
+
+
+def is_test_file(name: str) -> bool:
+    """Whether a runner collects tests from a file of this name."""
+    return _TEST_NAME.fullmatch(name) is not None
+
+
+def is_steering_file(path: str) -> bool:
+    """Whether a file of this path tells a runner what to do."""
+    name = path.rsplit("/", 1)[-1]
+    if _STEERING_NAME.fullmatch(name):
+        return True
+    return path.startswith(".cargo/") or "/.cargo/" in path
+
+
+class Watched:
+    """Knows which paths of one project belong to its checks."""
+
+    def __init__(self, root: Path, commands: Iterable[str], words: str = "") -> None:
+        """Watch for `commands`; `words` are what the tasks say, where a file they name may be the work itself."""
+        self._recipes: list[re.Pattern[str]] = []
+        self.named: dict[str, None] = {}
+        for command in commands:
+            for program in programs(command):
+                self._note(root, program, words)
+
+    def holds(self, path: str, *, in_tests: bool) -> bool:
+        """Whether a path, given relative to the project, is an input of checks."""
+        name = path.rsplit("/", 1)[-1]
+        if in_tests or is_test_file(name) or is_steering_file(path) or path in self.named:
+            return True
+        return any(pattern.fullmatch(name) for pattern in self._recipes)
+
+    def _note(self, root: Path, program: tuple[str, ...], words: str) -> None:
+        if not program:
+            return
+        name = PurePosixPath(program[0]).name
+        if name in _RECIPES:
+            self._recipes.append(_RECIPES[name])
+        if name in _LINTERS:
+            return
+        runs = _INTERPRETERS.fullmatch(name) is not None
+        for position, word in enumerate(program):
+            path = _inside(root, word.partition("::")[0])
+            if path and _is_check(path, words, runs=(runs and position > 0) or position == 0):
+                self._add(root, path, depth=0)
+
+    def _add(self, root: Path, path: str, *, depth: int) -> None:
+        """Add a file, and what a script names in turn unless that is source code."""
+        if path in self.named:
+            return
+        self.named[path] = None
+        if depth > 3 or not (
+            _SCRIPT.fullmatch(path) or _CHECKING.search(path) or _is_script(root / path)
+        ):
+            return
+        text = _text(root / path)
+        sourced = set(_SOURCED.findall(text))
+        for word in set(_WORD.findall(text)):
+            found = _inside(root, word) or _inside(root, str(PurePosixPath(path).parent / word))
+            if found and (_CHECKING.search(found) or word in sourced):
+                self._add(root, found, depth=depth + 1)
+
+
+def _is_check(path: str, words: str, *, runs: bool) -> bool:
+    """Whether a file that a command names checks the work; it may also be the work."""
+    if _CHECKING.search(path):
+        return True
+    name = path.rsplit("/", 1)[-1]
+    mentioned = re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", words) is not None
+    return runs and not mentioned
+
+
+def _inside(root: Path, word: str) -> str:
+    """The path of an existing file of the project, relative to it; empty for anything else."""
+    if not word or word.startswith("-") or len(word) > 500:
+        return ""
+    try:
+        found = Path(os.path.normpath(root / word))
+        relative = found.relative_to(root).as_posix()
+        return (
+            relative if found.is_file() and not NOT_THE_PROJECT & set(relative.split("/")) else ""
+        )
+    except (ValueError, OSError):
+        return ""
+
+
+def _is_script(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_SCRIPT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def walk(root: Path, watched: Watched) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    """The check files of a project with their relative paths."""
+    base = len(str(root)) + 1
+    left = [(str(root), False)]
+    while left:
+        directory, in_tests = left.pop()
+        try:
+            entries = list(os.scandir(directory))
+        except OSError:
+            continue
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if name not in NOT_THE_PROJECT:
+                    left.append((entry.path, in_tests or name in TEST_DIRECTORIES))
+                continue
+            if name.endswith((".pyc", ".pyo")):
+                continue
+            path = entry.path[base:]
+            if watched.holds(path, in_tests=in_tests):
+                yield path, entry
+
+
+def shadows(root: Path) -> Iterator[str]:
+    """Modules of the project that Python finds before the standard library's or the runner's of that name."""
+    reserved = RUNNER_MODULES | sys.stdlib_module_names
+    for directory in _import_roots(root):
+        try:
+            entries = list(os.scandir(directory))
+        except OSError:
+            continue
+        for entry in entries:
+            stem, dot, suffix = entry.name.partition(".")
+            if stem not in reserved or stem.startswith("__"):
+                continue
+            module = dot and suffix.split(".")[-1] in {"py", "so", "pyc", "pyd"}
+            path = Path(entry.path)
+            if module and entry.is_file():
+                yield path.relative_to(root).as_posix()
+            elif not dot and stem not in TEST_DIRECTORIES and entry.is_dir():
+                yield from (
+                    found.relative_to(root).as_posix()
+                    for found in path.rglob("*.py")
+                    if "__pycache__" not in found.parts
+                )
+
+
+def _import_roots(root: Path) -> Iterator[Path]:
+    """Directories from which Python imports modules by their bare names while checks run."""
+    yield root
+    for name in ("src", "lib", *sorted(TEST_DIRECTORIES)):
+        if (root / name).is_dir():
+            yield root / name

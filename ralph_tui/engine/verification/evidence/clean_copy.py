@@ -1,0 +1,124 @@
+"""Make a copy of the project in which the original check files run against the changed work."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ralph_tui.domain.model import Model
+from ralph_tui.engine.evidence import NOT_THE_PROJECT
+
+_LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
+"""Installed things: reached through a link, because copying them takes long and changes nothing."""
+
+_QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
+
+
+class CleanCopy(Model):
+    """A copy of a project, and how commands are run in it."""
+
+    root: Path
+    environment: dict[str, str]
+
+    def command(self, text: str, original: Path) -> str:
+        """A command that may name the project by its absolute path."""
+        return re.sub(rf"{re.escape(str(original))}(?![\w.-])", str(self.root), text)
+
+    def remove(self) -> None:
+        """Remove the copy. Blocks."""
+        shutil.rmtree(self.root.parent, ignore_errors=True)
+
+
+def copy_project(root: Path, temp: Path | None = None) -> CleanCopy:
+    """Copy a project without what is installed or cached; the caller removes it. Blocks."""
+    parent = Path(tempfile.mkdtemp(prefix="ralph-check-", dir=temp))
+    target = parent / (root.name or "project")
+
+    def left_out(directory: str, names: list[str]) -> set[str]:
+        del directory
+        return {name for name in names if name in NOT_THE_PROJECT}
+
+    try:
+        shutil.copytree(root, target, symlinks=True, ignore=left_out, copy_function=_copy)
+        _link(root, target)
+    except BaseException:
+        shutil.rmtree(parent, ignore_errors=True)
+        raise
+    return CleanCopy(root=target, environment=_environment(root, target))
+
+
+def _copy(source: str, target: str) -> str:
+    """Copy a file; pipes, sockets and what cannot be read are left out."""
+    path = Path(source)
+    if path.is_symlink() or path.is_file():
+        try:
+            shutil.copy2(source, target, follow_symlinks=False)
+        except PermissionError:
+            return target
+    return target
+
+
+def _link(root: Path, target: Path) -> None:
+    for name in _LINKED:
+        if (root / name).is_dir() and not (target / name).exists():
+            (target / name).symlink_to(root / name)
+    for manifest in root.glob("*/package.json"):
+        modules = manifest.parent / "node_modules"
+        linked = target / manifest.parent.name / "node_modules"
+        if modules.is_dir() and linked.parent.is_dir() and not linked.exists():
+            linked.symlink_to(modules)
+    if (root / "Cargo.toml").is_file() and (root / "target").is_dir():
+        shutil.rmtree(target / "target", ignore_errors=True)
+        (target / "target").symlink_to(root / "target")
+    git = root / ".git"
+    if git.is_dir():  # so that `git ls-files` works; nothing is written with GIT_OPTIONAL_LOCKS=0
+        (target / ".git").write_text(f"gitdir: {git}\n", encoding="utf-8")
+    elif git.is_file():
+        shutil.copyfile(git, target / ".git")
+
+
+def _environment(root: Path, target: Path) -> dict[str, str]:
+    found = {"PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0", "PWD": str(target)}
+    venv = root / ".venv"
+    if venv.is_dir():
+        # uv takes the environment as it is: syncing it would install the copy, or nothing without a network.
+        found |= {"UV_PROJECT_ENVIRONMENT": str(venv), "UV_NO_SYNC": "1"}
+    paths = dict.fromkeys(
+        str(target / path.relative_to(root))
+        for path in editable_paths(root)
+        if path.is_relative_to(root)
+    )
+    if paths:
+        found["PYTHONPATH"] = ":".join(paths)
+    return found
+
+
+def editable_paths(root: Path) -> Iterator[Path]:
+    """Directories of the project from which its own environments import it."""
+    for site in site_packages(root):
+        for pth in site.glob("*.pth"):
+            for line in _text(pth).splitlines():
+                if line.startswith("/"):
+                    yield Path(line.strip())
+        for finder in site.glob("__editable__*_finder.py"):
+            yield from (Path(path).parent for path in _QUOTED_PATH.findall(_text(finder)))
+
+
+def site_packages(root: Path) -> Iterator[Path]:
+    """Where the project's own environments keep installed packages."""
+    for name in (".venv", "venv"):
+        yield from sorted((root / name / "lib").glob("python*/site-packages"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[:1_000_000]
+    except OSError:
+        return ""
+
+
+def joined_path(environment: Mapping[str, str], added: str) -> str:
+    """A `PYTHONPATH` that begins with more directories."""
+    before = environment.get("PYTHONPATH", "")
+    return f"{added}:{before}" if before else added

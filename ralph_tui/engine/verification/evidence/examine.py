@@ -1,0 +1,273 @@
+"""Run one check and say what it shows: in place, and where check files changed also with the originals."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import Field
+
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.test_counts import Runner, TestCounts
+from ralph_tui.domain.verification import Inputs, Place, criterion_text
+from ralph_tui.engine.commands import CommandResult
+from ralph_tui.engine.verification.evidence import judge
+from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
+from ralph_tui.engine.verification.evidence.check_paths import is_test_file
+from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, joined_path
+from ralph_tui.engine.verification.evidence.installed import environment_faults
+from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
+from ralph_tui.engine.verification.evidence.runners import (
+    report_environment,
+    report_from,
+)
+
+_NO_PLUGIN = 'Error importing plugin "ralph_pytest_report"'
+_NAMED = 5
+_OUTPUT_BYTES = 16 * 1024 * 1024
+
+
+class RunCommand(Protocol):
+    """Runs a command of the gate, held as the gate's commands are."""
+
+    async def __call__(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        keep: int,
+        writable: tuple[Path, ...],
+    ) -> CommandResult:
+        """Run `command` in `cwd` and keep bytes of its output; it may write to `writable` as well."""
+        ...
+
+
+class Inspection(Model):
+    """The state of the check files for one claim."""
+
+    changes: CheckChanges = CheckChanges()
+    allowed: tuple[str, ...] = ()
+    """Changed files that the person, or the plan, allowed to change."""
+    trusted: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()
+    """What is wrong with the installed environment."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """What is said of them on the receipts."""
+        if self.open:
+            return Inputs.ORIGINALS
+        return Inputs.ALLOWED if self.changes else Inputs.UNCHANGED
+
+    @property
+    def open(self) -> CheckChanges:
+        """The changes that nobody has allowed."""
+        return self.changes.without(self.allowed)
+
+
+class Examined(Model):
+    """What one check showed."""
+
+    result: CommandResult
+    faults: tuple[str, ...] = ()
+    counts: TestCounts | None = None
+    before: TestCounts | None = None
+    failing: tuple[str, ...] = ()
+    inputs: Inputs = Inputs.UNCHANGED
+    changed: tuple[str, ...] = ()
+    place: Place = Place.HERE
+    outcomes: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is a pass."""
+        return self.result.exit_code == 0 and not self.faults
+
+
+class Examiner:
+    """Runs checks for one project and judges what they show."""
+
+    def __init__(
+        self, root: Path, files: CheckFiles, run: RunCommand, environment: Mapping[str, str]
+    ) -> None:
+        """Run commands by `run` with `environment`."""
+        self._root = root
+        self._files = files
+        self._run = run
+        self._environment = environment
+
+    async def inspect(
+        self, commands: Iterable[str], words: str = "", allowed: Iterable[str] = ()
+    ) -> Inspection:
+        """Look at the check files, once for all checks of a claim."""
+        given, free = tuple(commands), tuple(allowed)
+
+        def look() -> Inspection:
+            changes = self._files.changes(given, words)
+            touched = {*changes.changed, *changes.deleted, *changes.added}
+            trusted = ({*self._files.trusted()} - touched) | (touched & {*free})
+            return Inspection(
+                changes=changes,
+                allowed=free,
+                trusted=frozenset(trusted),
+                faults=environment_faults(self._root),
+            )
+
+        return await asyncio.to_thread(look)
+
+    async def examine(self, command: str, inspection: Inspection) -> Examined:
+        """Run a check, twice where check files changed, and judge it."""
+        before = await asyncio.to_thread(self._files.store.outcomes, command)
+        result, report = await self._once(command, self._root, {})
+        examined = self._judged(result, report, before, inspection)
+        if not examined.passed or not inspection.open:
+            return examined
+        return await self._with_originals(command, examined, report, inspection)
+
+    def _judged(
+        self,
+        result: CommandResult,
+        report: TestReport,
+        before: Mapping[str, str] | None,
+        inspection: Inspection,
+    ) -> Examined:
+        found: tuple[str, ...] = ()
+        if result.exit_code == 0:
+            found = judge.faults(report, (self._root,), inspection.trusted)
+            if report.runners:
+                found += inspection.faults
+                found += judge.weaker(before, report) if before and not inspection.allowed else ()
+        return Examined(
+            result=result,
+            faults=found,
+            counts=report.counts if report.runners else None,
+            before=TestReport(outcomes=dict(before)).counts if before else None,
+            failing=report.failing_named,
+            inputs=inspection.inputs,
+            changed=inspection.changes.names,
+            outcomes=report.outcomes,
+        )
+
+    async def _with_originals(
+        self, command: str, examined: Examined, here: TestReport, inspection: Inspection
+    ) -> Examined:
+        """The same check in a copy with the originals; what is red there speaks against the claim."""
+        changes = inspection.open
+        copy = await asyncio.to_thread(copy_project, self._root)
+        try:
+            await asyncio.to_thread(self._put_back, copy, command, changes)
+            result, report = await self._once(
+                copy.command(command, self._root), copy.root, copy.environment
+            )
+        except LookupError as error:
+            return examined.model_copy(
+                update={
+                    "faults": (
+                        f"the original of {error.args[0]} is not kept any more, so nothing can be shown",
+                    )
+                }
+            )
+        finally:
+            await asyncio.to_thread(copy.remove)
+        found = self._against(result, report, here, copy, inspection)
+        return examined.model_copy(
+            update={
+                "faults": found,
+                "place": Place.COPY,
+                "before": report.counts if report.runners else examined.before,
+                "failing": report.failing_named if found else (),
+                "result": result if found and result.exit_code != 0 else examined.result,
+            }
+        )
+
+    def _put_back(self, copy: CleanCopy, command: str, changes: CheckChanges) -> None:
+        """Put the originals back, and take out new tests that the command does not name."""
+        new = [
+            path
+            for path in changes.new_tests
+            if is_test_file(path.rsplit("/", 1)[-1]) and path not in command
+        ]
+        named = [path for path in changes.added if path in command]
+        gone = tuple(path for path in (*changes.added, *new) if path not in named)
+        self._files.restore(copy.root, changes.model_copy(update={"added": gone}))
+
+    def _against(
+        self,
+        result: CommandResult,
+        report: TestReport,
+        here: TestReport,
+        copy: CleanCopy,
+        inspection: Inspection,
+    ) -> tuple[str, ...]:
+        """What the run with the originals says against the claim."""
+        files = _listed(inspection.open.names)
+        new = {*inspection.changes.new_tests, *inspection.changes.added}
+        if result.exit_code != 0:
+            if (
+                report.runners
+                and report.failing
+                and all(_file(name) in new for name in report.failing)
+            ):
+                return ()  # tests that are new need what is new beside them; in place they passed
+            tests = f"{_listed(report.failing)} failed" if report.failing else _ended(result)
+            return (f"with the original check files {tests}; changed: {files}",)
+        found = judge.faults(report, (copy.root, self._root), inspection.trusted)
+        if report.runners and here.runners:
+            found += judge.weaker(report.outcomes, here, report.deselected)
+        return tuple(f"{one}; changed: {files}" for one in found)
+
+    async def _once(
+        self, command: str, cwd: Path, added: Mapping[str, str]
+    ) -> tuple[CommandResult, TestReport]:
+        """Run a command whose runners report, and read the reports."""
+        directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
+        try:
+            reporting = report_from(command, cwd, directory)
+            keep = _OUTPUT_BYTES if {Runner.CARGO, Runner.GO} & {*reporting.runners} else 0
+            environment = report_environment(self._environment, reporting.environment)
+            for name, value in added.items():
+                environment[name] = (
+                    joined_path(environment, value) if name == "PYTHONPATH" else value
+                )
+            writable = (directory, *((cwd.parent,) if cwd != self._root else ()))
+            result = await self._run(
+                reporting.command, cwd=cwd, environment=environment, keep=keep, writable=writable
+            )
+            if _NO_PLUGIN in result.tail:  # a Python that is told to ignore its environment
+                plain = {**self._environment, **added}
+                result = await self._run(
+                    command, cwd=cwd, environment=plain, keep=keep, writable=writable
+                )
+                return result, TestReport()
+            report = await asyncio.to_thread(
+                read_reports, directory, result.output, reporting.runners
+            )
+            if Runner.GO in reporting.runners:
+                result = result.model_copy(update={"tail": go_text(result.tail)})
+            return result, report
+        finally:
+            await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+
+def task_words(task: Task) -> str:
+    """All that a task says, for telling whether a file it names is the work or the check."""
+    return "\n".join((task.description, *map(criterion_text, task.verification_criteria)))
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _ended(result: CommandResult) -> str:
+    if result.exit_code is None:
+        return "the check does not end"
+    return f"the check ends with status {result.exit_code}"

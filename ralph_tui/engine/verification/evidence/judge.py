@@ -1,0 +1,135 @@
+"""Decide when a command that ended with status 0 is no pass all the same."""
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from ralph_tui.engine.verification.evidence.check_paths import RUNNER_MODULES, is_test_file
+from ralph_tui.engine.verification.evidence.reports import TestReport
+
+_INSTALLED = ("site-packages", "dist-packages")
+_RAN = frozenset({"passed", "failed", "xpassed"})
+_WEAK = {"skipped": "skipped", "xfailed": "expected to fail"}
+_NAMED = 3
+
+
+def faults(
+    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
+) -> tuple[str, ...]:
+    """Why a report that goes with exit status 0 shows no pass.
+
+    Args:
+        report: What the runners of one command reported.
+        roots: The project, and the copy of it in which the command ran, if it did.
+        trusted: Check files that are as the person has them, relative to the project.
+    """
+    if not report.runners:
+        return report.faults
+    return tuple(
+        dict.fromkeys(
+            (
+                *report.faults,
+                *_results(report),
+                *_strangers(report, roots, trusted),
+                *_skipped_by_the_work(report, roots, trusted),
+            )
+        )
+    )
+
+
+def _results(report: TestReport) -> Iterator[str]:
+    counts = report.counts
+    if counts.failed:
+        yield f"{_tests(report.failing)} failed although the command ended with status 0"
+    elif report.failing_exit:
+        yield "the test runner reported a failure although the command ended with status 0"
+    elif not counts.run:
+        yield "no test ran" if not counts.skipped else f"no test ran: {counts.text}"
+
+
+def _strangers(
+    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
+) -> Iterator[str]:
+    """Parts of the runner that come out of the project."""
+    for name, path in report.loaded.items():
+        own = _own(path, roots)
+        if own and own not in trusted:
+            what = (
+                "is not the installed one"
+                if name in RUNNER_MODULES
+                else "changes every run of Python"
+            )
+            yield f"{name} was loaded from {own}, so it {what}"
+    for path in report.plugins:
+        own = _own(path, roots)
+        if own and own not in trusted and not own.endswith("conftest.py"):
+            yield f"{own} took part in the run as a plugin"
+    for name, path in report.replaced:
+        own = _own(path, roots)
+        if (own and own not in trusted) or not Path(path).is_absolute():
+            yield f"{name} was replaced by {own or path or 'something without a file'} during the run"
+
+
+def _skipped_by_the_work(
+    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
+) -> Iterator[str]:
+    """Tests that were skipped from inside the code under test."""
+    for test, place in report.places.items():
+        own = _own(place, roots)
+        if report.outcomes.get(test) not in _WEAK or not own or own in trusted:
+            continue
+        name = own.rsplit("/", 1)[-1]
+        if own != test.partition("::")[0] and not is_test_file(name) and name != "conftest.py":
+            yield f"{test} was {_WEAK[report.outcomes[test]]} by {own}"
+
+
+def _own(path: str, roots: tuple[Path, ...]) -> str:
+    """The path relative to the project; empty for what is not the project's, or was installed into it."""
+    if not path:
+        return ""
+    file = Path(path)
+    if any(part in _INSTALLED for part in file.parts):
+        return ""
+    for root in roots:
+        resolved = root.resolve()
+        for base in (root, resolved):
+            if file.is_absolute() and file.is_relative_to(base):
+                return file.relative_to(base).as_posix()
+        if not file.is_absolute() and (root / file).is_file():
+            return file.as_posix()
+    return ""
+
+
+def weaker(
+    before: Mapping[str, str], now: TestReport, deselected_before: int = 0
+) -> tuple[str, ...]:
+    """In which ways a run shows less of the tests there were than an earlier one."""
+    found = list(_weakened(before, now.outcomes))
+    ran_before = sum(outcome in _RAN for outcome in before.values())
+    ran_now = now.counts.run
+    known = [name for name in before if now.outcomes.get(name) in _WEAK]
+    fewer = ran_before - ran_now - len([n for n in known if before[n] in _RAN])
+    if fewer > 0:
+        gone = [
+            name for name, outcome in before.items() if outcome in _RAN and name not in now.outcomes
+        ]
+        found.append(f"{_tests(tuple(gone) or ('?',) * fewer)} did not run any more")
+    elif now.deselected > deselected_before and any(n not in now.outcomes for n in before):
+        found.append(f"{now.deselected - deselected_before} more tests were deselected than before")
+    return tuple(found)
+
+
+def _weakened(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for outcome, words in _WEAK.items():
+        names = tuple(
+            name for name, then in before.items() if then not in _WEAK and now.get(name) == outcome
+        )
+        if names:
+            yield f"{_tests(names)} {'is' if len(names) == 1 else 'are'} {words} now"
+
+
+def _tests(names: tuple[str, ...]) -> str:
+    """How many tests, and the first of their names."""
+    shown = ", ".join(name for name in names[:_NAMED] if name != "?")
+    more = ", …" if len(names) > _NAMED else ""
+    number = f"{len(names)} test{'' if len(names) == 1 else 's'}"
+    return f"{number} ({shown}{more})" if shown else number

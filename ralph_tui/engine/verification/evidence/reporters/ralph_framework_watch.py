@@ -1,0 +1,78 @@
+"""Notice when code under test replaces functions of the test framework."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Member = tuple[tuple[Any, str], tuple[Any, Any]]
+
+_WATCHED = ("_pytest", "pytest", "pluggy", "unittest")
+_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type)
+
+
+class FrameworkWatch:
+    """Remembers every function of the framework, and tells which were replaced since."""
+
+    def __init__(self) -> None:
+        """Remember the framework as it is now."""
+        self._seen = dict(_members())
+
+    def replaced(self) -> list[tuple[str, str]]:
+        """Return (name, file of the replacement) for each function that is another one now."""
+        found = []
+        for (owner, name), (before, code) in self._seen.items():
+            now = vars(owner).get(name)
+            if now is not before or (
+                code is not None and getattr(_function(now), "__code__", None) is not code
+            ):
+                found.append((_name(owner, name), _file(now)))
+        return found
+
+
+def _members() -> Iterator[Member]:
+    for module in list(sys.modules.values()):
+        name = getattr(module, "__name__", "")
+        if isinstance(name, str) and name.split(".")[0] in _WATCHED:
+            yield from _of_module(module)
+    for name, value in vars(builtins).items():
+        if isinstance(value, _CALLABLE):
+            yield (builtins, name), (value, None)
+
+
+def _of_module(module: Any) -> Iterator[Member]:
+    for name, value in list(vars(module).items()):
+        if isinstance(value, types.FunctionType):
+            yield (module, name), (value, value.__code__)
+        elif isinstance(value, type):
+            yield (module, name), (value, None)
+            if str(value.__module__).split(".")[0] in _WATCHED:
+                yield from _of_class(value)
+
+
+def _of_class(owner: type) -> Iterator[Member]:
+    for name, value in list(vars(owner).items()):
+        function = _function(value)
+        if function is not None:
+            yield (owner, name), (value, function.__code__)
+
+
+def _function(value: Any) -> types.FunctionType | None:
+    """Return the Python function behind a class member; None when there is none."""
+    inner = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
+    return inner if isinstance(inner, types.FunctionType) else None
+
+
+def _name(owner: Any, name: str) -> str:
+    return "{}.{}".format(getattr(owner, "__qualname__", None) or owner.__name__, name)
+
+
+def _file(value: Any) -> str:
+    function = _function(value) or getattr(value, "__init__", None)
+    code = getattr(function, "__code__", None)
+    return code.co_filename if code is not None else ""

@@ -1,0 +1,113 @@
+"""Run `python -m unittest` with the same arguments, and report what it counts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+_PROJECT_PATH = sys.path.pop(0) if sys.path else ""
+import unittest  # noqa: E402 - the standard library's, whatever is called unittest in the project
+
+from ralph_framework_watch import FrameworkWatch  # noqa: E402
+from ralph_report_file import DIRECTORY, ReportFile, decided_in, file_of  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+sys.path.insert(0, _PROJECT_PATH)
+
+
+def _ralph_canary(case: unittest.TestCase) -> None:
+    """Fail. Where this passes, no other result can be believed."""
+    case.assertEqual(len("ralph"), 0)  # noqa: PT009 - what projects use
+
+
+class _Canary(unittest.TestCase):
+    def runTest(self) -> None:  # noqa: N802 - unittest's name
+        _ralph_canary(self)
+
+
+class _Result(unittest.TextTestResult):
+    """Tell each outcome as it is added."""
+
+    report: Any = None
+    watch: Any = None
+
+    def _tell(self, test: Any, outcome: str, *, xfail: bool = False) -> None:
+        at = decided_in(sys.exc_info()[1])
+        _Result.report.write(
+            kind="test", id=test.id(), when="call", outcome=outcome, xfail=xfail, at=at
+        )
+
+    def addSuccess(self, test: Any) -> None:  # noqa: N802
+        super().addSuccess(test)
+        self._tell(test, "passed")
+
+    def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+        super().addFailure(test, err)
+        self._tell(test, "failed")
+
+    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
+        super().addError(test, err)
+        self._tell(test, "failed")
+
+    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+        super().addSkip(test, reason)
+        self._tell(test, "skipped")
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+        super().addExpectedFailure(test, err)
+        self._tell(test, "skipped", xfail=True)
+
+    def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
+        super().addUnexpectedSuccess(test)
+        self._tell(test, "passed", xfail=True)
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
+        super().addSubTest(test, subtest, err)
+        if err is not None:
+            self._tell(test, "failed")
+
+
+class _Runner(unittest.TextTestRunner):
+    """The usual runner, between the beginning and the end of a report."""
+
+    resultclass: Any = _Result
+
+    def run(self, test: Any) -> Any:
+        report, watch = _Result.report, _Result.watch
+        report.write(kind="collected", ids=list(_ids(test)))
+        result = super().run(test)
+        outcome = unittest.TestResult()
+        _Canary().run(outcome)
+        report.write(kind="canary", outcome="failed" if outcome.failures else "passed")
+        report.write(
+            kind="end", status=0 if result.wasSuccessful() else 1, worker="", plugins=[],
+            replaced=watch.replaced(),
+        )  # fmt: skip
+        return result
+
+
+def _ids(test: Any) -> Iterator[str]:
+    if isinstance(test, unittest.TestSuite):
+        for one in test:
+            yield from _ids(one)
+    elif test is not None:
+        yield test.id()
+
+
+def main() -> None:
+    """Run the tests as `python -m unittest` does."""
+    _Result.report = ReportFile("unittest")
+    os.environ.pop(DIRECTORY, None)
+    _Result.watch = FrameworkWatch()
+    modules = {name: file_of(name) for name in ("unittest", "sitecustomize", "usercustomize")}
+    version = sys.version.split()[0]
+    _Result.report.write(kind="start", worker="", version=version, modules=modules, root="", ini="")
+    sys.argv[0] = "python -m unittest"
+    unittest.main(module=None, testRunner=_Runner)
+
+
+if __name__ == "__main__":
+    main()

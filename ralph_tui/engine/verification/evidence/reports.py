@@ -1,0 +1,324 @@
+"""Read what a test runner reported: counts, names, and the signs that it did not really run."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import Field, JsonValue
+
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.test_counts import MOST_NAMED, Runner, TestCounts
+from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
+
+MOST_BYTES = 64 * 1024 * 1024
+
+_Line = dict[str, JsonValue]
+
+
+class TestReport(Model):
+    """One run of the runners of a command."""
+
+    __test__ = False
+
+    runners: tuple[Runner, ...] = ()
+    """Those that reported."""
+    outcomes: dict[str, str] = Field(default_factory=dict)
+    """Each test's outcome: passed, failed, skipped, xfailed or xpassed."""
+    deselected: int = 0
+    places: dict[str, str] = Field(default_factory=dict)
+    """The file that decided that a test is skipped or expected to fail, where one did."""
+    faults: tuple[str, ...] = ()
+    """What shows that the runner did not do its work, whatever its exit status."""
+    failing_exit: bool = False
+    """Whether a runner said that it ends with a failure."""
+    loaded: dict[str, str] = Field(default_factory=dict)
+    """Where modules that decide about tests were loaded from."""
+    plugins: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
+    """Functions of the framework that were replaced while it ran, and by which file."""
+    ini: str = ""
+
+    @property
+    def counts(self) -> TestCounts:
+        """The outcomes, counted."""
+        number = Counter(self.outcomes.values())
+        return TestCounts(
+            passed=number["passed"], failed=number["failed"], skipped=number["skipped"],
+            xfailed=number["xfailed"], xpassed=number["xpassed"], deselected=self.deselected,
+        )  # fmt: skip
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The tests that failed."""
+        return tuple(name for name, outcome in self.outcomes.items() if outcome == "failed")
+
+    @property
+    def failing_named(self) -> tuple[str, ...]:
+        """Those that are named to people and the agent."""
+        return self.failing[:MOST_NAMED]
+
+
+def read_reports(directory: Path, output: str, owed: tuple[Runner, ...]) -> TestReport:
+    """Read all reports of a command; `output` is what it printed, for runners that report there."""
+    report = TestReport()
+    for path in sorted(directory.glob("*.jsonl")):
+        report = _joined(report, _of_lines(list(_lines(path))))
+    if (jest := directory / JEST_REPORT).is_file():
+        kind = Runner.VITEST if Runner.VITEST in owed else Runner.JEST
+        report = _joined(report, _of_jest(_json(jest), kind))
+    if Runner.CARGO in owed:
+        report = _joined(report, _of_cargo(output))
+    if Runner.GO in owed:
+        report = _joined(report, _of_go(output))
+    missing = [runner.value for runner in owed if runner not in report.runners]
+    silent = tuple(
+        f"{name} left no report: it ended early, or it is not the installed one" for name in missing
+    )
+    return report.model_copy(update={"faults": (*report.faults, *silent)})
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    try:
+        text = path.read_bytes()[:MOST_BYTES]
+    except OSError:
+        return
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue  # cut off while it was written: then its end is missing as well
+        if isinstance(value, dict):
+            yield value
+
+
+def _json(path: Path) -> _Line:
+    try:
+        value = json.loads(path.read_bytes()[:MOST_BYTES])
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _joined(one: TestReport, other: TestReport) -> TestReport:
+    """Both reports; a test that ran twice has its later outcome, as where the failed ones are run again."""
+    return TestReport(
+        runners=tuple(dict.fromkeys((*one.runners, *other.runners))),
+        outcomes={**one.outcomes, **other.outcomes},
+        deselected=one.deselected + other.deselected,
+        places={**one.places, **other.places},
+        faults=(*one.faults, *other.faults),
+        failing_exit=other.failing_exit if other.runners else one.failing_exit,
+        loaded={**one.loaded, **other.loaded},
+        plugins=(*one.plugins, *other.plugins),
+        replaced=(*one.replaced, *other.replaced),
+        ini=other.ini or one.ini,
+    )
+
+
+# Reports of ralph's own reporters.
+
+
+def _of_lines(lines: list[_Line]) -> TestReport:
+    by_kind: dict[str, list[_Line]] = {}
+    for line in lines:
+        by_kind.setdefault(str(line.get("kind")), []).append(line)
+    runner = _known(by_kind)
+    worker = bool(_text(by_kind, "start", "worker"))
+    outcomes, places = _outcomes(by_kind)
+    collected = [str(name) for line in by_kind.get("collected", []) for name in _list(line, "ids")]
+    return TestReport(
+        runners=() if worker else (runner,),
+        outcomes=outcomes,
+        deselected=sum(len(_list(line, "ids")) for line in by_kind.get("deselected", [])),
+        places=places,
+        faults=tuple(_faults(by_kind, runner, [n for n in collected if n not in outcomes])),
+        failing_exit=any(line.get("status") not in (0, -1) for line in by_kind.get("end", [])),
+        loaded=_loaded(by_kind),
+        plugins=tuple(str(p) for line in by_kind.get("end", []) for p in _list(line, "plugins")),
+        replaced=tuple(_replaced(by_kind)),
+        ini=_text(by_kind, "start", "ini"),
+    )
+
+
+def _known(by_kind: Mapping[str, list[_Line]]) -> Runner:
+    name = _text(by_kind, "runner", "runner")
+    return Runner(name) if name in set(Runner) else Runner.PYTEST
+
+
+def _text(by_kind: Mapping[str, list[_Line]], kind: str, name: str) -> str:
+    return next((str(line.get(name, "")) for line in by_kind.get(kind, [])), "")
+
+
+def _list(line: _Line, name: str) -> list[JsonValue]:
+    value = line.get(name)
+    return value if isinstance(value, list) else []
+
+
+def _loaded(by_kind: Mapping[str, list[_Line]]) -> dict[str, str]:
+    for line in by_kind.get("start", []):
+        modules = line.get("modules")
+        if isinstance(modules, dict):
+            return {name: str(path) for name, path in modules.items() if path}
+    return {}
+
+
+def _replaced(by_kind: Mapping[str, list[_Line]]) -> Iterator[tuple[str, str]]:
+    for line in by_kind.get("end", []):
+        for pair in _list(line, "replaced"):
+            if isinstance(pair, list) and len(pair) == 2:
+                yield str(pair[0]), str(pair[1])
+
+
+def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
+    """Each test's outcome; a failure while it is set up or torn down is one."""
+    outcomes: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for line in by_kind.get("test", []):
+        name, outcome = str(line.get("id")), str(line.get("outcome"))
+        if outcome not in ("passed", "failed", "skipped"):
+            continue  # such as "rerun"
+        if line.get("xfail"):
+            outcome = {"skipped": "xfailed", "passed": "xpassed"}.get(outcome, outcome)
+        if line.get("when") == "teardown" and outcome != "failed":
+            continue
+        outcomes[name] = outcome
+        if outcome != "passed":
+            places[name] = str(line.get("at", ""))
+    for line in by_kind.get("error", []):
+        outcomes[str(line.get("id"))] = "failed"
+    return outcomes, places
+
+
+def _faults(
+    by_kind: Mapping[str, list[_Line]], runner: Runner, unfinished: list[str]
+) -> Iterator[str]:
+    ends = by_kind.get("end", [])
+    failed = any(line.get("status") not in (0, -1) for line in ends)
+    if not ends:
+        yield f"{runner.value} ended before its closing summary"
+    elif unfinished and not failed:
+        yield (
+            f"{len(unfinished)} of the collected tests never finished, such as {unfinished[0]}: "
+            f"{runner.value} ended early"
+        )
+    for line in by_kind.get("test", []) if runner is Runner.NODE else []:
+        file, _, name = str(line.get("id")).partition("::")
+        if (
+            line.get("outcome") == "passed"
+            and Path(name).name == Path(file).name
+            and _has_tests(file)
+        ):
+            yield f"{Path(file).name} ended before its tests"
+    for line in by_kind.get("canary", []):
+        if line.get("outcome") != "failed" and not failed:
+            yield "a test that must fail passed: something recolors the results"
+    spread = any(line.get("distributed") for line in by_kind.get("start", []))
+    if (
+        runner is not Runner.NODE
+        and not spread
+        and ends
+        and not by_kind.get("canary")
+        and not failed
+    ):
+        yield "a test that must fail was not run: something keeps tests from running"
+
+
+def _has_tests(file: str) -> bool:
+    """Whether a file of JavaScript uses node's test functions, so that it must report more than itself."""
+    try:
+        return b"node:test" in Path(file).read_bytes()[:1_000_000]
+    except OSError:
+        return False
+
+
+# Reports that come in a format of the runner's own.
+
+
+def _of_jest(data: _Line, kind: Runner) -> TestReport:
+    outcomes: dict[str, str] = {}
+    names = {"passed": "passed", "failed": "failed", "todo": "skipped", "pending": "skipped",
+             "skipped": "skipped", "disabled": "skipped"}  # fmt: skip
+    for file in _list(data, "testResults"):
+        if not isinstance(file, dict):
+            continue
+        tests = [one for one in _list(file, "assertionResults") if isinstance(one, dict)]
+        for one in tests:
+            key = f"{file.get('name')}::{one.get('fullName') or one.get('title')}"
+            outcomes[key] = names.get(str(one.get("status")), "failed")
+        if file.get("status") == "failed" and not tests:
+            outcomes[str(file.get("name"))] = "failed"
+    if "success" not in data:
+        return TestReport()
+    return TestReport(runners=(kind,), outcomes=outcomes, failing_exit=data["success"] is not True)
+
+
+_CARGO_TEST = re.compile(r"^test (.+?) \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
+_CARGO_RESULT = re.compile(
+    r"^test result: (ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; (\d+) filtered out",
+    re.MULTILINE,
+)
+_CARGO_BEGIN = re.compile(r"^running \d+ tests?$", re.MULTILINE)
+
+
+def _of_cargo(output: str) -> TestReport:
+    """The summaries of all test programs; one that is missing is a program that left early."""
+    results = _CARGO_RESULT.findall(output)
+    if not results:
+        return TestReport()
+    outcomes = {}
+    for number, (name, word) in enumerate(_CARGO_TEST.findall(output)):
+        key = f"{name}#{number}"  # the same name may be in several programs
+        outcomes[key] = {"ok": "passed", "ignored": "skipped"}.get(word, "failed")
+    passed, failed, ignored = (sum(int(r[i]) for r in results) for i in (1, 2, 3))
+    for kind, total in (("passed", passed), ("failed", failed), ("skipped", ignored)):
+        known = sum(outcome == kind for outcome in outcomes.values())
+        outcomes |= {f"{kind}#{n}": kind for n in range(known, total)}  # those that -q leaves out
+    begun = len(_CARGO_BEGIN.findall(output))
+    cut = begun > len(results) and not any(r[0] == "FAILED" for r in results)
+    return TestReport(
+        runners=(Runner.CARGO,),
+        outcomes=outcomes,
+        deselected=sum(int(result[4]) for result in results),
+        faults=("cargo test ended before its closing summary",) if cut else (),
+        failing_exit=any(result[0] == "FAILED" for result in results),
+    )
+
+
+def _of_go(output: str) -> TestReport:
+    outcomes: dict[str, str] = {}
+    packages: dict[str, str] = {}
+    for raw in output.splitlines():
+        line = _go_line(raw)
+        package, action = str(line.get("Package", "")), str(line.get("Action", ""))
+        if "Test" not in line and action in ("start", "pass", "fail", "skip"):
+            packages[package] = action
+        elif "Test" in line and action in ("pass", "fail", "skip"):
+            names = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+            outcomes[f"{package}.{line['Test']}"] = names[action]
+    if not packages:
+        return TestReport()
+    cut = [name for name, action in packages.items() if action == "start"]
+    return TestReport(
+        runners=(Runner.GO,),
+        outcomes=outcomes,
+        faults=tuple(f"the tests of {name} ended before their closing summary" for name in cut),
+        failing_exit="fail" in packages.values(),
+    )
+
+
+def _go_line(raw: str) -> _Line:
+    if not raw.startswith("{"):
+        return {}
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def go_text(output: str) -> str:
+    """What `go test -json` would have printed without the option."""
+    lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
+    return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)

@@ -1,0 +1,232 @@
+"""Recognize the test runner that a check starts, and make it write its report where ralph reads it."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.test_counts import Runner
+
+REPORTERS = Path(__file__).parent / "reporters"
+"""Loaded by the project's runner; a directory that no agent may write to."""
+
+DIRECTORY = "RALPH_TEST_REPORT"
+NODE_REPORT = "node.jsonl"
+JEST_REPORT = "jest.json"
+
+_SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "|&", ";;"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_CARRIERS = {
+    "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
+    "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
+}  # fmt: skip
+"""Programs that run another one after these words, or directly where they need none."""
+_PLAIN_CARRIERS = frozenset(
+    {"npx", "bunx", "time", "env", "nice", "command", "exec", "pnpm", "yarn"}
+)
+_TAKING_A_VALUE = frozenset({
+    "--group", "--extra", "--with", "--only-group", "--package", "--project", "--directory", "--python",
+    "-p", "--env-file", "--with-requirements", "--index", "--no-group", "-C", "-n", "-u", "-m", "--source",
+    "--rcfile", "--no-extra", "--with-editable", "--config-file", "--cache-dir", "--omit", "--include",
+})  # fmt: skip
+_SCRIPT_NAMES = frozenset({"test", "t", "tst"})
+
+
+class Reporting(Model):
+    """A check, changed so that its runners report."""
+
+    command: str
+    environment: dict[str, str]
+    runners: tuple[Runner, ...]
+    """Those that the command's own text starts: each owes a report."""
+
+
+def report_from(command: str, root: Path, directory: Path) -> Reporting:
+    """Make the runners of `command` report to `directory`.
+
+    Python and node are told by the environment, so that runners inside scripts report as well.
+    """
+    runners = recognized(command, root)
+    changed = _with_options(command, runners, directory)
+    return Reporting(command=changed, environment=_environment(directory), runners=runners)
+
+
+def report_environment(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """Join what the reports need with an environment that may have the same names."""
+    joined = {**base, **added}
+    for name, between in (("PYTHONPATH", ":"), ("PYTEST_ADDOPTS", " "), ("NODE_OPTIONS", " ")):
+        if name in base and name in added:
+            joined[name] = f"{added[name]}{between}{base[name]}"
+    return joined
+
+
+def _environment(directory: Path) -> dict[str, str]:
+    node = REPORTERS / "ralph_node_report.mjs"
+    return {
+        DIRECTORY: str(directory),
+        "PYTHONPATH": str(REPORTERS),
+        "PYTEST_ADDOPTS": "-p ralph_pytest_report",
+        "NODE_OPTIONS": (
+            f'--test-reporter="{node}" --test-reporter-destination="{directory / NODE_REPORT}" '
+            "--test-reporter=spec --test-reporter-destination=stdout"
+        ),
+    }
+
+
+def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) -> str:
+    """The command with the options of runners that are told by their arguments only."""
+    target = shlex.quote(str(directory / JEST_REPORT))
+    if Runner.UNITTEST in runners:
+        command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
+    if Runner.GO in runners and " -json" not in command:
+        command = re.sub(r"\bgo\s+test\b", "go test -json", command)
+    single = len(list(_commands(command))) == 1
+    if single and Runner.JEST in runners:
+        command += f"{_dashes(command)} --json --outputFile={target}"
+    elif single and Runner.VITEST in runners:
+        command += (
+            f"{_dashes(command)} --reporter=default --reporter=json --outputFile.json={target}"
+        )
+    return command
+
+
+def _dashes(command: str) -> str:
+    """What npm needs before the arguments of a script."""
+    words = command.split()
+    through_npm = words[:1] == ["npm"] and words[1:2] != ["exec"]
+    return " --" if through_npm and "--" not in words else ""
+
+
+def recognized(command: str, root: Path) -> tuple[Runner, ...]:
+    """The runners that a command starts by its own text, or by the package script that it names."""
+    found: dict[Runner, None] = {}
+    for words in _commands(command):
+        runner = _runner(words) or _script_runner(words, root)
+        if runner is not None:
+            found[runner] = None
+    return tuple(found)
+
+
+def programs(command: str) -> tuple[tuple[str, ...], ...]:
+    """The words of each program that a command starts, without what carries it."""
+    return tuple(tuple(_carried(words)) for words in _commands(command))
+
+
+def _commands(command: str) -> Iterator[list[str]]:
+    """The simple commands of a line; nothing of what bash would not understand."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    words: list[str] = []
+    try:
+        for token in lexer:
+            if token in _SEPARATORS:
+                if words:
+                    yield words
+                words = []
+            else:
+                words.append(token)
+    except ValueError:
+        return
+    if words:
+        yield words
+
+
+def _carried(words: list[str]) -> list[str]:
+    """The words from the program on that really runs."""
+    left = list(words)
+    for _ in range(8):
+        while left and _ASSIGNMENT.fullmatch(left[0]):
+            left = left[1:]
+        shorter = _without_carrier(left)
+        if shorter is None:
+            return left
+        left = shorter
+    return left
+
+
+def _without_carrier(words: list[str]) -> list[str] | None:
+    """The words behind a program that runs another one; None when it does not."""
+    if not words:
+        return None
+    name = PurePosixPath(words[0]).name
+    if name in {"timeout", "gtimeout"}:
+        return _without_options(words[1:])[1:]
+    if name == "coverage" and words[1:2] == ["run"]:
+        rest = words[2:]
+        module = rest.index("-m") if "-m" in rest else -1
+        return ["python", *rest[module:]] if module >= 0 else ["python", *_without_options(rest)]
+    verbs = _CARRIERS.get(name, ())
+    if words[1:2] and words[1] in verbs:
+        return _without_options(words[2:])
+    if name in _PLAIN_CARRIERS and name not in _CARRIERS:
+        return _without_options(words[1:])
+    if name in {"pnpm", "yarn"} and words[1:2] and words[1] in {"jest", "vitest"}:
+        return words[1:]
+    return None
+
+
+def _without_options(words: list[str]) -> list[str]:
+    left = list(words)
+    while left and left[0].startswith("-"):
+        taken = 2 if left[0] in _TAKING_A_VALUE else 1
+        if left[0] == "-m":
+            return ["python", *left]
+        left = left[taken:]
+    return left
+
+
+def _runner(words: list[str]) -> Runner | None:
+    left = _carried(words)
+    if not left:
+        return None
+    name = PurePosixPath(left[0]).name
+    if _PYTHON.fullmatch(name):
+        return _module_runner(left)
+    if name == "node":
+        return Runner.NODE if "--test" in left else None
+    if name == "vitest":
+        return Runner.VITEST if left[1:2] != ["watch"] else None
+    plain = {"pytest": Runner.PYTEST, "py.test": Runner.PYTEST, "jest": Runner.JEST}
+    if name in plain:
+        return plain[name]
+    if name in {"cargo", "go"}:
+        verbs = [word for word in left[1:] if not word.startswith(("-", "+"))]
+        found = Runner.CARGO if name == "cargo" else Runner.GO
+        return found if verbs[:1] in (["test"], ["t"]) else None
+    return None
+
+
+def _module_runner(words: list[str]) -> Runner | None:
+    """The runner of `python … -m NAME`."""
+    for position, word in enumerate(words[1:], 1):
+        if word == "-m":
+            name = words[position + 1] if position + 1 < len(words) else ""
+            modules = {"pytest": Runner.PYTEST, "unittest": Runner.UNITTEST}
+            return modules.get(name)
+        if not word.startswith("-"):
+            return None
+    return None
+
+
+def _script_runner(words: list[str], root: Path) -> Runner | None:
+    """The runner of a package script that is one command, such as `npm test`."""
+    left = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
+    if not left or left[0] not in {"npm", "pnpm", "yarn"}:
+        return None
+    names = [word for word in left[1:] if not word.startswith("-") and word != "run"]
+    if not names:
+        return None
+    name = "test" if names[0] in _SCRIPT_NAMES else names[0]
+    commands = list(_commands(_script(root, name)))
+    return _runner(commands[0]) if len(commands) == 1 else None
+
+
+def _script(root: Path, name: str) -> str:
+    try:
+        scripts = json.loads((root / "package.json").read_bytes()).get("scripts", {})
+        return str(scripts.get(name, ""))
+    except (OSError, ValueError, AttributeError):
+        return ""

@@ -1,0 +1,122 @@
+"""Keep the originals of a project's check files outside the project, where no agent writes."""
+
+import contextlib
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from ralph_tui.domain.model import Model
+from ralph_tui.store import dot
+from ralph_tui.store.files import stage
+from ralph_tui.store.mirror import mirror_of
+
+
+class FileMark(Model):
+    """What stands for one file: its content by digest, its mode, whether it is a symbolic link."""
+
+    digest: str
+    mode: int = 0o644
+    link: bool = False
+
+
+class CheckRecord(Model):
+    """Which content of each check file is trusted."""
+
+    begun: bool = False
+    trusted: dict[str, FileMark] = Field(default_factory=dict)
+    tasks: dict[str, dict[str, FileMark]] = Field(default_factory=dict)
+    """For each task begun: what differed from the trusted files before it began."""
+    left: dict[str, FileMark] | None = None
+    """The files when the last agent session ended; None while one runs, or when it never ended."""
+    watched: tuple[str, ...] = ()
+    """Files that were watched then because a command names them."""
+
+
+class CheckStore:
+    """The objects and records of one project. Every method blocks on the disk."""
+
+    def __init__(self, root: Path) -> None:
+        """Keep them beside the copy of the project's state."""
+        self._home = mirror_of(root) / "checks"
+
+    @property
+    def home(self) -> Path:
+        """The directory in which everything is kept."""
+        return self._home
+
+    def load(self) -> CheckRecord:
+        """The record; an empty one before the first task."""
+        try:
+            return CheckRecord.model_validate_json((self._home / "record.json").read_bytes())
+        except (OSError, ValidationError):
+            return CheckRecord()
+
+    def save(self, record: CheckRecord) -> None:
+        """Write the record."""
+        self._write("record.json", record.model_dump_json().encode())
+
+    def has(self, digest: str) -> bool:
+        """Whether a content is kept."""
+        return self._object(digest).is_file()
+
+    def get(self, digest: str) -> bytes | None:
+        """A content, if it is kept and whole."""
+        try:
+            data = self._object(digest).read_bytes()
+        except OSError:
+            return None
+        return data if sha256(data).hexdigest() == digest else None
+
+    def put(self, digest: str, data: bytes) -> None:
+        """Keep a content under its digest, unless the file was changed since the digest was taken."""
+        if sha256(data).hexdigest() == digest:
+            self._write(f"objects/{digest[:2]}/{digest[2:]}", data)
+
+    def outcomes(self, command: str) -> dict[str, str] | None:
+        """The outcome of each test when a command last passed for a task; None before."""
+        try:
+            value = json.loads(self._outcomes(command).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else None
+
+    def save_outcomes(self, command: str, outcomes: Mapping[str, str]) -> None:
+        """Note the outcomes to compare the next run with."""
+        name = self._outcomes(command).relative_to(self._home)
+        self._write(str(name), json.dumps(dict(outcomes)).encode())
+
+    def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
+        """What files were found to be, with the size and times that show whether to look again."""
+        try:
+            value = json.loads((self._home / "stat.json").read_bytes())
+            return {
+                path: (tuple(seen), FileMark(digest=digest, mode=mode, link=link))
+                for path, (seen, digest, mode, link) in value.items()
+            }
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}
+
+    def save_marks(self, marks: Mapping[str, tuple[tuple[int, ...], FileMark]]) -> None:
+        """Keep what files were found to be."""
+        value = {path: (seen, m.digest, m.mode, m.link) for path, (seen, m) in marks.items()}
+        self._write("stat.json", json.dumps(value).encode())
+
+    def _object(self, digest: str) -> Path:
+        return self._home / "objects" / digest[:2] / digest[2:]
+
+    def _outcomes(self, command: str) -> Path:
+        return self._home / "outcomes" / f"{sha256(command.encode()).hexdigest()[:32]}.json"
+
+    def _write(self, name: str, data: bytes) -> None:
+        target = self._home / name
+        target.parent.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+        temp = stage(target, data, durable=False)
+        try:
+            temp.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temp.unlink()
+            raise

@@ -1,0 +1,86 @@
+"""Projects with a red test, and the gate's examination of what somebody does to make it green."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_tui.domain.plan import Task
+from ralph_tui.engine.commands import CommandResult, run_command
+from ralph_tui.engine.verification.evidence.check_files import CheckFiles
+from ralph_tui.engine.verification.evidence.examine import Examined, Examiner, task_words
+
+PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+UNITTEST = f"{sys.executable} -m unittest -q"
+
+BROKEN = "def total(numbers):\n    return 0\n"
+RIGHT = "def total(numbers):\n    return sum(numbers)\n"
+TESTS = """\
+from total import total
+
+
+def test_nothing():
+    assert total([]) == 0
+
+
+def test_some():
+    assert total([1, 2]) == 3
+"""
+PROJECT = {
+    "total.py": BROKEN,
+    "tests/test_total.py": TESTS,
+    "pyproject.toml": '[project]\nname = "total"\nversion = "1"\n\n[tool.pytest.ini_options]\npythonpath = ["."]\n',
+}
+
+Changes = Mapping[str, str | None]
+"""Paths and their new contents; None deletes."""
+
+
+def write(root: Path, files: Changes) -> None:
+    """Write files into a project."""
+    for name, text in files.items():
+        path = root / name
+        if text is None:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+class Tried:
+    """A project, the checks of its one task, and the examination of a claim."""
+
+    def __init__(
+        self, root: Path, files: Changes = PROJECT, command: str = PYTEST, words: str = "Fix it"
+    ) -> None:
+        """Make the project; the task begins."""
+        self.root = root
+        write(root, files)
+        self.task = Task(id="a", description=words, verification_criteria=(f"$ {command}",))
+        self.command = command
+        self.files = CheckFiles(root)
+        self.files.begin("a", [command], task_words(self.task))
+        self.ran: list[Path] = []
+
+    async def claim(self, changes: Changes | None = None) -> Examined:
+        """Make the changes and examine the claim."""
+        write(self.root, changes or {})
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        examiner = Examiner(self.root, self.files, self._run, environment)
+        inspection = await examiner.inspect([self.command], task_words(self.task))
+        return await examiner.examine(self.command, inspection)
+
+    async def _run(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        keep: int,
+        writable: tuple[Path, ...],
+    ) -> CommandResult:
+        self.ran.append(cwd)
+        return await run_command(
+            command, cwd=cwd, environment=environment, limit_seconds=120, keep=keep
+        )

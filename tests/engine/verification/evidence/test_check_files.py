@@ -1,0 +1,198 @@
+"""Check files: which they are, whose changes count, and how quickly they are looked at."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.engine.verification.evidence.check_files import CheckFiles, only_adds_tests
+from ralph_tui.engine.verification.evidence.check_paths import Watched, walk
+from ralph_tui.engine.verification.evidence.clean_copy import copy_project
+from ralph_tui.engine.verification.evidence.steering import steering_part, with_original
+from tests.engine.verification.evidence.projects import PROJECT, Changes, write
+
+COMMANDS = ("uv run pytest", "sh scripts/check.sh", "make test")
+FILES = {
+    **PROJECT,
+    "scripts/check.sh": ". ./scripts/common.sh\nsh run.sh | diff - scripts/expected.txt\n",
+    "scripts/common.sh": "",
+    "scripts/expected.txt": "3\n",
+    "run.sh": "echo 3\n",
+    "Makefile": "test:\n\ttrue\n",
+    "web/app.test.ts": "",
+    "web/app.ts": "",
+    "web/vitest.config.ts": "",
+    ".cargo/config.toml": "",
+    "tests/data/golden.json": "{}",
+    "src/pkg/conftest.py": "",
+    "README.md": "",
+    "node_modules/x/package.json": "{}",
+}
+
+
+def project(root: Path, files: Changes = FILES) -> CheckFiles:
+    write(root, files)
+    return CheckFiles(root)
+
+
+def test_what_belongs_to_checks(tmp_path: Path) -> None:
+    project(tmp_path)
+    found = {path for path, _ in walk(tmp_path, Watched(tmp_path, COMMANDS))}
+    assert found == {*FILES} - {
+        "total.py",
+        "run.sh",
+        "web/app.ts",
+        "README.md",
+        "node_modules/x/package.json",
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "watched"),
+    [
+        ("python app.py", "Fix the parser", True),
+        ("python app.py", "Fix app.py", False),
+        ("python check_app.py", "Make check_app.py pass", True),
+        ("shellcheck run.sh", "Fix it", False),
+        ("./run.sh", "Fix it", True),
+        ("cat README.md", "Write it", False),
+    ],
+)
+def test_a_file_that_a_check_runs_is_the_check_or_the_work(
+    tmp_path: Path, command: str, words: str, watched: bool
+) -> None:
+    write(tmp_path, {"app.py": "", "check_app.py": "", "run.sh": "", "README.md": ""})
+    assert bool(Watched(tmp_path, [command], words).named) is watched
+
+
+def test_what_the_agent_does_is_a_change_and_what_the_person_does_is_not(tmp_path: Path) -> None:
+    files = project(tmp_path)
+    files.begin("a", COMMANDS)
+    write(
+        tmp_path, {"tests/test_total.py": "weak", "scripts/check.sh": None, "conftest.py": "x = 1"}
+    )
+    write(
+        tmp_path, {"total.py": "x", "tests/test_more.py": "def test_x(): ...", "README.md": "new"}
+    )
+    found = files.changes(COMMANDS)
+    assert found.names == (
+        "tests/test_total.py (changed)",
+        "scripts/check.sh (deleted)",
+        "conftest.py (new)",
+    )
+    assert found.new_tests == ("tests/test_more.py",)
+    files.end(COMMANDS)
+
+    later = CheckFiles(tmp_path)  # another run
+    write(tmp_path, {"Makefile": "test:\n\tfalse\n", "scripts/check.sh": FILES["scripts/check.sh"]})
+    assert later.changes(COMMANDS).names == ("tests/test_total.py (changed)", "conftest.py (new)")
+    later.begin("a", COMMANDS)
+    assert later.changes(COMMANDS).names == ("tests/test_total.py (changed)", "conftest.py (new)")
+    assert later.original("tests/test_total.py") == PROJECT["tests/test_total.py"].encode()
+    assert later.original("Makefile") == b"test:\n\tfalse\n"
+
+
+def test_after_a_kill_nothing_becomes_the_persons(tmp_path: Path) -> None:
+    project(tmp_path).begin("a", COMMANDS)
+    write(tmp_path, {"tests/test_total.py": "weak"})
+    again = CheckFiles(tmp_path)
+    again.begin("a", COMMANDS)
+    assert again.changes(COMMANDS).names == ("tests/test_total.py (changed)",)
+
+
+def test_an_accepted_task_is_trusted_and_what_another_left_is_not(tmp_path: Path) -> None:
+    files = project(tmp_path)
+    files.begin("a", COMMANDS)
+    write(tmp_path, {"tests/test_total.py": "weak"})  # a is not accepted
+    files.end(COMMANDS)
+    files.begin("b", COMMANDS)
+    write(tmp_path, {"tests/test_b.py": "def test_b(): ..."})
+    files.accept("b", COMMANDS)
+    files.end(COMMANDS)
+    files.begin("a", COMMANDS)
+    write(tmp_path, {"tests/test_b.py": "weak"})
+    assert files.changes(COMMANDS).names == (
+        "tests/test_b.py (changed)",
+        "tests/test_total.py (changed)",
+    )
+
+
+def test_only_the_part_that_steers_checks_counts(tmp_path: Path) -> None:
+    files = project(tmp_path)
+    files.begin("a", COMMANDS)
+    text = FILES["pyproject.toml"]
+    write(
+        tmp_path,
+        {"pyproject.toml": text.replace('"1"', '"2"'), "package.json": '{"dependencies": {}}'},
+    )
+    assert not files.changes(COMMANDS)
+    write(tmp_path, {"pyproject.toml": text.replace('["."]', '["fake"]').replace('"1"', '"2"')})
+    assert files.changes(COMMANDS).names == ("pyproject.toml (changed)",)
+    copy = copy_project(tmp_path)
+    try:
+        files.restore(copy.root, files.changes(COMMANDS))
+        assert (copy.root / "pyproject.toml").read_text() == text.replace('"1"', '"2"')
+    finally:
+        copy.remove()
+    assert not copy.root.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "current", "original", "merged"),
+    [
+        ("pyproject.toml", "not [toml", "[tool.pytest]\na = 1\n", "[tool.pytest]\na = 1\n"),
+        (
+            "pyproject.toml",
+            "[tool]\npytest = {a = 2}\n",
+            "[tool.pytest]\na = 1\n",
+            "[tool.pytest]\na = 1\n",
+        ),
+        ("pytest.ini", "[pytest]\nx=1", "[pytest]\n", "[pytest]\n"),
+    ],
+)
+def test_where_parts_cannot_be_told_apart_the_whole_original_counts(
+    name: str, current: str, original: str, merged: str
+) -> None:
+    assert with_original(name, current.encode(), original.encode()) == merged.encode()
+
+
+def test_package_scripts_steer_and_dependencies_do_not() -> None:
+    before = json.dumps({"scripts": {"test": "jest"}, "dependencies": {}}).encode()
+    after = json.dumps({"scripts": {"test": "true"}, "dependencies": {"a": "1"}}).encode()
+    assert steering_part("package.json", before) != steering_part("package.json", after)
+    merged = json.loads(with_original("package.json", after, before))
+    assert merged == {"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("source", "adds"),
+    [
+        (
+            "import app\n\ndef test_x(monkeypatch):\n    monkeypatch.setattr(app, 'x', 1)\n    assert app.x\n",
+            True,
+        ),
+        ("class TestX:\n    def test(self):\n        self.x = 1\n", True),
+        ("import app\napp.total = sum\n", False),
+        ("def test_x():\n    import app\n    app.total = sum\n", False),
+        ("import app\nsetattr(app, 'total', sum)\n", False),
+        ("import sys\nsys.modules['app'] = None\n", False),
+        ("import _pytest.python\n", False),
+        ("def (", False),
+    ],
+)
+def test_a_file_that_only_adds_tests(source: str, adds: bool) -> None:
+    assert only_adds_tests(source.encode()) is adds
+
+
+def test_a_look_at_twenty_thousand_files_is_quick(tmp_path: Path) -> None:
+    for number in range(200):
+        directory = tmp_path / ("tests" if number < 20 else "src") / f"d{number}"
+        directory.mkdir(parents=True)
+        for name in range(100):
+            (directory / f"f{name}.py").touch()
+    files = CheckFiles(tmp_path)
+    files.begin("a", ["uv run pytest"])
+    started = time.process_time()
+    assert not files.changes(["uv run pytest"])
+    assert time.process_time() - started < 1.0, "milliseconds on an idle machine"
