@@ -95,8 +95,11 @@ def _iteration_finished(n: Narrator, e: ev.IterationFinished, _: LoopView) -> It
         f"{took(e.seconds)}, {money(e.cost_usd)} ({money(n.view.costs.total)} in total), "
         f"context {tokens(e.context_tokens)}{share}"
     )
-    cut = e.outcome is ev.IterationOutcome.INTERRUPTED
-    sign = n.glyphs.ok if good else n.glyphs.interrupted if cut else n.glyphs.failed
+    signs = {
+        ev.IterationOutcome.INTERRUPTED: n.glyphs.interrupted,
+        ev.IterationOutcome.SENT_BACK: n.glyphs.retry,
+    }
+    sign = n.glyphs.ok if good else signs.get(e.outcome, n.glyphs.failed)
     why = f": {one_line(e.reason, 150)}" if e.reason else ""
     outcome = e.outcome.value.replace("_", " ")
     text = f"{sign} iteration {e.iteration} {outcome}{why} {n.glyphs.between} {figures}"

@@ -43,6 +43,8 @@ class IterationOutcome(StrEnum):
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     SKIPPED = "skipped"
+    SENT_BACK = "sent_back"
+    """A validation that found something to do."""
 
 
 class FailureClass(StrEnum):

@@ -120,7 +120,9 @@ def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
     if e.outcome is ev.IterationOutcome.INCOMPLETE:
         t.exits += 1
         t.premature += 1
-    elif phase and done:  # a phase is left without a claim
+    elif phase and (
+        done or e.outcome is ev.IterationOutcome.SENT_BACK
+    ):  # a phase is left without a claim
         t.exits += 1
     t.tokens[e.task_id] = t.tokens.get(e.task_id, 0) + e.tokens
     if done and not phase and t.stagnant:

@@ -31,6 +31,10 @@ NOT_THE_TASKS_FAULT = frozenset(
 """Failures that say nothing about the task, so they cost it no retry."""
 
 
+AT_ONCE = frozenset({Cut.STOP, Cut.PAUSE, Cut.TASK_TAKEN})
+"""Interruptions that do not wait for a claim that is being checked."""
+
+
 class Iteration:
     """Runs one attempt at one task; the task is in progress when it starts."""
 
@@ -63,6 +67,8 @@ class Iteration:
         talk = Conversation(self._shop, self._desk, self._spec, self._meter, seconds=limit)
         async with talk:
             ended = await talk.say(prompt)
+            # What is claimed at the moment a limit is reached is still judged.
+            await self._desk.work.finish_checking(at_once=talk.cut in AT_ONCE)
             if why := self._why_hand_off(ended, talk.cut):
                 await self._hand_off(talk, why)
         result = self._result(ended, talk.cut).model_copy(

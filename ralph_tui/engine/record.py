@@ -39,7 +39,7 @@ def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...
 
 def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
     """The documents after a session of a phase without tasks; pure."""
-    complete = result.outcome is IterationOutcome.COMPLETE
+    complete = result.outcome in (IterationOutcome.COMPLETE, IterationOutcome.SENT_BACK)
     verdict = IterationVerdict(
         is_failure=not complete,
         tasks_completed=int(complete),

@@ -1,5 +1,6 @@
 """What the model's `ralph_*` tools do about the one task of a session."""
 
+import asyncio
 from collections.abc import Mapping
 
 from pydantic import JsonValue
@@ -27,6 +28,7 @@ class TaskWork(TaskInHand):
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
+        self._checking: asyncio.Task[ToolAnswer] | None = None
         self._shop = shop
         self._meter = meter
         self._permit = permit
@@ -43,7 +45,7 @@ class TaskWork(TaskInHand):
             case ToolAnswer():
                 return given
             case rt.Claim():
-                return await self._claim(given)
+                return await self._check(given)
             case rt.Block():
                 return await self._block(given)
             case rt.Learning():
@@ -103,6 +105,28 @@ class TaskWork(TaskInHand):
         return rt.answer(
             {"task_id": self.task_id, "retry_count": self.retries, "blocks_at": MAX_RETRIES}
         )
+
+    async def _check(self, claim: rt.Claim) -> ToolAnswer:
+        """Check a claim to the end, also when the turn that made it is cut off meanwhile."""
+        self._checking = asyncio.create_task(self._claim(claim), name="ralph-claim")
+        return await asyncio.shield(self._checking)
+
+    async def finish_checking(self, *, at_once: bool) -> None:
+        """Wait for a claim that is still being checked; give it up `at_once` when the person does not wait.
+
+        Raises:
+            RalphError: What was claimed could not be written down.
+        """
+        checking = self._checking
+        if checking is None or checking.done():
+            return
+        most = 0.0 if at_once else self._shop.settings.phases.building.iteration_timeout_seconds
+        _, late = await asyncio.wait([checking], timeout=most)
+        if late:  # somebody is asked about a command, or nobody waits any more
+            checking.cancel()
+            await asyncio.wait([checking])
+        if not checking.cancelled():
+            checking.result()
 
     async def _claim(self, claim: rt.Claim) -> ToolAnswer:
         if refused := self._not_mine(claim.task_id):

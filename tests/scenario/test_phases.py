@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
@@ -15,7 +16,9 @@ from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.store.project import Project
+from ralph_tui.tui.render.iterations import OUTCOME
 from tests.harness.model import serving
+from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.harness.waiting import until
@@ -397,6 +400,15 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     assert [e.phase for e in run.of(ev.PhaseChanged)] == [Phase.BUILDING, Phase.VALIDATION]
     assert task_of(project, "fix-r1-01").status is TaskStatus.COMPLETE
     assert run.end.exit_code == 0
+    ended = [(e.outcome, e.reason) for e in run.of(ev.IterationFinished)]
+    assert ended[0] == (IterationOutcome.SENT_BACK, "1 finding"), "not a success"
+    assert ended[-1] == (IterationOutcome.COMPLETE, "the criteria are met")
+    sent_back = run.of(ev.IterationFinished)[0]
+    shown = "".join(line.text for line in Narrator().tell(sent_back))
+    assert "↻ iteration 1 sent back: 1 finding" in shown
+    history = await run_ralph(["history", "--as", "csv"], project)
+    assert "sent_back,1 finding" in history.stdout
+    assert OUTCOME[IterationOutcome.SENT_BACK].word == "sent back"
 
 
 @pytest.mark.long

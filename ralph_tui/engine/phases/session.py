@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ralph_tui.domain import events as ev
@@ -38,10 +39,30 @@ class Stage:
         return self.shop.ledger.docs
 
 
+def no_findings() -> int:
+    """A session whose work sends nothing back."""
+    return 0
+
+
 async def run_session(
-    stage: Stage, desk: PhaseDesk, *, prompt: str, missing: Missing, why: str
+    stage: Stage,
+    desk: PhaseDesk,
+    *,
+    prompt: str,
+    missing: Missing,
+    why: str,
+    findings: Callable[[], int] = no_findings,
 ) -> End | None:
-    """Talk once; an end when nothing further can help, else None (the caller looks at the result)."""
+    """Talk once; an end when nothing further can help, else None (the caller looks at the result).
+
+    Args:
+        stage: The phase at work.
+        desk: What watches the session.
+        prompt: The first words.
+        missing: What the phase still lacks, or None.
+        why: Why the session takes place, for the person.
+        findings: How many things a finished phase sends back to be done.
+    """
     shop, checkpoint, phase = stage.shop, stage.checkpoint, stage.phase
     number, guidance = await _begin(shop)
     prompt += said_by_person([injection.guidance for injection in guidance])
@@ -61,7 +82,8 @@ async def run_session(
     async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
         ended = await talk.say(prompt)
     lacking = await missing()
-    result = _result(ended, talk.cut, lacking, desk.ending).model_copy(
+    sent_back = findings() if lacking is None else 0
+    result = _result(ended, talk.cut, lacking, desk.ending, sent_back).model_copy(
         update={
             "session_id": talk.session_id,
             "cost_usd": meter.costs.iteration,
@@ -92,9 +114,14 @@ async def _begin(shop: Workshop) -> tuple[int, Injections]:
     return number, waiting
 
 
-def _result(ended: TurnEnded, cut: Cut, lacking: str | None, ending: str) -> IterationResult:
+def _result(
+    ended: TurnEnded, cut: Cut, lacking: str | None, ending: str, sent_back: int
+) -> IterationResult:
     if cut in (Cut.STOP, Cut.PAUSE, Cut.UNANSWERED):
         return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
+    if sent_back:
+        reason = f"{sent_back} finding{'' if sent_back == 1 else 's'}"
+        return IterationResult(outcome=IterationOutcome.SENT_BACK, reason=reason)
     if lacking is None:
         return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
     if cut is not Cut.NONE:

@@ -196,7 +196,14 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
         )
         prompt = await _prompt(stage, report, specs)
         why = f"round {number}: is what the specs ask for there?"
-        end = await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
+        end = await run_session(
+            stage,
+            desk,
+            prompt=prompt,
+            missing=missing,
+            why=why,
+            findings=lambda: len(found[-1].failures()) if found else 0,
+        )
         if end is not None:
             return end
     return found[-1].model_copy(update={"seen": sights.seen})

@@ -25,6 +25,7 @@ OUTCOME: dict[IterationOutcome | None, Look] = {
     IterationOutcome.FAILED: Look("failed", "failed", Tone.BAD),
     IterationOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
     IterationOutcome.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
+    IterationOutcome.SENT_BACK: Look("retry", "sent back", Tone.WARN),
     None: Look("interrupted", "never ended", Tone.WARN),
 }
 INDENT = " " * 6

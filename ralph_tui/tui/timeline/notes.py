@@ -36,6 +36,7 @@ _OUTCOME = {
     ev.IterationOutcome.FAILED: ("failed", Tone.BAD),
     ev.IterationOutcome.INTERRUPTED: ("interrupted", Tone.WARN),
     ev.IterationOutcome.SKIPPED: ("skipped", Tone.MUTED),
+    ev.IterationOutcome.SENT_BACK: ("retry", Tone.WARN),
 }
 
 _LEVEL = {
