@@ -1,8 +1,6 @@
 """`ralph reset`: back to a project that has not begun; says what it will remove before it asks."""
 
-import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,7 +24,8 @@ def reset(
 ) -> None:
     """Remove plan, state, memory and journal, to begin anew.
 
-    Your code, settings, prompts and AGENTS.md stay. It is refused while a loop runs.
+    Your code, settings, prompts, AGENTS.md and files of other tools stay. `ralph restore` brings the plan,
+    the state and the specs back. It is refused while a loop runs.
     """
     from ralph_tui.store.lock import LoopLock
 
@@ -34,45 +33,34 @@ def reset(
     lock = LoopLock(project.layout)
     lock.acquire("reset")  # held until the end, so that no loop begins between question and deed
     try:
-        _reset(project.layout, keep_specs=keep_specs, yes=yes)
+        told = _reset(project.layout, keep_specs=keep_specs, yes=yes)
     finally:
         lock.release()
     project.create()
+    # Only now: where nobody reads the words, as with `| head`, they end the program.
+    for line in told:
+        out(line)
 
 
-def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> None:
-    found = _found(layout, keep_specs=keep_specs)
+def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
+    """Remove what ralph made; what to say of it."""
+    from ralph_tui.store.reset import left_in_dot, made_by_ralph
+    from ralph_tui.store.reset import reset as remove
+
+    found = made_by_ralph(layout, keep_specs=keep_specs)
     if not found:
-        out("There is nothing to remove.")
-        return
+        return ["There is nothing to remove."]
+    names = [str(path.relative_to(layout.root)) for path in found]
     if not yes:
-        _ask([str(path.relative_to(layout.root)) for path in found])
-    from ralph_tui.store.lock import write_lock
-
-    with write_lock(layout):  # a command in another terminal may be changing a document
-        for path in found:
-            _remove(path)
-            out(f"removed  {path.relative_to(layout.root)}")
-    _set_copy_aside(layout)
-    out("Kept: settings, prompts, AGENTS.md and your code.")
-
-
-def _set_copy_aside(layout: "Layout") -> None:
-    """The copy outside the project must not bring back what was removed from it."""
-    from ralph_tui.store.mirror import Mirror, mirror_of
-
-    copy = mirror_of(layout.root)
-    if copy.is_dir():
-        Mirror(layout, note).renew()
-        out(f"renamed  {copy} (the copy for emergencies) to {copy.name}.previous")
-
-
-def _found(layout: "Layout", *, keep_specs: bool) -> list[Path]:
-    """What is there to remove: ralph's own files but settings and locks, and what it wrote beside them."""
-    kept = {layout.config, layout.lock, layout.write_lock, layout.gitignore}
-    inside = [path for path in sorted(layout.dot.iterdir()) if path not in kept]
-    beside = [layout.memory, layout.progress, *([] if keep_specs else [layout.specs])]
-    return [*inside, *(path for path in beside if path.exists() or path.is_symlink())]
+        _ask(names)
+    is_kept = remove(layout, found, note)
+    others = [str(path.relative_to(layout.root)) for path in left_in_dot(layout)]
+    return [
+        *(f"removed  {name}" for name in names),
+        *(f"not ralph's, kept  {name}" for name in others),
+        "Kept: settings, prompts, AGENTS.md and your code.",
+        *(["`ralph restore` brings the plan, the state and the specs back."] if is_kept else []),
+    ]
 
 
 def _ask(names: list[str]) -> None:
@@ -80,23 +68,12 @@ def _ask(names: list[str]) -> None:
         note(f"removes {name}")
     if sys.stdin is None or not sys.stdin.isatty():
         raise RalphError("Nothing was removed: there is nobody to ask.", "Give --yes to do it.")
-    if not typer.confirm("Remove all this for good?", default=False, err=True):
+    if not typer.confirm("Remove all this?", default=False, err=True):
         raise RalphError("Nothing was removed.", "Your project is as it was.")
 
 
-def _remove(path: Path) -> None:
-    from ralph_tui.store.files import explained
-
-    with explained("remove", path):
-        # A link is removed, not what it points to.
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
 def restore(*, project_root: ProjectRoot = None) -> None:
-    """Put back a .ralph that is gone.
+    """Put back a .ralph that is gone or was reset.
 
     Its copy is kept outside the project, for a `git clean -fdx` or a slip. Nothing that is there is overwritten.
     """

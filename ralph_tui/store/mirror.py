@@ -53,6 +53,21 @@ def mirror_of(root: Path) -> Path:
     return state_home() / "ralph" / f"{name or 'project'}-{digest}"
 
 
+def previous_of(root: Path) -> Path:
+    """Where the copy from before the last reset is kept."""
+    directory = mirror_of(root)
+    return directory.with_name(f"{directory.name}{PREVIOUS}")
+
+
+def bring_back_previous(root: Path) -> None:
+    """Make the copy from before the last reset the copy again, in the place of one without work."""
+    previous = previous_of(root)
+    if previous.is_dir():
+        directory = mirror_of(root)
+        _remove(directory)
+        previous.rename(directory)
+
+
 class Mirror:
     """Keeps the copy of one project up to date."""
 
@@ -83,7 +98,7 @@ class Mirror:
         try:
             directory = mirror_of(self._layout.root)
             if directory.is_dir():
-                previous = directory.with_name(f"{directory.name}{PREVIOUS}")
+                previous = previous_of(self._layout.root)
                 _remove(previous)
                 directory.rename(previous)
                 os.utime(previous)  # its days begin now
@@ -125,6 +140,21 @@ def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
         paths += sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]
     for path in paths:
         yield "--".join(path.relative_to(layout.root).parts), path
+
+
+_OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
+"""In a copy although nothing was done in its project; a reset leaves them where they are."""
+
+
+def holds_work(root: Path) -> bool:
+    """Whether the copy of a project has anything that a reset removes."""
+    try:
+        with os.scandir(mirror_of(root)) as entries:
+            return any(
+                e.name not in _OF_THE_PERSON and not e.name.endswith(".tmp") for e in entries
+            )
+    except (OSError, StoreError):
+        return False
 
 
 def kept_since(root: Path) -> datetime | None:

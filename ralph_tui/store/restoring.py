@@ -7,29 +7,42 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import dot
-from ralph_tui.store.files import explained, sync_directory
+from ralph_tui.store.files import explained, sync_directory, write_atomic
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.mirror import ORIGIN, kept_since, link, mirror_of
+from ralph_tui.store.mirror import (
+    ORIGIN,
+    bring_back_previous,
+    holds_work,
+    link,
+    mirror_of,
+    previous_of,
+)
 
 
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
     """Put back what is missing of a project's state; the names of the files put back.
 
-    What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all.
+    What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all; one that
+    was reset gets back its documents, unless others were made since.
 
     Raises:
         StoreError: No copy is kept, nothing is missing, or the disk does not allow it.
     """
     layout = Layout(root.resolve())
     directory = mirror_of(layout.root)
-    if kept_since(layout.root) is None:
-        raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
+    bare = not any(os.path.lexists(path) for path in (layout.plan, layout.state, layout.events))
     with explained("restore", layout.dot):
+        if bare and not holds_work(layout.root):
+            bring_back_previous(layout.root)
+        if not holds_work(layout.root):
+            raise StoreError(f"No copy of the state of {layout.root} is kept.", "Run `ralph init`.")
         inside, beside = _kept(directory)
         names: list[str] = []
         if not os.path.lexists(layout.dot):
             _restore_dot(layout, directory, inside)
             names += [f".ralph/{name}" for name in inside]
+        elif bare:
+            names += _restore_into(layout, directory, inside)
         for name in beside:
             target = layout.root.joinpath(*name.split("--"))
             if not os.path.lexists(target):
@@ -37,8 +50,32 @@ def restore_from_mirror(root: Path) -> tuple[str, ...]:
                 shutil.copyfile(directory / name, target)
                 names.append(name.replace("--", "/"))
     if not names:
-        raise StoreError(f"Nothing of the state of {layout.root} is missing.", "Nothing was done.")
+        raise StoreError(f"Nothing of the state of {layout.root} is missing.", _done_nothing(root))
     return tuple(names)
+
+
+def _done_nothing(root: Path) -> str:
+    previous = previous_of(root.resolve())
+    kept = f" The copy from before the last reset is in {previous}." if previous.is_dir() else ""
+    return f"Nothing was done.{kept}"
+
+
+def _restore_into(layout: Layout, directory: Path, names: list[str]) -> list[str]:
+    """Put documents back into a `.ralph` that has none; the plan last, with which it has some again."""
+    missing = [name for name in names if not os.path.lexists(layout.dot / name)]
+    for name in sorted(missing, key=lambda name: name == layout.plan.name):
+        write_atomic(layout.dot / name, (directory / f".ralph--{name}").read_bytes())
+    _put_journal(layout, directory, layout.dot)
+    dot.make(layout)
+    return [f".ralph/{name}" for name in missing]
+
+
+def _put_journal(layout: Layout, directory: Path, target: Path) -> None:
+    journal, made = directory / layout.events.name, target / layout.events.name
+    if journal.is_file() and not made.exists():
+        link(journal, made)
+        if not made.exists():
+            shutil.copyfile(journal, made)
 
 
 def _kept(directory: Path) -> tuple[list[str], list[str]]:
@@ -59,11 +96,7 @@ def _restore_dot(layout: Layout, directory: Path, names: list[str]) -> None:
         for name in names:
             (made / name).write_bytes((directory / f".ralph--{name}").read_bytes())
             (made / name).chmod(0o600)
-        journal = directory / layout.events.name
-        if journal.is_file():
-            link(journal, made / layout.events.name)
-            if not (made / layout.events.name).exists():
-                shutil.copyfile(journal, made / layout.events.name)
+        _put_journal(layout, directory, made)
         made.rename(layout.dot)
     except BaseException:
         shutil.rmtree(made, ignore_errors=True)

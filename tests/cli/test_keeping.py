@@ -197,9 +197,10 @@ def test_a_loop_that_died_is_noticed(project: Project) -> None:
 def used(project: Project) -> Project:
     """A project with everything in it."""
     root = project.root
-    project.write_memory("memory")
+    project.write_memory("# Session Memory - Iteration 1\n")
     project.append_learning("x", "y")
     project.queue_injection("later")
+    project.write_iteration_memory(1, "# Iteration 1\n")
     journal(project, *whole_run())
     (root / "specs").mkdir()
     for name in ("specs/a.md", "AGENTS.md", "main.py", ".ralph/config.yaml"):
@@ -217,6 +218,71 @@ def test_reset_says_what_it_removed_and_keeps_what_is_yours(project: Project) ->
         *("AGENTS.md", "main.py", ".ralph/config.yaml")
     }
     assert project.load().pending == ()
+
+
+ANOTHER_TOOLS = (
+    *(".ralph/fix_plan.md", ".ralph/PROMPT.md", ".ralph/specs/api.md", ".ralph/logs/ralph.log"),
+    *(".ralph/status.json", ".ralph/.call_count", ".ralph/prd.json", ".ralph/shop/prd.json"),
+    *("specs/001-cart/spec.md", "progress.txt", "MEMORY.md"),
+)
+"""Of ralph-claude-code, ralph-hybrid, spec-kit and snarktank/ralph."""
+
+
+def test_reset_leaves_what_another_tool_made(project: Project) -> None:
+    root = used(project).root
+    for name in ANOTHER_TOOLS:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("## Codebase Patterns\n- theirs\n", encoding="utf-8")
+    done = ralph("reset", "--yes", cwd=root)
+    assert done.returncode == 0
+    assert "not ralph's, kept  .ralph/fix_plan.md" in done.stdout
+    left = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
+    ours = {".ralph/lock", ".ralph/write.lock", ".ralph/.gitignore", ".ralph/config.yaml"}
+    assert left - ours == {*ANOTHER_TOOLS, "AGENTS.md", "main.py"}
+    again = inside("reset", "--yes", cwd=root)
+    assert again.stdout == "There is nothing to remove.\n"
+
+
+def test_a_reset_is_undone_by_restore(project: Project) -> None:
+    plan = '{"tasks": [{"id": "by hand", "description": "x"}]}'
+    project.layout.plan.write_text(plan)  # never read by ralph before the reset
+    root = used(project).root
+    before = project.load()
+    told = inside("reset", "--yes", cwd=root).stdout
+    assert "`ralph restore`" in told
+    assert inside("reset", "--yes", cwd=root).returncode == 0  # keeps the copy
+    (root / ".ralph" / "fix_plan.md").write_text("theirs")
+    restored = inside("restore", cwd=root)
+    assert restored.returncode == 0, restored.stderr
+    assert project.layout.plan.read_text() == plan
+    assert project.load() == before
+    assert (root / "specs/a.md").exists()
+    assert project.layout.events.exists()
+
+
+def test_restore_after_a_reset_overwrites_no_new_work(project: Project) -> None:
+    root = used(project).root
+    inside("reset", "--yes", cwd=root)
+    inside("add", "New work", cwd=root)
+    done = inside("restore", cwd=root)
+    assert [task.description for task in project.load().plan.tasks] == ["New work"]
+    assert ".previous" in done.stdout + done.stderr
+
+
+def test_reset_does_all_of_it_when_nobody_reads_what_it_says(project: Project) -> None:
+    root = used(project).root
+    (root / "specs/other.txt").write_text("")  # so that the specs are named one by one
+    for number in range(99):
+        (root / "specs" / f"{number}-{'x' * 120}.md").write_text("")
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        words = [sys.executable, "-m", "ralph_tui", "reset", "--yes"]
+        subprocess.run(words, cwd=root, stdout=nobody, stderr=subprocess.PIPE, check=False)
+    assert not list((root / "specs").glob("*.md"))
+    assert not project.layout.events.exists()
+    assert inside("restore", cwd=root).returncode == 0
+    assert project.load().pending[0].guidance == "later"
 
 
 def test_reset_can_keep_the_specs(project: Project) -> None:

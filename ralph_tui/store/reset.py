@@ -1,0 +1,109 @@
+"""What ralph made in a project, which is what `ralph reset` removes; files of other tools stay."""
+
+import re
+import shutil
+from pathlib import Path
+
+from ralph_tui.store.commit import Tell
+from ralph_tui.store.files import explained
+from ralph_tui.store.growing import older
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import write_lock
+from ralph_tui.store.mirror import Mirror, holds_work
+
+_DOCUMENTS = (
+    "state", "plan", "budget", "breaker", "injections", "questions", "validation_report", "events", "commit",
+    "active_memory",
+)  # fmt: skip
+"""Files directly in `.ralph`, with their backups and what was set aside of them."""
+
+_DIRECTORIES = {
+    "logs": r"(last-prompt\.md|claude-cli\.log|background\.log)(\..+)?|ralph-crash-.+\.txt",
+    "session_history": r"sessions\.jsonl(\..+)?|plan-.+\.json",
+    "memory": r"phases/\w+\.md|(iterations|archive)/iter-\d+\.md|(sessions|archive)/session-\d+\.md",
+    "validation": r"r\d+-\d+\.\w+",
+    "exports": r".+-\d{8}T\d{6}\.(csv|json|md)",
+}
+"""Directories in `.ralph`, and the files that ralph writes into them; others may use `logs`, too."""
+
+_TEMPORARY = r"(.+/)?\.[^/]+\.tmp"
+_HANDOFF = "# Session Memory"
+_LEARNING = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: ", re.MULTILINE)
+
+
+def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
+    """Everything a reset removes; a directory where all that is in it goes."""
+    found: list[Path] = []
+    names = {getattr(layout, document).name for document in _DOCUMENTS}
+    for entry in sorted(layout.dot.iterdir()):
+        pattern = _DIRECTORIES.get(entry.name)
+        if pattern and entry.is_dir() and not entry.is_symlink():
+            found += _in_directory(entry, pattern)
+        elif _is_document(entry.name, names):
+            found.append(entry)
+    if _says(layout.memory, re.compile(_HANDOFF)):
+        found.append(layout.memory)
+    found += [p for p in (older(layout.progress), layout.progress) if _says(p, _LEARNING)]
+    return tuple(found) if keep_specs else (*found, *_specs(layout.specs))
+
+
+def left_in_dot(layout: Layout) -> tuple[Path, ...]:
+    """What is in `.ralph` and not ralph's, to be told after a reset."""
+    ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, *layout.directories}
+    ours |= {parent for directory in layout.directories for parent in directory.parents}
+    return tuple(path for path in sorted(layout.dot.iterdir()) if path not in ours)
+
+
+def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
+    """Remove these, after the copy outside of the project holds them; whether there is a copy now.
+
+    Raises:
+        StoreError: The disk does not allow it; what is removed by then can be restored.
+    """
+    with write_lock(layout):  # a command in another terminal may be changing a document
+        mirror = Mirror(layout, tell)
+        mirror.sync()
+        for path in found:
+            with explained("remove", path):
+                # A link is removed, not what it points to.
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+        is_kept = holds_work(layout.root)
+        if is_kept:  # else one of nothing would take the place of the copy of an earlier reset
+            mirror.renew()
+    return is_kept
+
+
+def _is_document(name: str, names: set[str]) -> bool:
+    return any(
+        name == one or name.startswith((f"{one}.", f".{one}.")) for one in names
+    ) or name.startswith(".config.yaml.")
+
+
+def _in_directory(directory: Path, pattern: str) -> list[Path]:
+    files = [
+        path for path in sorted(directory.rglob("*")) if path.is_symlink() or not path.is_dir()
+    ]
+    ours = re.compile(f"(?:{pattern})|{_TEMPORARY}")
+    own = [path for path in files if ours.fullmatch(path.relative_to(directory).as_posix())]
+    return [directory] if own and own == files else own
+
+
+def _specs(specs: Path) -> list[Path]:
+    """The specs that ralph reads; folders in there are another tool's."""
+    if specs.is_symlink():
+        return [specs]
+    if not specs.is_dir():
+        return []
+    ours = sorted(path for path in specs.glob("*.md") if not path.is_dir())
+    return [specs] if ours and len(ours) == sum(1 for _ in specs.iterdir()) else ours
+
+
+def _says(path: Path, words: re.Pattern[str]) -> bool:
+    """Whether a file beside `.ralph` has what ralph writes into it; other tools use these names, too."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with explained("read", path):
+        return bool(words.search(path.read_text(encoding="utf-8", errors="replace")))
