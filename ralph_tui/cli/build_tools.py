@@ -62,9 +62,9 @@ def sync(project_root: ProjectRoot = None) -> None:
 
 
 _MISSING = {
-    "tests": ("no tests", "build.test_command"),
-    "lint": ("no linter", "build.lint_command"),
-    "typecheck": ("no type checker", "build.typecheck_command"),
+    "tests": ("no tests", "build.test_command", "pytest"),
+    "lint": ("no linter", "build.lint_command", "ruff"),
+    "typecheck": ("no type checker", "build.typecheck_command", "mypy"),
 }
 
 
@@ -75,10 +75,12 @@ def _check(name: str, more: list[str], project_root: Path | None) -> None:
     from ralph_tui.engine.verification.project_checks import checks_of
 
     root = project_directory(project_root)
-    found = checks_of(root, load_settings(root)).of(CheckKind(name))
+    checks = checks_of(root, load_settings(root))
+    found = checks.of(CheckKind(name))
     if not found:
-        what, setting = _MISSING[name]
-        hint = f"Add one to the project, or name the command: ralph config set {setting} COMMAND"
+        what, setting, tool = _MISSING[name]
+        add = f"Run `ralph deps add --dev {tool}`" if checks.uses_uv else "Add one to the project"
+        hint = f"{add}, or name the command: ralph config set {setting} COMMAND"
         raise SetupError(f"This project has {what} that ralph knows how to run.", hint)
     if more and len(found) > 1:
         lines = ", ".join(f"`{one.command}`" for one in found)

@@ -10,11 +10,14 @@ def lines_of(text: str) -> int:
 
 def shown(text: str) -> str:
     """What of it goes into a prompt."""
-    over = lines_of(text) - MAX_LINES
-    if over <= 0:
+    count = lines_of(text)
+    if count <= MAX_LINES:
         return text
     kept = "\n".join(text.splitlines()[:MAX_LINES])
-    return f"{kept}\n({over} more lines are not shown: AGENTS.md has at most {MAX_LINES})"
+    return (
+        f"{kept}\n(These are the first {MAX_LINES} of {count} lines. The whole file is AGENTS.md in the"
+        " project's directory: read the rest there when it matters.)"
+    )
 
 
 def complaint(before: str, after: str) -> str:

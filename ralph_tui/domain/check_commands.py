@@ -78,6 +78,18 @@ class ProjectChecks(Model):
         lines[ALL] = " && ".join(self.gate)
         return {name: line for name, line in lines.items() if line}
 
+    @property
+    def tool_runs(self) -> Mapping[str, str]:
+        """What begins a tool's command where `uv run` alone would not find it: `uv run --extra test`."""
+        found = {}
+        for command in self.commands:
+            tool = re.escape(command.runner)
+            if command.runner and (
+                match := re.match(rf"(uv run .+) {tool}(?: |$)", command.command)
+            ):
+                found[command.runner] = match[1]
+        return found
+
     def begins(self, line: str) -> bool:
         """Whether a line is one of the project's commands, alone or with more arguments."""
         known = (command.command for command in self.commands)
@@ -89,15 +101,9 @@ class ProjectChecks(Model):
         Where pytest is in an extra or in a group of its own, plain `uv run pytest` would run whatever
         pytest is on the PATH.
         """
-        for command in self.commands:
-            plain = f"uv run {command.runner}"
-            if command.runner and (line == plain or line.startswith(f"{plain} ")):
-                found = re.match(
-                    rf"(uv run .+ {re.escape(command.runner)})(?: |$)", command.command
-                )
-                if found:
-                    return found[1] + line.removeprefix(plain)
-        return line
+        words = line.split(maxsplit=3)
+        run = self.tool_runs.get(words[2]) if words[:2] == ["uv", "run"] and words[2:] else None
+        return " ".join([run, *words[2:]]) if run else line
 
 
 NO_CHECKS = ProjectChecks()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.extras import (
     extras_of,
@@ -16,8 +17,9 @@ from ralph_tui.engine.ports import SessionSpec
 from ralph_tui.engine.prompting import system_prompt
 from ralph_tui.engine.ralph_tools import tool_specs
 from ralph_tui.engine.subagents import SUB_AGENTS
+from ralph_tui.engine.verification.project_checks import checks_of
 from ralph_tui.engine.workshop import SpecFor
-from ralph_tui.guard.policy import OWN_PROCESSES, Policy, phase_tools
+from ralph_tui.guard.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
 from ralph_tui.guard.sandbox import Sandbox
 from ralph_tui.store.mirror import state_home
 from ralph_tui.store.project import Project
@@ -29,8 +31,11 @@ CLAUDE_MD_LIMIT = 40_000
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
     """What the guard holds an agent of a phase to."""
     extras = extras_of(settings, phase)
+    checks = checks_of(project.root, settings)
     # The CLI is given its system prompt as an argument, so `pkill -f` finds the prompt's words there.
-    prompt = system_prompt(phase, _claude_md(project, settings), settings.git.allowed_operations)
+    prompt = _system_prompt(project, settings, phase, checks)
+    # A directory with nothing in it becomes a uv project.
+    through_uv = PYTHON_TOOLS if checks.uses_uv or checks == NO_CHECKS else tuple(checks.tool_runs)
     return Policy(
         root=project.root,
         phase=phase,
@@ -42,13 +47,20 @@ def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
         home=Path.home(),
         own_directories=(state_home() / "ralph",),
         own_processes=(*OWN_PROCESSES, f"claude {prompt}"),
+        python_tools=through_uv,
+        tool_runs=checks.tool_runs,
+        scripts_through_uv=checks.uses_uv,
+        own_manager="" if checks.python in ("", "uv", "pip") else checks.python,
     )
 
 
-def _claude_md(project: Project, settings: Settings) -> str:
-    if not settings.agent.include_claude_md:
-        return ""
-    return project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+def _system_prompt(
+    project: Project, settings: Settings, phase: Phase, checks: ProjectChecks
+) -> str:
+    claude_md = ""
+    if settings.agent.include_claude_md:
+        claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    return system_prompt(phase, claude_md, settings.git.allowed_operations, checks)
 
 
 def spec_maker(
@@ -64,13 +76,13 @@ def spec_maker(
     Models and limits are asked for each time: a person may change them while the loop runs.
     """
     settings = settings_now()
-    claude_md = _claude_md(project, settings)
+    checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)
     thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
     spec = SessionSpec(
         phase=phase,
         cwd=project.root,
-        system_prompt=system_prompt(phase, claude_md, settings.git.allowed_operations),
+        system_prompt=_system_prompt(project, settings, phase, checks),
         tools=phase_tools(phase, skills=bool(extras.skills)),
         ralph_tools=tool_specs(phase),
         sub_agents=SUB_AGENTS[phase],

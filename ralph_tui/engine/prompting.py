@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
+from ralph_tui.domain.check_commands import NO_CHECKS, CheckKind, ProjectChecks
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.git import EVERY_READING
 from ralph_tui.domain.model import Model
@@ -155,12 +156,55 @@ _SYSTEM = {
 _EVERY_READING_GIT = "status, log, diff, show, blame, ls-files, rev-parse, branch --list and whatever else only reads"
 
 
-def system_prompt(phase: Phase, claude_md: str, git: Sequence[str] = ()) -> str:
+def system_prompt(
+    phase: Phase, claude_md: str, git: Sequence[str] = (), checks: ProjectChecks = NO_CHECKS
+) -> str:
     """What is appended to the system prompt: the rules of the phase, and the project's CLAUDE.md."""
     rules = builtin_template(_SYSTEM[phase]).strip()
     known = _EVERY_READING_GIT if EVERY_READING in git else ", ".join(git)
     rules = rules.replace("{{git}}", known or "no commands")
+    rules = rules.replace("{{commands}}", project_commands(checks))
+    rules = rules.replace("{{example}}", example_criterion(checks))
     return f"{rules}\n{section('CLAUDE.md of this project', claude_md)}"
+
+
+_KINDS = {
+    CheckKind.TESTS: "Tests",
+    CheckKind.TYPECHECK: "Types",
+    CheckKind.LINT: "Lint",
+    CheckKind.FORMAT: "Format",
+}
+_UV = """\
+- Python runs through `uv` only: `uv run <command>`, `uv run python <script>`. Never use pip, venv, conda, poetry or pipenv.
+- Add a dependency: `uv add <package>`; for development: `uv add --dev <package>`; remove: `uv remove <package>`; install: `uv sync`"""
+_NO_TESTS = "- Tests: none found yet. Before you rely on a test command, add the tests and declare what runs them."
+
+
+def project_commands(checks: ProjectChecks) -> str:
+    """How this project is checked and how it gets its dependencies, as a list."""
+    lines = [
+        f"- {word}: `{checks.line(kind)}`" for kind, word in _KINDS.items() if checks.line(kind)
+    ]
+    if not checks.of(CheckKind.TESTS):
+        lines.append(_NO_TESTS)
+    if checks.uses_uv:
+        lines.append(_UV)
+    elif checks.python in ("poetry", "pdm", "hatch"):
+        lines.append(f"- Python runs through `{checks.python} run <command>`, as the project does.")
+    lines.append("- Keep to these commands and to the tools the project already uses.")
+    return "\n".join(lines)
+
+
+def example_criterion(checks: ProjectChecks) -> str:
+    """A verification criterion as this project would have it."""
+    if checks.of(CheckKind.TESTS):
+        first = checks.of(CheckKind.TESTS)[0]
+        return f"`{first.command}{_EXAMPLES.get(first.runner, '')}`"
+    return "`uv run pytest tests/test_x.py`" if checks.uses_uv else "`make test`"
+
+
+_EXAMPLES = {"pytest": " tests/test_x.py", "npm": " -- x.test.js", "cargo": " x::tests"}
+"""How some runners are given one file."""
 
 
 def handoff_prompt(why: str) -> str:

@@ -32,7 +32,7 @@ TEST_EXECUTION = SubAgent(
     name="test_execution",
     description="Runs tests or builds and analyses failures; returns pass or fail and a summary.",
     prompt=(
-        "Run the command you are given with `uv run`, read its failures, and answer: passed or failed, "
+        "Run the command you are given, exactly as it is, read its failures, and answer: passed or failed, "
         "which tests failed, and the likely cause of each with file and line. Change nothing."
     ),
     tools=("Bash", "Read"),

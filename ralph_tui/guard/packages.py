@@ -70,6 +70,35 @@ def is_manager(program: str) -> bool:
     return program in _MANAGERS or bool(_PIP.fullmatch(program))
 
 
+_OWN_VERBS = names(
+    "add remove install update lock sync show list outdated check version env fmt test"
+)
+
+
+def judge_own_manager(given: Invocation) -> bool:
+    """Judge the manager that owns a project which is not uv's: its `run` and its everyday work are welcome.
+
+    Returns:
+        Whether it is that manager, with a verb that is judged here.
+    """
+    if given.program != given.policy.own_manager:
+        return False
+    operands = parse(given.arguments, _OWN_OPTIONS, stop=True).operands
+    verb = operands[0].text if operands else "--version"
+    if verb != "run":
+        return not operands or verb in _OWN_VERBS
+    if words := operands[1:]:
+        name = words[0].text.rpartition(":")[
+            0
+        ]  # hatch: `qa:pytest` runs pytest in the environment qa
+        first = words[0].cut(len(name) + 1) if name and given.program == "hatch" else words[0]
+        given.walker.run((first, *words[1:]), given, under_uv=True)
+    return True
+
+
+_OWN_OPTIONS = Spec("ePpC", long=names("--env --project --directory"))
+
+
 def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn:
     """Refuse a package manager and name the uv command instead.
 
@@ -136,6 +165,8 @@ def judge_sometimes(given: Invocation) -> None:
         DeniedError: It is one of them.
     """
     operands = parse(given.arguments).operands
+    if judge_own_manager(given):
+        return
     if operands and operands[0].text == "exec":
         at = given.arguments.index(operands[0]) + 1
         if given.arguments[at:]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from pydantic import Field
+
 from ralph_tui.domain.git import GIT_READ_ONLY
 from ralph_tui.domain.model import Model
 from ralph_tui.domain.state import Phase
@@ -52,6 +54,12 @@ class Policy(Model):
     """Commands in the same form, and names of tools, that run only when the person allows it."""
     git_allowed: tuple[str, ...] = GIT_READ_ONLY
     python_tools: tuple[str, ...] = PYTHON_TOOLS
+    tool_runs: Mapping[str, str] = Field(default_factory=dict)
+    """What runs a tool where plain `uv run` would not find the project's own: `uv run --extra test`."""
+    scripts_through_uv: bool = False
+    """Whether `python x.py` runs in uv's environment, as in a uv project."""
+    own_manager: str = ""
+    """The package manager that owns the project where uv does not: poetry, pdm or hatch."""
     mcp_servers: tuple[str, ...] = ()
     """Extra MCP servers of this phase; the tools of others are refused."""
     skills: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from ralph_tui.guard.interpreters import interpreter
 from ralph_tui.guard.launchers import launcher
 from ralph_tui.guard.loop_commands import RALPH, judge_ralph
 from ralph_tui.guard.packages import RULES as PACKAGE_RULES
-from ralph_tui.guard.packages import is_manager, refuse_manager
+from ralph_tui.guard.packages import is_manager, judge_own_manager, refuse_manager
 from ralph_tui.guard.process_memory import judge_ps
 from ralph_tui.guard.readers import judge_other
 from ralph_tui.guard.signals import SIGNALLERS
@@ -42,7 +42,8 @@ def judged_alone(given: Invocation) -> bool:
         for written in judge_git(git, given.policy):
             given.places.check_write(written, given.shown)
     elif is_manager(program):
-        refuse_manager(program, given.arguments, given.shown)
+        if not judge_own_manager(given):
+            refuse_manager(program, given.arguments, given.shown)
     elif program in FORGES:
         judge_forge(given)
     elif program in RALPH:

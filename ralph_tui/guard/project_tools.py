@@ -1,5 +1,7 @@
 """The project's tools, which run in uv's environment: where they stand, for `uv run` to be put before."""
 
+from typing import NamedTuple
+
 from ralph_tui.guard.packages import PYTHON
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
@@ -22,6 +24,44 @@ def tool_of(given: Invocation) -> str:
         module = words[1].text
         return f"{given.program} -m {module}" if module in given.policy.python_tools else ""
     return ""
+
+
+def script_of(given: Invocation) -> str:
+    """The Python script or module that is to run through uv; empty if there is none.
+
+    Code on the command line or from standard input needs nothing of the project more often than not. What
+    stands nowhere in the text runs as it is.
+    """
+    head = given.words[0]
+    python = PYTHON.fullmatch(given.program) and given.program != "py" and "/" not in head.text
+    if not (python and given.policy.scripts_through_uv) or given.under_uv or head.start < 0:
+        return ""
+    words = [word for word in given.arguments[:MOST_OPTIONS] if word.text not in _PLAIN_OPTIONS]
+    first = words[0].text if words else ""
+    if first == "-m" and len(words) > 1:
+        return f"{given.program} -m {words[1].text}"
+    return f"{given.program} {first}" if first and first[0] not in "-<" else ""
+
+
+MOST_OPTIONS = 8
+_PLAIN_OPTIONS = frozenset({"-u", "-B", "-E", "-I", "-O", "-OO", "-s", "-S", "-v", "-q", "-b"})
+"""Options of python that take no value."""
+
+
+class ThroughUv(NamedTuple):
+    """A tool with the words that are put before it."""
+
+    run: str
+    tool: str
+
+    def __str__(self) -> str:
+        """Both, as the agent could have said it."""
+        return f"{self.run} {self.tool}"
+
+
+def through_uv(tool: str, given: Invocation) -> ThroughUv:
+    """A tool with what runs it in this project."""
+    return ThroughUv(given.policy.tool_runs.get(tool.rpartition(" ")[2], "uv run"), tool)
 
 
 def place_of(tool: str, given: Invocation) -> int:

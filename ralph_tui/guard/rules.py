@@ -1,9 +1,10 @@
 """The verdict on a shell command: read as bash would, every command in it judged, tools sent to uv."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from ralph_tui.domain.tools import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.project_tools import ThroughUv
 from ralph_tui.guard.shell import read_command, second_reading
 from ralph_tui.guard.verdicts import (
     SPLIT,
@@ -48,16 +49,16 @@ def _judge(command: str, policy: Policy) -> Verdict:
 
 
 def _rewritten(command: str, walker: CommandWalker, policy: Policy) -> Verdict:
-    rewritten = _through_uv(command, sorted(walker.tools))
+    rewritten = _through_uv(command, walker.tools)
     if _walk(rewritten, policy).tools:
         return unreadable(command, "The command cannot be sent through uv run")
-    shown = ", ".join(sorted(set(walker.tools.values())))
+    found = sorted(set(walker.tools.values()))
     return Verdict(
         decision="rewrite",
         rule="uv-run",
-        part=shown,
+        part=", ".join(one.tool for one in found),
         reason="The project's tools run in uv's environment",
-        instead=f"Say `uv run {shown}` next time.",
+        instead=f"Say {', '.join(f'`{one}`' for one in found)} next time.",
         command=rewritten,
     )
 
@@ -74,7 +75,7 @@ def _walk(command: str, policy: Policy) -> CommandWalker:
     return walker
 
 
-def _through_uv(command: str, places: Sequence[int]) -> str:
-    for place in reversed(places):
-        command = command[:place] + "uv run " + command[place:]
+def _through_uv(command: str, tools: Mapping[int, ThroughUv]) -> str:
+    for place in sorted(tools, reverse=True):
+        command = f"{command[:place]}{tools[place].run} {command[place:]}"
     return command

@@ -16,7 +16,14 @@ from ralph_tui.guard.places import Places
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.process_memory import judge_paths, judge_reading, mentions_memory
 from ralph_tui.guard.programs import judged_alone, judged_by_rules
-from ralph_tui.guard.project_tools import is_tool, place_of, tool_of
+from ralph_tui.guard.project_tools import (
+    ThroughUv,
+    is_tool,
+    place_of,
+    script_of,
+    through_uv,
+    tool_of,
+)
 from ralph_tui.guard.shell import read_command
 from ralph_tui.guard.signals import looks_for_ralph
 from ralph_tui.guard.state import DECLARATIONS, MOVES, change_directory, declare
@@ -45,7 +52,7 @@ class CommandWalker:
 
     Attributes:
         source: The text the agent sent.
-        tools: Where in it tools stand that must run through uv, with their names.
+        tools: Where in it tools stand that must run through uv, with the words that run them.
         seen: The words of every simple command judged.
         asks: What the person wants to be asked about, with the command that is it.
         looked_for_ralph: Whether a command so far looked for ralph's processes.
@@ -61,7 +68,7 @@ class CommandWalker:
         self._signals = "kill" in source
         self._memory = mentions_memory(source)
         self._rewrites = rewrites
-        self.tools: dict[int, str] = {}
+        self.tools: dict[int, ThroughUv] = {}
         self.asks: dict[str, str] = {}
         self._functions: dict[str, Compound] = {}
         self._under_uv = False
@@ -300,8 +307,10 @@ class CommandWalker:
 
     def _judge_program(self, given: Invocation, *, called: bool) -> None:
         tool = tool_of(given)
-        if tool and self._rewrites:
-            self.tools[place_of(tool, given)] = tool
+        if self._rewrites and tool:
+            self.tools[place_of(tool, given)] = through_uv(tool, given)
+        elif self._rewrites and (script := script_of(given)):
+            self.tools[given.words[0].start] = ThroughUv("uv run", script)
         known = is_tool(given) or judged_by_rules(given)
         if not known and not called:
             judge_unknown(given)

@@ -46,17 +46,26 @@ def test_a_tool_the_project_lacks_is_one_sentence(
     done = inside("lint", cwd=project)
     assert done.returncode == 3
     assert done.stderr.splitlines() == [
-        "ralph: The project does not have ruff, so `uv run ruff check .` cannot run.",
-        "  Add it: ralph deps add --dev ruff",
+        "ralph: This project has no linter that ralph knows how to run.",
+        "  Run `ralph deps add --dev ruff`, or name the command: ralph config set build.lint_command COMMAND",
     ]
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_tool_that_uv_finds_elsewhere_runs_in_the_project(
+DECLARES = '[dependency-groups]\ndev = ["ruff", "mypy", "pytest"]\n'
+
+
+def declare(project: Path) -> None:
+    """Let the project need the usual tools."""
+    manifest = project / "pyproject.toml"
+    manifest.write_text(manifest.read_text() + DECLARES)
+
+
+def test_a_tool_of_the_project_runs_in_the_project(
     project: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program(project, "uv", FAKE_UV)
-    program(project, "ruff", "#!/bin/sh\n")
+    declare(project)
     below = project / "src" / "deep"
     below.mkdir(parents=True)
     assert inside("lint", cwd=below).returncode == 5
@@ -65,6 +74,7 @@ def test_a_tool_that_uv_finds_elsewhere_runs_in_the_project(
 
 @pytest.mark.parametrize("command", ["lint", "test", "typecheck"])
 def test_without_uv_it_says_so(project: Path, command: str) -> None:
+    declare(project)
     done = inside(command, cwd=project)
     assert (done.returncode, done.stderr.splitlines()[0]) == (3, "ralph: uv is not installed.")
 

@@ -200,7 +200,8 @@ def test_agents_md_is_kept_short() -> None:
     lines = [f"line {n}" for n in range(70)]
     assert shown("\n".join(lines[:60])) == "\n".join(lines[:60])
     assert shown("\n".join(lines)).endswith(
-        "line 59\n(10 more lines are not shown: AGENTS.md has at most 60)"
+        "line 59\n(These are the first 60 of 70 lines. The whole file is AGENTS.md in the project's"
+        " directory: read the rest there when it matters.)"
     )
     assert complaint("", "x\n" * 61) == (
         "AGENTS.md would have 61 lines; it goes into every prompt and has at most 60"

@@ -198,3 +198,60 @@ def test_a_mistake_in_the_guard_is_a_denial(monkeypatch: pytest.MonkeyPatch) -> 
     verdict = judge_command("ls", POLICY)
     assert (verdict.decision, verdict.rule) == ("deny", "guard-failed")
     assert "oops" in verdict.reason
+
+
+UV_PROJECT = Policy(
+    root=Path("/work/proj"), scripts_through_uv=True, tool_runs={"pytest": "uv run --extra test"}
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "becomes"),
+    [
+        ("python x.py", "uv run python x.py"),
+        ("python3 -u tools/gen.py --all && ls", "uv run python3 -u tools/gen.py --all && ls"),
+        ("A=1 python -m app.main", "A=1 uv run python -m app.main"),
+        ("bash -c 'python x.py'", "bash -c 'uv run python x.py'"),
+        ("pytest -q && ruff check .", "uv run --extra test pytest -q && uv run ruff check ."),
+        ("python -m pytest", "uv run --extra test python -m pytest"),
+        ("uv run python x.py", None),
+        ("python -c 'print(1)'", None),
+        ("python --version", None),
+        ("python - < x.py", None),
+        ("python3 <<'EOF'\nprint(1)\nEOF", None),
+        (".venv/bin/python x.py", None),
+        ("uv run --extra test pytest -q", None),
+    ],
+)
+def test_python_scripts_run_through_uv_in_a_uv_project(command: str, becomes: str | None) -> None:
+    verdict = judge_command(command, UV_PROJECT)
+    assert (verdict.decision, verdict.command) == (
+        ("rewrite", becomes) if becomes else ("allow", None)
+    )
+    if becomes:
+        assert judge_command(becomes, UV_PROJECT).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    ("command", "manager", "decision"),
+    [
+        ("poetry run pytest -q", "poetry", "allow"),
+        ("poetry add requests", "poetry", "allow"),
+        ("poetry run git push", "poetry", "deny"),
+        ("poetry publish", "poetry", "deny"),
+        ("pip install x", "poetry", "deny"),
+        ("pdm run test", "pdm", "allow"),
+        ("hatch run qa:pytest", "hatch", "allow"),
+        ("hatch run qa:git push", "hatch", "deny"),
+        ("hatch test", "hatch", "allow"),
+        ("hatch publish", "", "allow"),
+        ("poetry run pytest", "pdm", "deny"),
+        ("pytest", "poetry", "allow"),
+        ("python x.py", "poetry", "allow"),
+    ],
+)
+def test_the_manager_of_a_project_that_is_not_uvs(
+    command: str, manager: str, decision: str
+) -> None:
+    policy = Policy(root=Path("/work/proj"), own_manager=manager, python_tools=())
+    assert judge_command(command, policy).decision == decision

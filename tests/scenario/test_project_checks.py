@@ -1,0 +1,128 @@
+"""The gate runs what the project has, and the prompts say so, on the real CLI: never what is on the PATH."""
+
+import json
+import os
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import scenario
+from tests.scenario.running import play
+
+pytestmark = pytest.mark.real_cli
+
+EXTRA = """\
+[project]
+name = "sample"
+version = "0.1.0"
+requires-python = ">=3.11"
+
+[project.optional-dependencies]
+docs = []
+test = ["pytest"]
+
+[tool.uv]
+package = false
+
+[tool.uv.sources]
+pytest = {{ path = "{wheel}" }}
+"""
+
+OURS = "import sys\n\n\ndef main():\n    print('the pytest of the extra', *sys.argv[1:])\n"
+WORKS = """
+    - name: works
+      task: a
+      turns:
+        - write: {path: a.txt, content: "done"}
+        - bash: python say.py
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+        - say: Done.
+"""
+
+
+CLAIMS_TOO_EARLY = """
+    - name: claims too early
+      task: a
+      turns:
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+        - write: {path: a.txt, content: "done"}
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done now.}}
+        - say: Done.
+"""
+
+
+def wheel(directory: Path) -> Path:
+    """A pytest of our own, installed without a network."""
+    info = "pytest-99.0.dist-info"
+    path = directory / "pytest-99.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("our_pytest.py", OURS)
+        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: pytest\nVersion: 99.0\n")
+        file.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        file.writestr(f"{info}/entry_points.txt", "[console_scripts]\npytest = our_pytest:main\n")
+        file.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def decoy(directory: Path) -> dict[str, str]:
+    """An environment whose PATH has a pytest that passes everything."""
+    directory.mkdir()
+    program = directory / "pytest"
+    program.write_text("#!/bin/sh\necho the pytest of the PATH\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
+
+
+async def test_tests_in_an_extra_are_what_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "pyproject.toml": EXTRA.format(wheel=wheel(tmp_path)),
+        "say.py": "import sys\nprint('prefix', sys.prefix)\n",
+    }
+    unset = {"phases": {"building": {"backpressure": ["detected"]}}}
+    criteria: list[JsonValue] = ["tests", "uv run pytest tests/a.py passes"]
+    tasks = [task("a", verification_criteria=criteria)]
+    project = make_project(tmp_path, tasks, config=unset, files=files)
+    for name, value in decoy(tmp_path / "bin").items():
+        monkeypatch.setenv(name, value)
+    async with serving(scenario(WORKS)) as server:
+        run = await play(project, server)
+        system = json.dumps(server.requests[0].body["system"])
+        heard = "".join(str(request.body["messages"]) for request in server.requests)
+    (gate,) = run.of(ev.GateFinished)
+    assert [(r.command, r.tail.splitlines()[-1]) for r in gate.receipts] == [
+        ("uv run --extra test pytest", "the pytest of the extra"),
+        ("uv run --extra test pytest tests/a.py", "the pytest of the extra tests/a.py"),
+    ]
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+    assert "- Tests: `uv run --extra test pytest`" in system
+    assert "uv run mypy" not in system
+    assert f"prefix {project / '.venv'}" in heard, "python say.py went through uv run"
+
+
+async def test_an_npm_project_is_checked_by_its_own_script(tmp_path: Path) -> None:
+    script = "node -e \"process.exit(require('fs').existsSync('a.txt') ? 0 : 3)\""
+    package = json.dumps({"name": "x", "scripts": {"test": script, "lint": "exit 0"}})
+    unset = {"phases": {"building": {"backpressure": ["detected"]}}}
+    project = make_project(tmp_path, [task("a")], config=unset, files={"package.json": package})
+    (project / "pyproject.toml").unlink()
+    async with serving(scenario(CLAIMS_TOO_EARLY)) as server:
+        run = await play(project, server)
+        system = json.dumps(server.requests[0].body["system"])
+    commands = [[r.command for r in gate.receipts] for gate in run.of(ev.GateFinished)]
+    assert commands == [["npm test", "npm run lint"]] * 2
+    assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, True]
+    assert "- Tests: `npm test`" in system
+    assert "- Lint: `npm run lint`" in system
+    for uvs in ("uv run", "uv add", "pytest", "mypy"):
+        assert uvs not in system
