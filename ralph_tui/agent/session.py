@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import uuid
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ from ralph_tui.agent.options import session_options
 from ralph_tui.agent.tools import tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.errors import SetupError, StoreError
+from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.tools import ToolAnswer, ToolCall
@@ -42,6 +43,9 @@ INTERRUPT_SECONDS = 10.0
 
 START_SECONDS = 55.0
 """How long the CLI may take to say its first word; the SDK gives up after 60, in other words."""
+
+LAST_WORDS_CHARS = 300
+"""How much of the CLI's last lines on stderr is told when it does not start."""
 
 QUIET_TOOL_SECONDS = 3600.0
 """A tool may be silent this long: the CLI's own limit for a command is far below."""
@@ -106,6 +110,7 @@ class ClaudeSession:
         self._closing: asyncio.Task[None] | None = None
         self._lost: str | None = None
         self._log_failed = False
+        self._last_words: deque[str] = deque(maxlen=3)
         self._unanswered: set[str] = set()
         self._interrupts = 0
         """How many were not answered, or not yet."""
@@ -114,7 +119,8 @@ class ClaudeSession:
         """Start the CLI and the reader.
 
         Raises:
-            SetupError: The CLI is missing or did not start.
+            CliStartError: The CLI died or stayed silent while it started.
+            SetupError: The CLI is missing.
         """
         try:
             await start(self._client, self._mark, START_SECONDS)
@@ -128,11 +134,13 @@ class ClaudeSession:
             raise await self._not_started(why_lost(error)) from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
 
-    async def _not_started(self, why: str) -> SetupError:
+    async def _not_started(self, why: str) -> CliStartError:
         """The error to raise, once whatever did start has been ended."""
         await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
+        said = one_line(" / ".join(self._last_words), LAST_WORDS_CHARS)
+        words = f' Its last words: "{said}"' if said else ""
         hint = "See .ralph/logs/claude-cli.log, and run `ralph doctor`."
-        return SetupError(f"The Claude Code CLI did not start: {why}.", hint)
+        return CliStartError(f"The Claude Code CLI did not start: {why}.{words}", hint)
 
     def oversee(self, overseer: Overseer) -> None:
         """Let `overseer` answer hooks and tools from now on."""
@@ -284,6 +292,8 @@ class ClaudeSession:
 
     def _told(self, line: str) -> None:
         """A line of the CLI's stderr; only there it says that it goes on without the sandbox."""
+        if line.strip():
+            self._last_words.append(line.strip())
         try:
             self._log(line)
         except StoreError as error:

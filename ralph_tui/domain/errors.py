@@ -52,3 +52,7 @@ class LockedError(RalphError):
 
 class SetupError(RalphError):
     """The machine lacks something the loop needs: uv, the CLI, a login, a terminal."""
+
+
+class CliStartError(SetupError):
+    """The CLI died or stayed silent while it started; another start may succeed."""

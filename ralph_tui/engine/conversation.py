@@ -11,7 +11,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.state import Halt
 from ralph_tui.engine.guidance import taken
 from ralph_tui.engine.metering import Meter, limit_event
-from ralph_tui.engine.opening import NeverOpened, open_unless
+from ralph_tui.engine.opening import NeverOpened, open_again, open_unless
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
@@ -99,7 +99,7 @@ class Conversation:
         return self._session
 
     async def __aenter__(self) -> Self:
-        opening = asyncio.create_task(self._shop.agent.open(self._spec, self._desk))
+        opening = asyncio.create_task(open_again(self._shop, self._spec, self._desk))
         self._session = await open_unless(opening, self._asked())
         if isinstance(self._session, NeverOpened):
             self.cut = self._wish

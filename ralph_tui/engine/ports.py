@@ -195,6 +195,7 @@ class Agent(Protocol):
         """A fresh session; a standby one is used when its spec is equal.
 
         Raises:
+            CliStartError: The CLI died or stayed silent while it started.
             SetupError: The CLI is missing, of another version, or nobody is logged in.
         """
         ...

@@ -28,7 +28,7 @@ ENDS = {
     "silent": ("#!/bin/sh\nexec sleep 600\n", "did not start: no answer in 2 seconds."),
     "status 1": (
         "#!/bin/sh\necho oops >&2; exit 1\n",
-        "did not start: Command failed with exit code 1.",
+        'did not start: Command failed with exit code 1. Its last words: "oops"',
     ),
     "killed": ("#!/bin/sh\nkill -9 $$\n", "did not start: Command failed with exit code -9."),
     "segfault": ("#!/bin/sh\nkill -11 $$\n", "did not start: Command failed with exit code -11."),
