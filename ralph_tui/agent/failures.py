@@ -90,9 +90,10 @@ _BY_SUBTYPE = {
     "error_max_budget_usd": FailureClass.BUDGET,
 }
 _SAID = {
-    "error_max_turns": "The session took as many turns as it may.",
-    "error_max_budget_usd": "The session cost as much as it may.",
+    "error_max_turns": "The session reached its maximum number of turns.",
+    "error_max_budget_usd": "The session reached its cost limit.",
 }
+_TOO_LONG = "The prompt does not fit into the model's context window."
 _WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
 
 
@@ -115,7 +116,8 @@ def classify(facts: ResultFacts) -> Failure | None:
     kind = _kind_of_error(facts)
     until = facts.rejected_until
     resets = _moment(until) if until else None
-    text = facts.text.removeprefix(_API_ERROR)
+    too_long = kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long"
+    text = _TOO_LONG if too_long else facts.text.removeprefix(_API_ERROR)
     told = failure(kind, text or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets)
     if kind is not FailureClass.NETWORK:
         return told

@@ -235,7 +235,7 @@ def _loop_finished(_: Narrator, e: ev.LoopFinished, __: LoopView) -> Iterator[Li
         f"ralph: {e.tasks_complete} of {plural(e.tasks_total, 'task')} complete{unverified}, "
         f"{plural(e.iterations, 'iteration')}, {money(e.cost_usd)}, {took(e.seconds)}",
     )
-    label, reason = ENDS[e.status], one_line(e.reason, 250)
+    label, reason = ENDS[e.status], one_line(e.reason, 600)
     said = reason if reason.startswith(label) else f"{label}: {reason}"
     stop = "." if e.hint and not said.endswith(".") else ""
     yield line(f"ralph: {said}{stop} {e.hint}", tone)

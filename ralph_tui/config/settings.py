@@ -211,15 +211,24 @@ class SafetySettings(Model):
 
 
 class BreakerSettings(Model):
-    """When the circuit breaker stops the loop; 0 switches a counter off."""
+    """When the circuit breaker stops the loop; 0 switches a counter off.
 
-    max_consecutive_failures: Count = Field(3, description="Failed iterations in a row.")
-    max_stagnation_iterations: Count = Field(5, description="Iterations without a finished task.")
+    A count of iterations opens it only when they are of more than one task; else it blocks that task.
+    """
+
+    max_consecutive_failures: Count = Field(
+        3, description="Tasks that fail in a row; failures that no task causes count each."
+    )
+    max_stagnation_iterations: Count = Field(
+        5, description="Iterations in a row without a finished task; a blocked task counts as one."
+    )
     max_same_error: Count = Field(5, description="Iterations that failed with the same words.")
     max_denied: Count = Field(5, description="Iterations with the same denied command.")
     max_collapses: Count = Field(3, description="Iterations with 70 % less output than usual.")
     max_tests_only: Count = Field(3, description="Iterations that only ran or wrote tests.")
-    max_refused_claims: Count = Field(2, description="Iterations whose claim was refused.")
+    max_refused_claims: Count = Field(
+        3, description="Tasks in a row whose claims the checks refused."
+    )
     cooldown_minutes: Annotated[float, Field(ge=0, le=WEEK_MINUTES, allow_inf_nan=False)] = Field(
         30,
         description="While it is open and waits for a person: minutes until one iteration may try; 0: never.",

@@ -1,4 +1,8 @@
-"""The circuit breaker: stops the loop when it fails, stands still, or goes round in circles."""
+"""The circuit breaker: stops the loop for what would repeat with any task.
+
+A task's own failures cost that task its attempts. The breaker counts how many tasks fail in a row, and it
+opens for what one task alone cannot explain: denials, collapse, the same error across tasks, cost.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,6 +18,13 @@ KEPT_EVIDENCE = 5
 
 COLLAPSE = 0.30
 """Output below this share of the usual counts as collapsed (a drop by 70 %)."""
+
+
+NOBODYS = ""
+"""Stands for a failure that no task is to blame for, such as a CLI that died."""
+
+_ONE_PER_TASK = frozenset({"failures", "refused claims"})
+"""Signals that count tasks, however often each fails; the others count iterations."""
 
 
 class BreakerState(StrEnum):
@@ -39,6 +50,8 @@ class IterationVerdict(Model):
     """What the breaker needs to know of an iteration."""
 
     is_failure: bool
+    task: str = NOBODYS
+    """The task whose own doing this is; empty when it says nothing about the task."""
     tasks_completed: Count = 0
     cost_usd: Money = 0.0
     evidence: str = ""
@@ -64,6 +77,48 @@ class Signal(Model):
     threshold: float
     evidence: tuple[str, ...] = ()
 
+    @property
+    def reached(self) -> bool:
+        """Whether the count is at the threshold; a threshold of 0 is off."""
+        return 0 < self.threshold <= self.count
+
+    @property
+    def cause(self) -> str:
+        """What happened, as a clause without a full stop."""
+        said = self._counted(_CAUSES)
+        return f"{said}; the last: {self.evidence[-1]}" if self.evidence else said
+
+    @property
+    def cause_of_one(self) -> str:
+        """The same, of the one task that all of it is about."""
+        said = self._counted(_CAUSES_OF_ONE)
+        last = self.evidence[-1].partition(": ")[2] if self.evidence else ""
+        return f"{said}; the last: {last}" if last else said
+
+    def _counted(self, words: Mapping[str, str]) -> str:
+        plural = "" if self.count == 1 else "s"
+        return words[self.name].format(count=self.count, threshold=self.threshold, s=plural)
+
+
+_CAUSES: Mapping[str, str] = {
+    "failures": "{count:g} failure{s} in a row",
+    "stagnation": "{count:g} iteration{s} in a row finished no task",
+    "same error": "{count:g} iteration{s} failed in the same way",
+    "denials": "{count:g} iteration{s} were denied the same command",
+    "output collapse": "the output of {count:g} iteration{s} was far below the usual",
+    "tests only": "{count:g} iteration{s} only ran or wrote tests",
+    "refused claims": "the checks refused {count:g} claim{s} in a row",
+    "cost": "the project cost ${count:.2f} of ${threshold:.2f}",
+}
+
+_CAUSES_OF_ONE: Mapping[str, str] = {
+    "stagnation": "{count:g} iteration{s} did not finish it",
+    "same error": "it failed {count:g} time{s} in the same way",
+    "denials": "it was denied the same command {count:g} time{s}",
+    "output collapse": "the output of {count:g} iteration{s} was far below the usual",
+    "tests only": "{count:g} iteration{s} only ran or wrote tests",
+}
+
 
 class CircuitBreaker(Record):
     """Counters and thresholds, `.ralph/circuit_breaker.json`; a threshold of 0 is off."""
@@ -85,13 +140,17 @@ class CircuitBreaker(Record):
     max_denied: Count = 5
     max_collapses: Count = 3
     max_tests_only: Count = 3
-    max_refused_claims: Count = 2
+    max_refused_claims: Count = 3
     max_cost_usd: Money = 200.0
     last_error: str = ""
     last_denied: str = ""
     usual_output: Money = 0.0
     """Output tokens of an iteration, as a moving average."""
     evidence: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    blamed: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """The tasks that each signal's count is about; `NOBODYS` stands for a failure of none."""
+    opened_by: str = ""
+    """What opened it, as a clause."""
     reset_reason: str = ""
     left: tuple[Left, ...] = ()
     """What the last iterations left, to see when they go round in circles."""
@@ -117,7 +176,7 @@ class CircuitBreaker(Record):
         """A copy after one more iteration, opened when a threshold is reached."""
         progress = verdict.tasks_completed > 0
         counts = {
-            "failures": _next(self.failure_count, on=verdict.is_failure),
+            "failures": self._tasks("failures", self.failure_count, verdict, on=verdict.is_failure),
             # What undoes what others did is no step on, even when its own checks are green.
             "stagnation": _next(self.stagnation_count, on=not progress or self._undone(verdict)),
             "same error": self._same(verdict.error, self.last_error, self.same_error_count),
@@ -126,7 +185,9 @@ class CircuitBreaker(Record):
                 self.collapse_count, on=self._collapsed(verdict) and not progress
             ),
             "tests only": _next(self.tests_only_count, on=verdict.tests_only and not progress),
-            "refused claims": _next(self.refused_claims_count, on=verdict.refused_claim),
+            "refused claims": self._tasks(
+                "refused claims", self.refused_claims_count, verdict, on=verdict.refused_claim
+            ),
         }
         counted = self.model_copy(
             update={
@@ -141,14 +202,29 @@ class CircuitBreaker(Record):
                 "last_denied": verdict.denied,
                 "usual_output": self._usual(verdict),
                 "evidence": self._with_evidence(counts, verdict),
+                "blamed": self._blamed(counts, verdict.task),
                 "total_cost": self.total_cost + verdict.cost_usd,
                 "left": leaving(self.left, verdict.files),
             }
         )
-        probe_failed = self.state is BreakerState.HALF_OPEN and (verdict.is_failure or not progress)
-        opened = counted.tripped() is not None or probe_failed
-        state = BreakerState.OPEN if opened else BreakerState.CLOSED
-        return counted.model_copy(update={"state": state, "half_open_at": None})
+        return counted._opened(verdict, tried=self.state is BreakerState.HALF_OPEN)  # noqa: SLF001
+
+    def _opened(self, verdict: IterationVerdict, *, tried: bool) -> "CircuitBreaker":
+        """A copy that is open when a threshold is reached or the trial iteration failed."""
+        signal = self.tripped()
+        trial_failed = tried and (verdict.is_failure or not verdict.tasks_completed)
+        if signal is not None:
+            return self.opened(signal.cause)
+        if trial_failed:
+            return self.opened(f"the trial iteration failed as well: {verdict.evidence}")
+        return self.model_copy(
+            update={"state": BreakerState.CLOSED, "half_open_at": None, "opened_by": ""}
+        )
+
+    def opened(self, cause: str) -> "CircuitBreaker":
+        """A copy that stops the loop."""
+        update = {"state": BreakerState.OPEN, "half_open_at": None, "opened_by": cause}
+        return self.model_copy(update=update)
 
     def _undone(self, verdict: IterationVerdict) -> bool:
         return came_back(self.left, verdict.files) is not None
@@ -158,6 +234,36 @@ class CircuitBreaker(Record):
         if not now:
             return 0
         return count + 1 if now == before else 1
+
+    def _tasks(self, name: str, count: int, verdict: IterationVerdict, *, on: bool) -> int:
+        """One more, unless this task is counted already: failing again costs it another attempt."""
+        if count and on and verdict.task and verdict.task in self.blamed.get(name, ()):
+            return count
+        return _next(count, on=on)
+
+    def _blamed(self, counts: Mapping[str, int], task: str) -> dict[str, tuple[str, ...]]:
+        """The tasks behind each signal that stands above zero."""
+        blamed: dict[str, tuple[str, ...]] = {}
+        for name, count in counts.items():
+            before = self.blamed.get(name, ()) if count > 1 else ()
+            if count:
+                blamed[name] = before if task in before else (*before, task)
+        return blamed
+
+    def _is_one_tasks(self, signal: Signal) -> bool:
+        """Whether one task alone is behind a signal that others would have to confirm."""
+        blamed = self.blamed.get(signal.name, ())
+        alone = len(blamed) == 1 and NOBODYS not in blamed
+        return alone and signal.name in _CAUSES_OF_ONE
+
+    def given_up(self) -> Signal | None:
+        """The first signal that reached its threshold because of one task alone, or None."""
+        return next((s for s in self.signals() if s.reached and self._is_one_tasks(s)), None)
+
+    def without_blocked(self) -> "CircuitBreaker":
+        """A copy that holds the task that was just blocked against the plan as one iteration only."""
+        tasks = len(self.blamed.get("stagnation", ()))
+        return self.model_copy(update={"stagnation_count": min(self.stagnation_count, tasks)})
 
     def _collapsed(self, verdict: IterationVerdict) -> bool:
         said = verdict.output_tokens
@@ -178,6 +284,9 @@ class CircuitBreaker(Record):
         for name, count in counts.items():
             if count:
                 before = self.evidence.get(name, ()) if count > 1 else ()
+                again = verdict.task and verdict.task in self.blamed.get(name, ())
+                if name in _ONE_PER_TASK and again:
+                    before = before[:-1]  # what it failed with before is in its history
                 kept[name] = (*before, self._seen(name, verdict))[-KEPT_EVIDENCE:]
         return kept
 
@@ -191,8 +300,8 @@ class CircuitBreaker(Record):
         return f"{verdict.evidence} ({details[name]})" if details.get(name) else verdict.evidence
 
     def tripped(self) -> Signal | None:
-        """The first signal that reached its threshold, or None."""
-        return next((s for s in self.signals() if 0 < s.threshold <= s.count), None)
+        """The first signal that opens the breaker, or None; one task alone does not."""
+        return next((s for s in self.signals() if s.reached and not self._is_one_tasks(s)), None)
 
     def should_halt(self) -> tuple[bool, str | None]:
         """Whether to stop, and the reason in the seeds' form (`consecutive_failures:3`)."""
@@ -203,14 +312,6 @@ class CircuitBreaker(Record):
             return True, f"cost_limit:${self.total_cost:.2f}"
         name = "consecutive_failures" if signal.name == "failures" else signal.name
         return True, f"{name.replace(' ', '_')}:{signal.count:.0f}"
-
-    def attempt_recovery(self) -> RecoveryAction:
-        """The seeds' choice of recovery for the pattern that opened the breaker."""
-        if self.tripped() is None:
-            return RecoveryAction.NONE
-        if self.failure_count >= self.max_consecutive_failures > 0:
-            return RecoveryAction.SKIP_CURRENT_TASK
-        return RecoveryAction.REGENERATE_PLAN if self.stagnation_count else RecoveryAction.NONE
 
     @property
     def is_spent(self) -> bool:
@@ -242,6 +343,8 @@ class CircuitBreaker(Record):
                 **counters,
                 "state": state,
                 "half_open_at": None,
+                "blamed": {},
+                "opened_by": "",
                 "last_error": "",
                 "last_denied": "",
             }

@@ -7,10 +7,11 @@ from ralph_tui.domain.state import Halt, RalphState
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed, fatal, interrupted, stopped
+from ralph_tui.engine.metering import spent_told
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.ports import Failure
-from ralph_tui.engine.tripping import get_past_open
+from ralph_tui.engine.tripping import change_breaker, get_past_open
 from ralph_tui.engine.waiting import Patience, forgive
 from ralph_tui.engine.workshop import Workshop
 
@@ -47,6 +48,10 @@ class Checkpoint:
         changed = await self._custody.check()
         if changed is not None:
             return changed
+        spent = self._money_spent()
+        if spent is not None:
+            await self._open_breaker(spent.reason)
+            return spent
         if self._shop.ledger.docs.breaker.state is BreakerState.OPEN:
             end = await get_past_open(self._shop, self._mission, self._limit_reached())
             # While it waited anything may have been asked for, so everything is looked at again.
@@ -81,19 +86,27 @@ class Checkpoint:
         state = self._shop.ledger.docs.state
         return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
 
-    def _limit_reached(self) -> End | None:
+    def _money_spent(self) -> End | None:
+        """An end when the run or the project has cost what it may."""
         costs, limits = self.costs(), self._shop.settings.safety.cost_limits
         level = costs.exceeded(limits)
-        if level in (CostLevel.SESSION, CostLevel.TOTAL):
-            reason = f"the {level.value} cost ${costs.of(level):.2f} of ${limits.of(level):.2f}"
-            setting = "per_session" if level is CostLevel.SESSION else "total"
-            return stopped(reason, f"Raise safety.cost_limits.{setting} to go on.")
+        if level not in (CostLevel.SESSION, CostLevel.TOTAL):
+            return None
+        setting = "per_session" if level is CostLevel.SESSION else "total"
+        hint = f"Raise safety.cost_limits.{setting}, then run again."
+        return stopped(spent_told(level, costs, limits), hint)
+
+    async def _open_breaker(self, cause: str) -> None:
+        if self._shop.ledger.docs.breaker.state is not BreakerState.OPEN:
+            await change_breaker(self._shop, lambda breaker: breaker.opened(cause), cause)
+
+    def _limit_reached(self) -> End | None:
         most = self._shop.settings.phases.building.max_iterations
-        if self.done >= most:
-            count = f"{most} iteration{'' if most == 1 else 's'}"
-            reason = f"{count} ran, the most this run may"
-            return stopped(reason, "Run again, or raise --max-iterations.")
-        return None
+        if self.done < most:
+            return None
+        count = f"{most} iteration{'' if most == 1 else 's'}"
+        reason = f"{count} ran, the maximum of a run"
+        return stopped(reason, "Run again, or raise --max-iterations.")
 
     async def _wait_while_paused(self) -> None:
         ledger = self._shop.ledger

@@ -1,13 +1,15 @@
 """Why a run ends, as a value."""
 
 import errno
+from collections.abc import Callable, Sequence
 
 from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
 from ralph_tui.domain.model import Model
-from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import RalphState
+from ralph_tui.domain.text import one_line
 from ralph_tui.engine.ports import Failure
 
 _FATAL = {
@@ -49,7 +51,12 @@ def complete(reason: str, hint: str = "") -> End:
 def interrupted(state: RalphState) -> End:
     """The stop that was asked for."""
     reason = asked_by(state)
-    return End(status=LoopStatus.INTERRUPTED, reason=reason, exit_code=ExitCode.INTERRUPTED)
+    return End(
+        status=LoopStatus.INTERRUPTED,
+        reason=reason,
+        hint="Run again to continue; nothing is lost.",
+        exit_code=ExitCode.INTERRUPTED,
+    )
 
 
 def asked_by(state: RalphState) -> str:
@@ -133,23 +140,46 @@ def unverified_told(plan: ImplementationPlan) -> str:
     return f", {len(found)} unverified ({', '.join(found[:5])}{more})"
 
 
+SHOWN_TASKS = 3
+"""How many tasks the last line of a run names."""
+
+
 def nothing_ready(plan: ImplementationPlan) -> End:
-    """No task can be selected, yet the plan is not finished: say what is in the way."""
-    blocked = [t.id for t in plan.tasks if t.status is TaskStatus.BLOCKED]
-    held = [t.id for t in plan.tasks if t.is_held]
-    waiting = [t.id for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
+    """No task is ready, yet the plan is not finished: which tasks are in the way, why, and what to do."""
+    blocked = [t for t in plan.tasks if t.status is TaskStatus.BLOCKED]
+    held = [t for t in plan.tasks if t.is_held]
+    waiting = [t for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
     parts = []
     if blocked:
-        parts.append(f"{_count(blocked, 'task')} blocked ({', '.join(blocked[:5])})")
+        parts.append(f"{_count(blocked, 'task')} blocked: {_named(blocked, _why_blocked)}")
     if held:
-        parts.append(f"{_count(held, 'task')} held ({', '.join(held[:5])})")
+        parts.append(f"{_count(held, 'task')} on hold: {_named(held)}")
     if waiting:
-        parts.append(f"{len(waiting)} waiting on them ({', '.join(waiting[:5])})")
-    ways = ["`ralph retry TASK` opens a blocked task again"] if blocked else []
-    ways += ["`ralph release TASK` lets a held one go on"] if held else []
-    hint = "; ".join(("`ralph tasks` shows why", *ways)) + "."
-    return stopped(f"no task can be worked: {', '.join(parts)}", hint)
+        parts.append(f"{len(waiting)} waiting for them: {_named(waiting)}")
+    return stopped(f"no task is ready. {'; '.join(parts)}", _how_to_get_past(blocked, held))
 
 
-def _count(items: list[str], noun: str) -> str:
+def _how_to_get_past(blocked: Sequence[Task], held: Sequence[Task]) -> str:
+    ways = []
+    if blocked:
+        name = blocked[0].id if len(blocked) == 1 else "TASK"
+        ways.append(
+            f"Fix the cause or change the task (`ralph edit {name}`), then `ralph retry {name}`."
+        )
+    if held:
+        ways.append(f"`ralph release {held[0].id if len(held) == 1 else 'TASK'}` ends a hold.")
+    return f"{' '.join(ways) or '`ralph tasks` shows the plan.'} Then run again."
+
+
+def _why_blocked(task: Task) -> str:
+    return f" ({one_line(task.blockers[-1], 140).rstrip('.')})" if task.blockers else ""
+
+
+def _named(tasks: Sequence[Task], more: Callable[[Task], str] = lambda _: "") -> str:
+    shown = ", ".join(f"{task.id}{more(task)}" for task in tasks[:SHOWN_TASKS])
+    left = len(tasks) - SHOWN_TASKS
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def _count(items: Sequence[Task], noun: str) -> str:
     return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -4,32 +4,18 @@ import time
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import BudgetDecision
+from ralph_tui.domain.costs import CostLevel
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.engine.conversation import Conversation, Cut
 from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.handoff import write_handoff
-from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.ports import AgentSession, SessionSpec, TurnEnded
+from ralph_tui.engine.metering import Meter, spent_told
+from ralph_tui.engine.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.prompting import handoff_prompt
-from ralph_tui.engine.result import IterationResult
+from ralph_tui.engine.result import IterationResult, is_the_tasks
 from ralph_tui.engine.workshop import Workshop
-
-NOT_THE_TASKS_FAULT = frozenset(
-    {
-        FailureClass.AUTHENTICATION,
-        FailureClass.BILLING,
-        FailureClass.USAGE_LIMIT,
-        FailureClass.OVERLOADED,
-        FailureClass.NETWORK,
-        FailureClass.BAD_REQUEST,
-        FailureClass.CLI_DIED,
-        FailureClass.CLI_SILENT,
-        FailureClass.SETUP,
-    }
-)
-"""Failures that say nothing about the task, so they cost it no retry."""
-
 
 AT_ONCE = frozenset({Cut.STOP, Cut.PAUSE, Cut.TASK_TAKEN})
 """Interruptions that do not wait for a claim that is being checked."""
@@ -49,6 +35,7 @@ class Iteration:
         self._meter = meter
         self._desk = BuildDesk(task, shop, meter=meter, on_work=self._prepare_next)
         self._handed_off = ""
+        self._seconds = shop.settings.phases.building.iteration_timeout_seconds
 
     @property
     def task_id(self) -> str:
@@ -63,8 +50,7 @@ class Iteration:
             StoreError: The documents could not be read or written.
         """
         started = time.monotonic()
-        limit = self._shop.settings.phases.building.iteration_timeout_seconds
-        talk = Conversation(self._shop, self._desk, self._spec, self._meter, seconds=limit)
+        talk = Conversation(self._shop, self._desk, self._spec, self._meter, seconds=self._seconds)
         async with talk:
             ended = await talk.say(prompt)
             # What is claimed at the moment a limit is reached is still judged.
@@ -106,10 +92,14 @@ class Iteration:
         if cut is Cut.CONTEXT:
             return full
         if ended.failure is not None:
-            return full if ended.failure.kind is FailureClass.CONTEXT_FULL else ""
+            return "the context window was full" if self._has_filled(ended.failure) else ""
         if cut is not Cut.NONE:
             return ""
         return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._desk.ending
+
+    def _has_filled(self, failure: Failure) -> bool:
+        """Whether work has filled the context; a first prompt that is too long leaves nothing to hand off."""
+        return failure.kind is FailureClass.CONTEXT_FULL and self._meter.tokens > 0
 
     async def _hand_off(self, talk: Conversation, why: str) -> None:
         percent = self._meter.budget.percent
@@ -136,15 +126,31 @@ class Iteration:
         if cut is Cut.TASK_TAKEN or (undisturbed and work.taken_away):
             return _result(IterationOutcome.SKIPPED, work.taken_away or cut.value)
         if cut is not Cut.NONE:
-            return _cut_result(cut)
+            return self._cut_result(cut)
         if ended.failure is not None:
             return IterationResult(
                 outcome=IterationOutcome.FAILED,
                 reason=ended.failure.message,
                 failure=ended.failure,
-                counts_as_retry=ended.failure.kind not in NOT_THE_TASKS_FAULT,
+                counts_as_retry=is_the_tasks(ended.failure),
             )
         return self._without_claim()
+
+    def _cut_result(self, cut: Cut) -> IterationResult:
+        match cut:
+            case Cut.STOP | Cut.PAUSE:
+                return _result(IterationOutcome.INTERRUPTED, cut.value)
+            case Cut.COST:
+                level = self._meter.exceeded or CostLevel.ITERATION
+                reason = spent_told(level, self._meter.costs, self._meter.limits)
+                # What the run or the project has spent is not the task's doing.
+                own = level is CostLevel.ITERATION
+                return _result(IterationOutcome.FAILED, reason, retry=own)
+            case Cut.TIME:
+                reason = f"the iteration took longer than {duration(self._seconds)}"
+                return _result(IterationOutcome.FAILED, reason, retry=True)
+            case _:
+                return _result(IterationOutcome.FAILED, cut.value, retry=True)
 
     def _without_claim(self) -> IterationResult:
         gate = self._desk.work.gate_result
@@ -161,11 +167,3 @@ def fitted(spec: SessionSpec, task: Task) -> SessionSpec:
 
 def _result(outcome: IterationOutcome, reason: str, *, retry: bool = False) -> IterationResult:
     return IterationResult(outcome=outcome, reason=reason, counts_as_retry=retry)
-
-
-def _cut_result(cut: Cut) -> IterationResult:
-    match cut:
-        case Cut.STOP | Cut.PAUSE:
-            return _result(IterationOutcome.INTERRUPTED, cut.value)
-        case _:
-            return _result(IterationOutcome.FAILED, cut.value, retry=True)

@@ -156,8 +156,12 @@ class Lifecycle:
         return end
 
     async def _may_plan_anew(self, end: End) -> bool:
-        """A plan that stands still is made anew, once in a run, where there are specs to plan from."""
-        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN
+        """A plan that stands still is made anew, once in a run, where there are specs to plan from.
+
+        And where somebody can agree to the new plan: else the run ends with what stopped the old one.
+        """
+        agreed = self._mission.interactive or self._mission.assume_yes
+        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN and agreed
         if not wanted or self._planned_anew or self._mission.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)

@@ -4,9 +4,11 @@ import asyncio
 
 from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.circles import Files, came_back, seen
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.recovery import recovery_of_plan
 from ralph_tui.domain.state import Injection
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents
@@ -17,7 +19,7 @@ from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration
 from ralph_tui.engine.ports import AgentSession
 from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_template
-from ralph_tui.engine.record import recorded, told
+from ralph_tui.engine.record import blocked_told, recorded, told
 from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.verification.coverage import may_be_unverified, without_check
@@ -36,6 +38,8 @@ class BuildLoop:
         self._shop = shop
         self._spec_for = spec_for
         self._checkpoint = checkpoint
+        self._gave_up = False
+        """Whether this run has blocked a task after its attempts."""
         self._closing: set[asyncio.Task[None]] = set()
         self._contents = Contents(shop.ledger.project.root)
 
@@ -64,7 +68,7 @@ class BuildLoop:
             require_workable(self._docs.plan)
             task = self._docs.plan.get_next_task()
             if task is None:
-                return nothing_ready(self._docs.plan)
+                return self._stuck()
             if not await self._can_complete(task):
                 await self._set_aside(task)
                 continue
@@ -88,6 +92,12 @@ class BuildLoop:
             return docs.model_copy(update={"plan": without_check(docs.plan, now)})
 
         await self._shop.ledger.transact(change, "no check can run for it")
+
+    def _stuck(self) -> End:
+        """No task is ready: a plan whose tasks this run gave up may be made anew."""
+        end = nothing_ready(self._docs.plan)
+        action = recovery_of_plan(self._docs.plan) if self._gave_up else RecoveryAction.NONE
+        return end.model_copy(update={"recovery": action})
 
     @property
     def _docs(self) -> Documents:
@@ -198,9 +208,11 @@ class BuildLoop:
                 f"{seen(self._docs.breaker.left, result.contents)}: what was done since is undone."
             )
             self._shop.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
-        await self._shop.ledger.transact(
+        before = self._docs.plan
+        docs = await self._shop.ledger.transact(
             lambda docs: recorded(docs, task.id, result), f"iteration {number}: {result.reason}"
         )
+        given_up = blocked_told(before, docs.plan, task.id)
         project = self._shop.ledger.project
 
         def write() -> None:
@@ -211,6 +223,9 @@ class BuildLoop:
         await asyncio.to_thread(write)
         for event in told(number, task.id, result):
             self._shop.emit(event)
+        if given_up:
+            self._gave_up = True
+            self._shop.emit(ev.Notice(level="warning", text=given_up))
 
     async def _put_back(self, why: str) -> None:
         """No task is left in progress that nobody works: at the end, or by an editor with an older plan."""

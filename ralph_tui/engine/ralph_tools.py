@@ -249,9 +249,12 @@ def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
     return error(" ".join(mine)) if mine else task
 
 
-def after_failed_attempt(task: Task, reason: str) -> dict[str, object]:
-    """How a task changes when an attempt failed: back to pending, the third blocks it."""
-    retries = task.retry_count + 1
+def after_failed_attempt(task: Task, reason: str, *, is_counted: bool = False) -> dict[str, object]:
+    """How a task changes when an attempt failed: back to pending, the third blocks it.
+
+    `is_counted`: the agent has counted the attempt already.
+    """
+    retries = task.retry_count + (not is_counted)
     if retries < MAX_RETRIES:
         return {"retry_count": retries, "status": TaskStatus.PENDING}
     blocker = f"{retries} attempts failed; the last: {one_line(reason, 300)}"

@@ -1,6 +1,6 @@
 """What an iteration leaves behind in the documents and in the journal; pure functions."""
 
-from ralph_tui.domain.breaker import IterationVerdict
+from ralph_tui.domain.breaker import NOBODYS, IterationVerdict
 from ralph_tui.domain.events import Event, IterationFinished, IterationOutcome
 from ralph_tui.domain.model import Count
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
@@ -8,10 +8,11 @@ from ralph_tui.domain.state import Phase
 from ralph_tui.engine.ending import failure_told
 from ralph_tui.engine.guidance import used_up
 from ralph_tui.engine.ralph_tools import after_failed_attempt
-from ralph_tui.engine.result import IterationResult
+from ralph_tui.engine.result import IterationResult, is_the_tasks
 from ralph_tui.store.project import Documents
 
 _FAILURES = (IterationOutcome.FAILED, IterationOutcome.INCOMPLETE)
+_BLOCKED = TaskStatus.BLOCKED
 _NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
 
 
@@ -55,10 +56,12 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
     complete = result.outcome is IterationOutcome.COMPLETE
     verdict = IterationVerdict(
         is_failure=result.outcome in _FAILURES,
+        task=task_id if is_the_tasks(result.failure) else NOBODYS,
         tasks_completed=int(complete),
         cost_usd=result.cost_usd,
         evidence=f"{task_id}: {result.reason}",
-        error=result.reason if result.outcome in _FAILURES else "",
+        # A claim that is refused or missing is the task's own matter, whatever its words.
+        error=result.reason if result.outcome is IterationOutcome.FAILED else "",
         denied=result.denied,
         output_tokens=result.output_tokens,
         tests_only=result.tests_only,
@@ -67,12 +70,34 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
     )
     counted = _counted(docs, result, verdict)
     done = counted.state.tasks_completed_this_session + complete
+    given_up = counted.breaker.given_up()
+    plan = _plan_after(docs.plan, task_id, result, given_up.cause_of_one if given_up else "")
+    breaker = counted.breaker
+    if _blocked_now(docs.plan, plan, task_id):
+        breaker = breaker.without_blocked()
     return counted.model_copy(
         update={
             "state": counted.state.model_copy(update={"tasks_completed_this_session": done}),
-            "plan": _plan_after(docs.plan, task_id, result),
+            "plan": plan,
+            "breaker": breaker,
         }
     )
+
+
+def _blocked_now(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
+    """Whether ralph has just given the task up; one that the agent blocked was blocked before."""
+    was, task = before.task(task_id), after.task(task_id)
+    return was is not None and task is not None and was.status is not task.status is _BLOCKED
+
+
+def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> str:
+    """What to tell when ralph has given the task up; empty when it has not."""
+    task = after.task(task_id)
+    if task is None or not _blocked_now(before, after, task_id):
+        return ""
+    following = after.get_next_task()
+    then = f" Continuing with {following.id}." if following else ""
+    return f"{task_id} is blocked: {task.blockers[-1].rstrip('.')}.{then}"
 
 
 def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict) -> Documents:
@@ -85,7 +110,7 @@ def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict
 
 
 def _plan_after(
-    plan: ImplementationPlan, task_id: str, result: IterationResult
+    plan: ImplementationPlan, task_id: str, result: IterationResult, given_up: str
 ) -> ImplementationPlan:
     task = plan.task(task_id)
     if task is None:
@@ -97,6 +122,10 @@ def _plan_after(
     }
     if task.status is TaskStatus.IN_PROGRESS:
         changes["status"] = TaskStatus.PENDING
-        if result.counts_as_retry:
-            changes |= after_failed_attempt(task, result.reason)
+        failed = result.outcome in _FAILURES and is_the_tasks(result.failure)
+        if result.counts_as_retry or failed:
+            counted = not result.counts_as_retry
+            changes |= after_failed_attempt(task, result.reason, is_counted=counted)
+        if given_up and changes["status"] is not _BLOCKED:
+            changes |= {"status": _BLOCKED, "blockers": (*task.blockers, given_up)}
     return plan.with_task(task_id, **changes)

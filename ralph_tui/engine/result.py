@@ -1,9 +1,29 @@
 """What an iteration came to."""
 
 from ralph_tui.domain.circles import Files
-from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.model import Count, Model, Money
 from ralph_tui.engine.ports import Failure
+
+NOT_THE_TASKS_FAULT = frozenset(
+    {
+        FailureClass.AUTHENTICATION,
+        FailureClass.BILLING,
+        FailureClass.USAGE_LIMIT,
+        FailureClass.OVERLOADED,
+        FailureClass.NETWORK,
+        FailureClass.BAD_REQUEST,
+        FailureClass.CLI_DIED,
+        FailureClass.CLI_SILENT,
+        FailureClass.SETUP,
+    }
+)
+"""Failures that say nothing about the task, so they cost it no attempt."""
+
+
+def is_the_tasks(failure: Failure | None) -> bool:
+    """Whether an iteration that ended so says something about its task."""
+    return failure is None or failure.kind not in NOT_THE_TASKS_FAULT
 
 
 class IterationResult(Model):

@@ -1,4 +1,4 @@
-"""What an open breaker leads to: the next task, a new plan, the end, or one more try.
+"""What an open breaker leads to: a new plan, the end, or one more try.
 
 Whether to try is the person's to say. While they are waited for the cool-down runs; when it is over the
 clock says it in their place, so that a loop left alone for the night is not dead until the morning.
@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
 from ralph_tui.domain.plan import ImplementationPlan
-from ralph_tui.domain.recovery import given_up, recovery_for
+from ralph_tui.domain.recovery import recovery_for
 from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, nothing_ready, stopped
@@ -59,20 +58,14 @@ async def get_past_open(
     """
     docs = shop.ledger.docs
     action = recovery_for(docs.plan, docs.breaker)
-    if action is RecoveryAction.SKIP_CURRENT_TASK:
-        await _go_on_with_the_next(shop, docs)
-        return None
-    reason = _why_open(docs.breaker)
-    hint = "Put right what failed, then run again; a new run resets it."
-    end = stopped(reason, hint).model_copy(update={"recovery": action})
+    end = end_of_open(docs.breaker).model_copy(update={"recovery": action})
+    reason = end.reason
     plans_anew = action is RecoveryAction.REGENERATE_PLAN and mission.only is None
     if plans_anew:
         return end
     if docs.state.current_phase is Phase.BUILDING and _is_stuck(docs.plan):
         stuck = nothing_ready(docs.plan)
-        return end.model_copy(
-            update={"reason": f"{reason}, and {stuck.reason}", "hint": stuck.hint}
-        )
+        return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
     if limit is not None or not mission.interactive:
         return end
     until = await _cool(shop, reason)
@@ -90,8 +83,9 @@ async def _ask(
 ) -> End | None:
     """One more try when the person or the clock says so; `no` when the person does not."""
     summary = (
-        f"{reason}. Let one more iteration try? Yes runs exactly one: if it completes a task the loop "
-        f"goes on, if not it asks again. No ends this run; nothing is lost.{cooling.told if cooling else ''}"
+        f"{reason[:1].upper()}{reason[1:]}. Try one more iteration? The loop continues if it completes "
+        "a task; otherwise it asks again. No ends this run, and nothing is lost."
+        f"{cooling.told if cooling else ''}"
     )
     wait = cooling.wait if cooling else None
     decided = await decide(shop, mission, ApprovalKind.RECOVERY, summary, wait=wait)
@@ -142,7 +136,7 @@ class Cooling:
     @property
     def told(self) -> str:
         """What happens when nobody answers."""
-        return f" Without an answer one is tried at {self._until:%Y-%m-%d %H:%M:%S} UTC."
+        return f" Without an answer, ralph tries one at {self._until:%Y-%m-%d %H:%M:%S} UTC."
 
     async def wait(self) -> None:
         """Until something changed; at the end there is a decision on disk, unless the loop is paused."""
@@ -185,20 +179,28 @@ def _is_decided(approval: Approval) -> bool:
     return approval.approved is not None
 
 
-async def _go_on_with_the_next(shop: Workshop, docs: Documents) -> None:
-    """The task that failed is blocked already; one iteration shows whether the others can be worked."""
-    signal = docs.breaker.tripped()
-    task = given_up(docs.plan, signal) if signal else None
-    if task is not None:
-        text = f"{task.id} failed {task.retry_count} times and is blocked; the next task is tried."
-        shop.emit(ev.Notice(level="warning", text=text))
-    await change_breaker(shop, _try_one, "on to the next task")
+def end_of_open(breaker: CircuitBreaker) -> End:
+    """The end of a run that an open breaker stops."""
+    return stopped(_why_open(breaker), _what_to_do(breaker))
 
 
 def _why_open(breaker: CircuitBreaker) -> str:
     signal = breaker.tripped()
-    if signal is None:
-        return "the circuit breaker is open: its try failed"
-    evidence = f" (last: {signal.evidence[-1]})" if signal.evidence else ""
-    counts = f"{signal.name} {signal.count:g}/{signal.threshold:g}"
-    return f"the circuit breaker is open: {counts}{evidence}"
+    cause = breaker.opened_by or (signal.cause if signal else "it was opened by an earlier run")
+    return f"the circuit breaker opened: {cause}"
+
+
+def _what_to_do(breaker: CircuitBreaker) -> str:
+    signal = breaker.tripped()
+    advice = _ADVICE.get(signal.name, _FIX) if signal else _FIX
+    return f"{advice} Then run again: a new run closes the breaker."
+
+
+_FIX = "Fix the cause (`ralph breaker` shows what counted)."
+_ADVICE = {
+    "stagnation": "Split the tasks or give guidance (`ralph edit`, `ralph inject`).",
+    "denials": "Run the command yourself, or change the task so that it needs none (`ralph edit`).",
+    "output collapse": "Check the last iterations (`ralph history`), or use another model (models.primary).",
+    "tests only": "Change the task so that it says what to build (`ralph edit`).",
+    "cost": "Raise safety.cost_limits.total.",
+}

@@ -11,7 +11,6 @@ from ralph_tui.domain.breaker import (
     BreakerState,
     CircuitBreaker,
     IterationVerdict,
-    RecoveryAction,
 )
 from ralph_tui.domain.budget import BudgetDecision, ContextBudget, TokenUsage, Zone
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
@@ -63,12 +62,10 @@ def test_reasons_and_recovery_are_the_seeds() -> None:
         verdict = IterationVerdict(is_failure=True, evidence=f"try {number}")
         failed = failed.record_iteration(verdict)
     assert failed.should_halt() == (True, "consecutive_failures:3")
-    assert failed.attempt_recovery() is RecoveryAction.SKIP_CURRENT_TASK
     assert failed.signals()[0].evidence == ("try 0", "try 1", "try 2")
     assert failed.half_open().evidence == failed.evidence, "what counted stays to be read"
     stuck = CircuitBreaker(stagnation_count=5)
     assert stuck.should_halt() == (True, "stagnation:5")
-    assert stuck.attempt_recovery() is RecoveryAction.REGENERATE_PLAN
     dear = CircuitBreaker(total_cost=200.0)
     assert dear.should_halt() == (True, "cost_limit:$200.00")
     assert failed.reset("I fixed the tests").reset_reason == "I fixed the tests"
@@ -144,7 +141,7 @@ def bad(**fields: object) -> IterationVerdict:
         ({"error": "same"}, "same error", 5),
         ({"denied": "git push"}, "denials", 5),
         ({"tests_only": True, "tasks_completed": 0}, "tests only", 3),
-        ({"refused_claim": True}, "refused claims", 2),
+        ({"refused_claim": True}, "refused claims", 3),
     ],
 )
 def test_each_signal_opens_at_its_threshold_and_says_why(
@@ -187,3 +184,65 @@ def test_a_phase_that_ends_soon_is_no_collapse_of_building() -> None:
     breaker = CircuitBreaker().record_iteration(bad(output_tokens=1000)).record_iteration(bad())
     assert breaker.collapse_count == 0
     assert breaker.usual_output == pytest.approx(1000)
+
+
+def failed(task: str, **fields: object) -> IterationVerdict:
+    given = {"is_failure": True, "task": task, "evidence": f"{task}: no", "error": "no"}
+    return IterationVerdict.model_validate({**given, **fields})
+
+
+def after(*verdicts: IterationVerdict, **thresholds: int) -> CircuitBreaker:
+    breaker = CircuitBreaker(**thresholds)
+    for verdict in verdicts:
+        breaker = breaker.record_iteration(verdict)
+    return breaker
+
+
+def test_a_task_that_fails_again_and_again_is_one_failure() -> None:
+    again = failed("b", evidence="b: again")
+    only = {"max_same_error": 0, "max_stagnation_iterations": 0}
+    breaker = after(*[failed("a")] * 4, failed("b"), again, **only)
+    assert (breaker.state, breaker.failure_count) == (BreakerState.CLOSED, 2)
+    assert breaker.evidence["failures"] == ("a: no", "b: again")
+    assert after(failed("a"), failed("b"), failed("c")).state is BreakerState.OPEN
+    assert after(*[failed("")] * 3).state is BreakerState.OPEN, "a failure of no task counts each"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("max_stagnation_iterations", {"is_failure": False, "error": ""}),
+        ("max_same_error", {}),
+        ("max_denied", {"denied": "git push"}),
+        ("max_tests_only", {"tests_only": True}),
+        ("max_collapses", {"output_tokens": 1}),
+    ],
+)
+def test_one_task_alone_gives_itself_up_and_two_open_the_breaker(
+    name: str, fields: dict[str, object]
+) -> None:
+    off = {n: 0 for n in CircuitBreaker.model_fields if n.startswith("max_")}
+    usual = IterationVerdict(is_failure=False, tasks_completed=1, output_tokens=1_000)
+    mine = [failed("a", **fields)] * 3
+    alone = after(usual, *mine, **{**off, name: 3})
+    given_up = alone.given_up()
+    assert alone.state is BreakerState.CLOSED
+    assert given_up is not None
+    assert "3" in given_up.cause_of_one or "far below" in given_up.cause_of_one
+    two = after(usual, *mine[:2], failed("b", **fields), **{**off, name: 3})
+    assert (two.state, two.given_up()) == (BreakerState.OPEN, None)
+    assert two.opened_by
+    assert two.half_open().opened_by == ""
+
+
+def test_a_blocked_task_is_held_against_the_plan_once() -> None:
+    breaker = after(*[failed("a", is_failure=False, error="")] * 4).without_blocked()
+    assert breaker.stagnation_count == 1
+    breaker = after(*[failed("a")] * 3, failed("b")).without_blocked()
+    assert breaker.stagnation_count == 2
+
+
+def test_a_trial_that_fails_says_with_what() -> None:
+    tried = after(*[failed("")] * 3).half_open().record_iteration(failed("d"))
+    assert tried.state is BreakerState.OPEN
+    assert tried.opened_by == "the trial iteration failed as well: d: no"

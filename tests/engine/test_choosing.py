@@ -42,6 +42,6 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
         raise AssertionError("nothing is to be worked")
 
     end = await BuildLoop(shop, no_session, checkpoint).run()  # type: ignore[arg-type]  # makes none
-    assert "no task can be worked" in end.reason
+    assert "no task is ready" in end.reason
     assert task_of(root, "a").status is status
     assert Project(root).load().state.iteration_count == 0

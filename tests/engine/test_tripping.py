@@ -122,7 +122,7 @@ async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_s
     stage = await opened(tmp_path)
     clocks = stage.clocks
     trying = asyncio.create_task(stage.gets_past())
-    assert "one is tried at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
+    assert "tries one at 2026-01-01 12:30:00 UTC" in (await stage.asks()).summary
     assert stage.breaker.half_open_at == NOON + HALF_AN_HOUR
 
     for jump in (timedelta(hours=1), timedelta(hours=-3)):  # neither skipped nor endless
@@ -187,7 +187,7 @@ async def test_where_nothing_can_be_tried_nothing_is_waited_for(tmp_path: Path) 
     limited = await stage.gets_past(limit=stopped("100 iterations ran", ""))
     assert alone == limited
     assert alone is not None
-    assert alone.reason == "the circuit breaker is open: failures 3/3"
+    assert alone.reason == "the circuit breaker opened: 3 failures in a row"
     assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)
 
 
@@ -199,7 +199,7 @@ async def test_nobody_is_asked_for_a_try_of_nothing(tmp_path: Path) -> None:
     end = await stage.gets_past()
     assert end is not None
     assert end.reason == (
-        "the circuit breaker is open: failures 3/3, and no task can be worked: 1 task blocked (a)"
+        "the circuit breaker opened: 3 failures in a row; no task is ready. 1 task blocked: a"
     )
     assert "ralph retry" in end.hint
     assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)

@@ -60,6 +60,20 @@ def stops_without_claim(task_id: str) -> str:
     """
 
 
+def claims_in_vain(task_id: str) -> str:
+    """Claims although nothing was done, and gives up when the claim is refused."""
+    return f"""
+    - name: claims {task_id} in vain
+      task: "{task_id}"
+      turns:
+        - {_claim(task_id)}
+        - when: {{last_result: "NOT YET:"}}
+          say: I do not know what else to do.
+        - when: {{user: Stop hook feedback}}
+          say: I have nothing to add.
+    """
+
+
 def claims_when_reminded(task_id: str) -> str:
     """Ends its turn without a claim, and makes it when it is reminded."""
     return f"""

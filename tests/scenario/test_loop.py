@@ -4,13 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of
 from tests.harness.scenarios import (
+    claims_in_vain,
     claims_too_early,
     claims_when_reminded,
     finishes,
@@ -119,19 +122,69 @@ async def test_three_attempts_without_a_claim_block_the_task(tmp_path: Path) -> 
     assert (blocked.status, blocked.retry_count) == (TaskStatus.BLOCKED, 3)
     assert "stopped without a claim" in blocked.blockers[-1]
     assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
-    assert run.end.reason == "no task can be worked: 1 task blocked (a), 1 waiting on them (b)"
+    assert run.end.reason == (
+        "no task is ready. 1 task blocked: a (3 attempts failed; the last: the model stopped without a "
+        "claim); 1 waiting for them: b"
+    )
+    assert "`ralph retry a`" in run.end.hint
 
 
 @pytest.mark.long
-async def test_three_failures_in_a_row_open_the_breaker(tmp_path: Path) -> None:
+async def test_three_tasks_that_fail_in_a_row_open_the_breaker(tmp_path: Path) -> None:
     tasks = [task("a"), task("b"), task("c"), task("d")]
     project = make_project(tmp_path, tasks)
     scripts = [stops_without_claim(t) for t in "abcd"]
     async with serving(scenario(*scripts)) as server:
         run = await play(project, server)
-    # The task that failed is blocked by then; whether it was the task's fault, one other shows.
-    assert [e.task_id for e in run.of(ev.IterationFinished)] == ["a", "a", "a", "b"]
-    assert run.end.reason == "the circuit breaker is open: its try failed"
+    assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aaabbbc"
+    assert run.end.reason == (
+        "the circuit breaker opened: 3 failures in a row; the last: c: the model stopped without a claim"
+    )
+    assert "run again" in run.end.hint
+    assert run.end.exit_code == 1
+
+
+async def test_tasks_that_fail_by_themselves_do_not_stop_the_others(tmp_path: Path) -> None:
+    red: list[JsonValue] = [{"command": HAS_FILE.format(name="never.txt")}]
+    tasks = [
+        task("a", verification_criteria=red),
+        task("b"),
+        task("c", dependencies=["a"]),
+        task("d"),
+    ]
+    project = make_project(tmp_path, tasks)
+    scripts = (claims_in_vain("a"), stops_without_claim("b"), finishes("d"))
+    async with serving(scenario(*scripts)) as server:
+        run = await play(project, server)
+    assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aaabbbd"
+    assert all(e.breaker.state is BreakerState.CLOSED for e in run.of(ev.BreakerChanged))
+    assert [task_of(project, name).status.value for name in "abcd"] == [
+        "blocked", "blocked", "pending", "complete",
+    ]  # fmt: skip
+    assert [e.text for e in run.of(ev.Notice) if "is blocked" in e.text] == [
+        f"a is blocked: {task_of(project, 'a').blockers[-1]}. Continuing with b.",
+        f"b is blocked: {task_of(project, 'b').blockers[-1]}. Continuing with d.",
+    ]
+    assert run.end.exit_code == 1
+    for part in ("2 tasks blocked: a (3 attempts failed", "refused", "b (3", "waiting for them: c"):
+        assert part in run.end.reason, run.end.reason
+    assert "`ralph retry TASK`" in run.end.hint
+
+
+async def test_a_task_that_never_comes_to_an_end_is_blocked_and_the_next_one_is_worked(
+    tmp_path: Path,
+) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
+    overrides = {"circuit_breaker.max_stagnation_iterations": 2}
+    fills_up = hands_over("a", "never read").partition("- name: fills up")
+    endless = "\n    - name: fills up" + fills_up[2].replace("times: 1", "times: 9", 1)
+    async with serving(scenario(endless, finishes("b"))) as server:
+        run = await play(project, server, overrides=overrides)
+    assert "".join(e.task_id for e in run.of(ev.IterationFinished)) == "aab"
+    assert (
+        task_of(project, "a").blockers[-1].startswith("2 iterations did not finish it; the last: ")
+    )
+    assert task_of(project, "b").status is TaskStatus.COMPLETE
     assert run.end.exit_code == 1
 
 
@@ -175,7 +228,7 @@ async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) ->
     assert denied[0].instead
     outcomes = [e.outcome for e in run.of(ev.ToolFinished)]
     assert ev.ToolOutcome.DENIED in outcomes
-    assert run.end.reason == "1 iteration ran, the most this run may"
+    assert run.end.reason == "1 iteration ran, the maximum of a run"
 
 
 async def test_a_command_in_the_plan_passes_the_guard(tmp_path: Path) -> None:

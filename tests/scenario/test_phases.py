@@ -495,7 +495,7 @@ async def test_a_phase_that_never_meets_its_criteria_is_not_left(
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
     assert outcomes == [IterationOutcome.INCOMPLETE] * 2
     assert not run.of(ev.PhaseChanged)
-    assert run.end.reason.startswith("the circuit breaker is open: failures 2/2")
+    assert run.end.reason.startswith("the circuit breaker opened: 2 failures in a row")
 
 
 @pytest.mark.long

@@ -83,7 +83,7 @@ async def test_skip_from_another_process(tmp_path: Path) -> None:
     assert outcomes == [IterationOutcome.SKIPPED, IterationOutcome.COMPLETE]
     assert task_of(project, "a").status is TaskStatus.BLOCKED
     assert task_of(project, "a").retry_count == 0
-    assert "1 task blocked (a)" in run.end.reason
+    assert "1 task blocked: a" in run.end.reason
 
 
 @pytest.mark.long
@@ -100,7 +100,7 @@ async def test_hold_from_another_process_and_a_model_for_one_task(tmp_path: Path
         models = {r.script: str(r.body["model"]) for r in server.requests if r.turn == 0}
     assert task_of(project, "a").is_held
     assert task_of(project, "a").retry_count == 0
-    assert run.end.reason == "no task can be worked: 1 task held (a)"
+    assert run.end.reason == "no task is ready. 1 task on hold: a"
     assert "ralph release" in run.end.hint
     assert "opus" in models["finishes b"]
     assert "opus" not in models["finishes c"]
@@ -141,7 +141,7 @@ async def test_limits_and_model_change_while_the_loop_runs(tmp_path: Path) -> No
         limit = {"phases.building.max_iterations": 1}
         run = await play(project, server, meanwhile=person, overrides=limit)
         models = {r.script: str(r.body["model"]) for r in server.requests if r.turn == 0}
-    assert run.end.reason == "2 iterations ran, the most this run may"
+    assert run.end.reason == "2 iterations ran, the maximum of a run"
     assert "opus" not in models["finishes a"]
     assert "opus" in models["finishes b"]
 

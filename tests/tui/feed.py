@@ -412,6 +412,7 @@ def stopped() -> list[ev.Event]:
         stagnation_count=3,
         same_error_count=2,
         refused_claims_count=2,
+        max_refused_claims=2,
         evidence={
             "failures": ("pytest failed", "mypy failed", "mypy failed"),
             "same error": ("mypy failed", "mypy failed"),

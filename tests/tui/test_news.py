@@ -95,6 +95,7 @@ BUSY = CircuitBreaker(
     failure_count=1,
     denied_count=2,
     refused_claims_count=1,
+    max_refused_claims=2,
     same_error_count=1,
     max_collapses=0,
     evidence={"denials": ("git push", "git push")},
