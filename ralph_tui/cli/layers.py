@@ -146,14 +146,15 @@ def _sandbox(here: Place, mode: str) -> Finding:
 
 def _held(here: Place) -> str:
     """What the sandbox does not hold, in words; empty when it holds."""
-    from ralph_tui.guard.sandbox import gate_prefix, sandbox_for, trial_prefix
+    from ralph_tui.guard.sandbox import Openings, held_prefix, sandbox_for, trial_prefix
 
     held = sandbox_for(here.root, here.home, os.environ)
-    writes = {name: here.tries[name] for name in ("write to .git", "write to .ralph")}
-    trials = ((trial_prefix(held, here.root), here.tries), (gate_prefix(held), writes))
+    prefixes = [trial_prefix(held, here.root)]
+    if sys.platform != "darwin":
+        prefixes.append(held_prefix(held, here.root, Openings(here.scratch, {})))
     try:
         done = [
-            name for prefix, tries in trials if prefix for name in possible(here, prefix, tries)
+            name for prefix in prefixes if prefix for name in possible(here, prefix, here.tries)
         ]
     except UntriedError as error:
         return f"could not be tried: {error}"

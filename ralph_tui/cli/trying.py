@@ -43,6 +43,11 @@ class Place:
     port: int
 
     @property
+    def scratch(self) -> Path:
+        """Where a held command keeps what is temporary."""
+        return self.home.with_name("scratch")
+
+    @property
     def tries(self) -> dict[str, str]:
         """What must not be possible in the sandbox, in words, and the shell command that tries it."""
         home = shlex.quote(str(self.home))
@@ -61,7 +66,7 @@ class Place:
 def place(directory: Path) -> Iterator[Place]:
     """Set one up in an empty directory; somebody listens until the block is left."""
     root, home = directory / "project", directory / "home"
-    for made in (root / ".git", root / ".ralph", home / ".ssh"):
+    for made in (root / ".git", root / ".ralph", home / ".ssh", directory / "scratch"):
         made.mkdir(parents=True)
     (home / ".ssh" / "key").write_text("of the doctor\n", encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as listener:

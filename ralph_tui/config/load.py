@@ -14,6 +14,7 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.config.yamlfile import Entry, read_entries, unknown_setting
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.extras import McpServer
+from ralph_tui.domain.sandbox import SandboxException
 from ralph_tui.domain.text import one_line
 
 COMMAND_LINE = "command line"
@@ -135,8 +136,9 @@ def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) ->
     if detail["type"] != "extra_forbidden":
         given = "" if "value_error" in detail["type"] else f", not {_shown(detail['input'])}"
         return ConfigError(f"{where}: {name}: {_plain_words(detail)}{given}.", description(key))
-    near = get_close_matches(below[-1], McpServer.model_fields, 1, 0.6)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(McpServer.model_fields)}."
+    known = (SandboxException if key.startswith("safety.") else McpServer).model_fields
+    near = get_close_matches(below[-1], known, 1, 0.6)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
     return ConfigError(f"{where}: unknown setting {one_line(name, 80)!r}.", hint)
 
 

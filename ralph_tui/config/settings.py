@@ -13,6 +13,7 @@ from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.extras import McpServers
 from ralph_tui.domain.git import EVERY_READING, GIT_READ_ONLY
 from ralph_tui.domain.model import Count, Model
+from ralph_tui.domain.sandbox import SandboxExceptions
 
 INTERRUPT_PERCENT = 80
 """The turn is interrupted here whatever the settings say; both thresholds stay below it."""
@@ -183,6 +184,10 @@ class SafetySettings(Model):
     sandbox_domains: tuple[Text, ...] = Field(
         ("pypi.org", "files.pythonhosted.org"),
         description="Hosts that commands in the sandbox may reach.",
+    )
+    sandbox_exceptions: SandboxExceptions = Field(
+        default_factory=dict,
+        description="What a check may use beyond the sandbox, by its exact command: ports, writable, sockets, network.",
     )
     sandbox_writable: tuple[Text, ...] = Field(
         (), description="Directories outside the project that commands in the sandbox may write to."

@@ -28,6 +28,7 @@ from ralph_tui.engine.permitting import withdraw_left_over
 from ralph_tui.engine.phases.session import Stage
 from ralph_tui.engine.ports import Agent
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
+from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.strays import settle_strays
 from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.verify import Gate, gate_environment
@@ -35,7 +36,6 @@ from ralph_tui.engine.wiring import Wiring, nobody
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.sandbox import gate_prefix
 from ralph_tui.store.project import Project
 
 
@@ -64,6 +64,8 @@ class Running:
         percent = wiring.settings.limits.stop_at_allowance_percent
         self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
         self._custody = Custody(project.root, self._allowances.emit)
+        exceptions = wiring.settings.safety.sandbox_exceptions
+        self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
         self._agent: Agent | None = None
         self._checkpoint: Checkpoint | None = None
         self._checks: ChecksOfRun | None = None
@@ -144,6 +146,7 @@ class Running:
         beside = self._wiring.beside or nobody
         companion = asyncio.create_task(beside(self._emitter.emit), name="ralph-beside")
         try:
+            await self._sandbox.open()
             self._agent = await asyncio.to_thread(self._wiring.make_agent)
             yield
         finally:
@@ -159,6 +162,7 @@ class Running:
         async with contextlib.AsyncExitStack() as left:
             left.push_async_callback(watchdog.stop)
             left.push_async_callback(asyncio.to_thread, tidy, self._project.root, self._held)
+            left.push_async_callback(self._sandbox.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
             if self._agent is not None:
                 left.push_async_callback(self._agent.close)
@@ -190,7 +194,7 @@ class Running:
             environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,
             emit=self._custody.emit,
-            prefix=gate_prefix(self._held.sandbox),
+            prefix=self._sandbox.prefix,
         )
         shop = Workshop(
             ledger=self._ledger,

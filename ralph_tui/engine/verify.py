@@ -22,6 +22,7 @@ from ralph_tui.domain.verification import (
 from ralph_tui.engine.commands import run_command
 from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.safety.command_sandbox import Prefix, unheld
 from ralph_tui.engine.verification.project_checks import GateRules
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
@@ -94,9 +95,9 @@ class Gate:
         environment: Mapping[str, str],
         review: Review,
         emit: EventSink,
-        prefix: tuple[str, ...] = (),
+        prefix: Prefix = unheld,
     ) -> None:
-        """Run commands in `root`, held by `prefix`; those that come from a plan pass `review` first.
+        """Run commands in `root`, each held by its `prefix`; those that come from a plan pass `review` first.
 
         `rules` is asked at each claim: an agent may have added the first test.
         """
@@ -180,7 +181,7 @@ class Gate:
             cwd=self._root,
             environment=self._environment,
             limit_seconds=self._timeout,
-            prefix=self._prefix,
+            prefix=await asyncio.to_thread(self._prefix, command),
         )
         if result.exit_code is None:
             status, reason = ReceiptStatus.TIMED_OUT, f"no end after {duration(self._timeout)}"

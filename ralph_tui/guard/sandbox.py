@@ -3,15 +3,19 @@
 It is the one layer that reads no text, so it also holds scripts, make targets and whatever they start.
 """
 
+import contextlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.model import Model
-from ralph_tui.guard.environment import repository
+from ralph_tui.domain.sandbox import SandboxException
+from ralph_tui.guard.environment import SHIMS, repository
 
 SECRETS = (
     ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".docker/config.json",
@@ -22,8 +26,33 @@ CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Below the CLI's own directory, of which its shell needs the rest."""
 
 INSTALL = "Install bubblewrap and socat, for example: apt install bubblewrap socat"
+PROXY_PORT = 3128
+"""Where commands in the sandbox find the proxy that leads to the allowed hosts; the CLI uses the same."""
+
 _PROBE_SECONDS = 10
-_PROGRAMS = ("bwrap", "socat")
+_BWRAP = "bwrap"
+_PROGRAMS = (_BWRAP, "socat")
+_NOTHING_MORE = SandboxException()
+_SHARED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - emptied, not written to
+_OWN_SPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL",
+)  # fmt: skip
+_FORWARD = """
+while [ "$1" != -- ]; do
+  (socat "TCP-LISTEN:${1%%:*},bind=127.0.0.1,fork,reuseaddr" "UNIX-CONNECT:${1#*:}" >/dev/null 2>&1 &)
+  printf -v port '0100007F:%04X' "${1%%:*}"
+  for ((n = 0; n < 5000; n++)); do
+    while read -r _ local _ state _; do
+      [ "$local $state" = "$port 0A" ] && break 2
+    done </proc/net/tcp
+  done
+  shift
+done
+shift
+exec "$@"
+"""
+"""Starts a forwarder for each `PORT:SOCKET`, waits until it listens, then becomes the command after `--`."""
+
 _SHAPE = (
     "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--unshare-net", "--die-with-parent",
     "--new-session",
@@ -34,6 +63,8 @@ _SHAPE = (
 class Sandbox(Model):
     """What the sandbox holds the commands of a session to; all paths are absolute."""
 
+    home: str = ""
+    """The person's home directory, which commands may read."""
     required: bool = False
     """Whether a session without it must not start."""
     deny_write: tuple[str, ...] = ()
@@ -53,17 +84,19 @@ def sandbox_for(
     domains: tuple[str, ...] = (),
     writable: tuple[str, ...] = (),
 ) -> Sandbox:
-    """The sandbox of a project; makes uv's cache if it is not there, because uv works in no other place."""
-    cache = uv_cache(home, environ)
-    cache.mkdir(parents=True, exist_ok=True)
+    """The sandbox of a project; makes missing caches, because package managers work in no other place."""
+    caches = (uv_cache(home, environ), *_package_caches(root, home, environ))
+    for cache in caches:
+        cache.mkdir(parents=True, exist_ok=True)
     extra = tuple(Path(name).expanduser() for name in writable)
     cli = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     secrets = [*(home / name for name in SECRETS), *(cli / name for name in CLI_SECRETS)]
     return Sandbox(
+        home=os.path.realpath(home),
         required=required,
         deny_write=guarded_directories(root),
         deny_read=_existing(secrets),
-        allow_write=_existing([cache, *extra]),
+        allow_write=_existing([*caches, *extra]),
         domains=domains,
     )
 
@@ -80,29 +113,144 @@ def uv_cache(home: Path, environ: Mapping[str, str]) -> Path:
     return Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "uv"
 
 
-def gate_prefix(held: Sandbox | None) -> tuple[str, ...]:
-    """What the gate's commands are started with, so that tests an agent wrote cannot write there either.
+def _package_caches(root: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where the package managers of this project's languages keep downloads and build results."""
+    if (root / "package.json").exists():
+        yield Path(environ.get("npm_config_cache") or home / ".npm")
+    if (root / "go.mod").exists():
+        go = Path(environ.get("GOPATH") or home / "go")
+        cache = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
+        yield Path(environ.get("GOCACHE") or cache / "go-build")
+        yield Path(environ.get("GOMODCACHE") or go / "pkg" / "mod")
+    if (root / "Cargo.toml").exists():
+        cargo = Path(environ.get("CARGO_HOME") or home / ".cargo")
+        yield from (cargo / "registry", cargo / "git")
 
-    Only the guarded directories are held: the commands are the person's, and may need all the rest.
+
+@dataclass(frozen=True)
+class Openings:
+    """What a held command gets from this run.
+
+    Attributes:
+        scratch: A directory of the run; the command sees it as its temporary directory.
+        forwards: Unix sockets by the port of the sandbox's own loopback that leads to each.
+        exception: What the person opens for this command.
     """
-    if held is None or sys.platform == "darwin":
-        return ()
-    binds = (word for path in held.deny_write for word in ("--ro-bind", path, path))
-    return ("bwrap", "--dev-bind", "/", "/", *binds, "--die-with-parent", "--")
+
+    scratch: Path
+    forwards: Mapping[int, Path]
+    exception: SandboxException | None = None
+
+
+def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
+    """The words that start a command the way the CLI starts an agent's, for the gate and later steps.
+
+    The command has its own processes, network and temporary directory. It writes only in the project,
+    but not in ralph's state or the repository. Blocks for a moment: it looks for sockets to cover.
+    """
+    extra = given.exception or _NOTHING_MORE
+    opened = _existing([Path(name).expanduser() for name in extra.writable])
+    sockets = _existing([Path(name).expanduser() for name in extra.sockets])
+    real_root = os.path.realpath(root)
+    words = (
+        *_OWN_SPACES,
+        *(() if extra.network else ("--unshare-net",)),
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *_temporary(given.scratch),
+        *_binds("--ro-bind", _shown_again(root, held.home, network=extra.network)),
+        *_binds("--bind", (real_root, *held.allow_write)),
+        *_unseen(held.deny_read),
+        *_binds("--bind", opened),
+        *_binds("--ro-bind", held.deny_write),
+        *_covered(_host_sockets(), keep=sockets),
+        *_binds("--bind", sockets),
+        *_forwarding({} if extra.network else given.forwards),
+    )
+    return (_BWRAP, *words)
+
+
+def _temporary(scratch: Path) -> tuple[str, ...]:
+    """The directories in which other programs keep sockets and half-written files, emptied."""
+    own = (word for name in _SHARED[:2] for word in ("--bind", str(scratch), name))
+    # The cache is on another mount than the project, so uv's hard links would fail with a warning.
+    settings = (("TMPDIR", _SHARED[0]), ("UV_LINK_MODE", "copy"))
+    named = (word for name, value in settings for word in ("--setenv", name, value))
+    return (*own, "--tmpfs", _SHARED[2], *named)
+
+
+def _shown_again(root: Path, home: str, *, network: bool) -> tuple[str, ...]:
+    """What commands need of the emptied directories: programs, the home and the repository above."""
+    programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    needed = [*programs, sys.prefix, sys.base_prefix, str(SHIMS), home]
+    needed.append(str(Path(repository(root)).parent))
+    if network:
+        needed.append("/etc/resolv.conf")
+    found = sorted(_existing([Path(name) for name in needed if name]), key=len)
+    return tuple(n for n in found if n.startswith(tuple(f"{name}/" for name in _SHARED)))
+
+
+def _unseen(paths: tuple[str, ...]) -> Iterator[str]:
+    """Cover directories with an empty one and files with nothing."""
+    for path in paths:
+        yield from ("--tmpfs", path) if Path(path).is_dir() else ("--ro-bind", os.devnull, path)
+
+
+def _host_sockets() -> Iterator[str]:
+    """Unix sockets on this machine; a read-only directory does not keep anyone from connecting to one."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/net/unix").read_text(errors="replace").splitlines()[1:]:
+            name = line.split(None, 7)[7:]
+            if name and name[0].startswith("/"):
+                yield name[0]
+
+
+def _covered(sockets: Iterator[str], keep: tuple[str, ...]) -> Iterator[str]:
+    emptied = tuple(f"{name}/" for name in _SHARED)
+    for path in dict.fromkeys(os.path.realpath(name) for name in sockets):
+        with contextlib.suppress(OSError):
+            if (
+                path in keep
+                or path.startswith(emptied)
+                or not stat.S_ISSOCK(os.lstat(path).st_mode)
+            ):
+                continue
+            yield from ("--ro-bind", os.devnull, path)
+
+
+def _binds(how: str, paths: tuple[str, ...]) -> Iterator[str]:
+    return (word for path in paths for word in (how, path, path))
+
+
+def _forwarding(forwards: Mapping[int, Path]) -> tuple[str, ...]:
+    """Lead ports of the sandbox's loopback out of it, before the command begins."""
+    if not forwards:
+        return ("--",)
+    inside = {port: f"{_SHARED[2]}/ralph-{port}" for port in forwards}
+    binds = (word for p, path in forwards.items() for word in ("--bind", str(path), inside[p]))
+    pairs = (f"{port}:{path}" for port, path in inside.items())
+    proxy = _proxy_variables() if PROXY_PORT in forwards else ()
+    return (*binds, *proxy, "--", "bash", "-c", _FORWARD, "ralph-forward", *pairs, "--")
+
+
+def _proxy_variables() -> Iterator[str]:
+    address = f"http://127.0.0.1:{PROXY_PORT}"
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        for spelled in (name, name.upper()):
+            yield from ("--setenv", spelled, address)
+    for spelled in ("no_proxy", "NO_PROXY"):
+        yield from ("--setenv", spelled, "localhost,127.0.0.1,::1")
 
 
 def trial_prefix(held: Sandbox, root: Path) -> tuple[str, ...]:
     """What starts a command held as the CLI holds it, to try that; empty on macOS, where only the CLI can."""
     if sys.platform == "darwin":
         return ()
-    writable = [("--bind", path, path) for path in (os.path.realpath(root), *held.allow_write)]
-    guarded = [("--ro-bind", path, path) for path in held.deny_write]
-    unseen = [
-        ("--tmpfs", path) if Path(path).is_dir() else ("--ro-bind", os.devnull, path)
-        for path in held.deny_read
-    ]
-    words = (word for bind in (*writable, *guarded, *unseen) for word in bind)
-    return ("bwrap", "--ro-bind", "/", "/", *_SHAPE, *words, "--")
+    binds = (
+        *_binds("--bind", (os.path.realpath(root), *held.allow_write)),
+        *_binds("--ro-bind", held.deny_write),
+        *_unseen(held.deny_read),
+    )
+    return (_BWRAP, "--ro-bind", "/", "/", *_SHAPE, *binds, "--")
 
 
 def why_no_sandbox() -> str:

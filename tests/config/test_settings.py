@@ -375,3 +375,27 @@ def test_a_bad_server_is_explained_with_its_line(
 def test_a_server_cannot_have_any_name(tmp_path: Path, name: str) -> None:
     servers = f"phases:\n  building:\n    mcp_servers:\n      {name!r}: {{command: x}}\n"
     assert f"{name!r}" in complaint(tmp_path, servers).message
+
+
+def test_exceptions_of_the_sandbox_are_given_by_command(tmp_path: Path) -> None:
+    text = """\
+safety:
+  sandbox_exceptions:
+    uv run pytest tests/e2e.py:
+      ports: [5432]
+      sockets: [/var/run/docker.sock]
+"""
+    write(tmp_path, text)
+    settings = load_settings(tmp_path, environ={}, home=tmp_path / "nobody")
+    (command,) = settings.safety.sandbox_exceptions
+    assert command == "uv run pytest tests/e2e.py"
+    opened = settings.safety.sandbox_exceptions[command]
+    assert (opened.ports, opened.sockets) == ((5432,), ("/var/run/docker.sock",))
+    assert not opened.network
+
+
+def test_an_unknown_field_of_an_exception_is_named(tmp_path: Path) -> None:
+    text = "safety:\n  sandbox_exceptions:\n    make e2e:\n      port: [5432]\n"
+    found = complaint(tmp_path, text)
+    assert "port" in found.message
+    assert "'ports'" in found.hint

@@ -4,9 +4,14 @@ Skipped where it does not work: without bubblewrap and socat, or in a container 
 """
 
 import asyncio
+import json
+import os
 import shlex
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,6 +21,7 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.guard.sandbox import why_no_sandbox
 from tests.harness.model import serving
+from tests.harness.programs import path_without
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
 from tests.scenario.running import Run, play
@@ -44,8 +50,6 @@ while [ ! -e later.txt ]; do sleep 0.02; done; cat later.txt
 REACH = "import socket\nsocket.create_connection(('127.0.0.1', int(open('port').read())), 5)\n"
 WRITE = "import sys\nopen(sys.argv[1], 'w').write('sly')\n"
 MAKEFILE = f"commit:\n\t{GIT} commit -q --allow-empty -m made\n"
-CONFTEST = "open('.git/hooks/post-checkout', 'w').write('sly')\n"
-"""Run by the gate, and written by an agent for all it knows."""
 
 SCRIPT = scenario(
     """
@@ -121,42 +125,87 @@ async def test_a_sandbox_that_is_off_holds_nothing(tmp_path: Path) -> None:
     assert (project / ".git" / "written").read_text() == "sly"
 
 
+CHECK = """\
+import os, pathlib, socket, subprocess, sys
+here = pathlib.Path(__file__).parent
+def key(): print(pathlib.Path(os.environ["HOME"], ".ssh", "id_rsa").read_text())
+def outside(): pathlib.Path(os.environ["HOME"], "outside.txt").write_text("sly")
+def network(): socket.create_connection(("127.0.0.1", int((here / "port").read_text())), 5)
+def token():
+    environs = pathlib.Path("/proc").glob("[0-9]*/environ")
+    assert any(b"TOKEN=of another" in p.read_bytes() for p in environs if os.access(p, os.R_OK))
+def ralph(): pathlib.Path(here, ".ralph", "state.json").write_text("sly")
+def git(): pathlib.Path(here, ".git", "hooks", "post-checkout").write_text("sly")
+def project(): pathlib.Path(here, "made.txt").write_text("mine")
+for attempt in (key, outside, network, token, ralph, git, project):
+    try:
+        attempt()
+    except (OSError, AssertionError):
+        print(f"{attempt.__name__}: held")
+    else:
+        print(f"{attempt.__name__}: done")
+"""
+
+
+@contextmanager
+def others() -> Iterator[int]:
+    """Another process that holds a token, and a listener on loopback; its port."""
+    sleeper = subprocess.Popen(["sleep", "300"], env={**os.environ, "TOKEN": "of another"})
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            yield listener.getsockname()[1]
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+ATTEMPTS = ("key", "outside", "network", "token", "ralph", "git")
+
+
 @needs_sandbox
-@pytest.mark.parametrize("mode", ["auto", pytest.param("off", marks=pytest.mark.long)])
-@pytest.mark.long
-async def test_a_test_of_the_agent_cannot_write_to_git_in_the_gate(
-    tmp_path: Path, mode: str
+@pytest.mark.parametrize("mode", ["required", pytest.param("off", marks=pytest.mark.long)])
+async def test_a_check_the_agent_wrote_reaches_nothing_outside(
+    tmp_path: Path, isolated: Path, mode: str
 ) -> None:
-    project = make_project(
-        tmp_path,
-        [task("a")],
-        ["uv run python conftest.py || true"],
-        {"safety": {"sandbox": mode}},
-        {"conftest.py": CONFTEST},
-    )
-    repository(project)
-    async with serving(scenario(finishes("a"))) as server:
-        run = await play(project, server)
+    (isolated / ".ssh").mkdir()
+    (isolated / ".ssh" / "id_rsa").write_text("the key itself")
+    check, opened = "uv run python check.py", "uv run python check.py again"
+    script = f"""
+    - name: writes its own check
+      task: a
+      turns:
+        - write: [{{path: check.py, content: {json.dumps(CHECK)}}}]
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
+        - when: {{last_result: "ACCEPTED:"}}
+          say: Done.
+    """
+    with others() as port:
+        exceptions = {opened: {"ports": [port]}}
+        project = make_project(
+            tmp_path,
+            [task("a", verification_criteria=[{"command": check}, {"command": opened}])],
+            config={"safety": {"sandbox": mode, "sandbox_exceptions": exceptions}},
+            files={"port": str(port)},
+        )
+        repository(project)
+        async with serving(scenario(script)) as server:
+            run = await play(project, server)
+    assert run.end.exit_code == 0, run.end
     (gate,) = run.of(ev.GateFinished)
-    written = (project / ".git" / "hooks" / "post-checkout").exists()
-    assert written is (mode == "off")
-    assert ("Read-only file system" in gate.receipts[0].tail) is (mode == "auto")
-
-
-def only(names: tuple[str, ...], directory: Path) -> str:
-    """A PATH with nothing but these programs."""
-    directory.mkdir()
-    for name in names:
-        found = subprocess.run(["which", name], capture_output=True, text=True, check=True)
-        (directory / name).symlink_to(found.stdout.strip())
-    return str(directory)
+    first, second = (r.tail for r in gate.receipts if r.command.startswith(check))
+    assert "project: done" in first
+    state = "held" if mode == "required" else "done"
+    for attempt in ATTEMPTS:
+        assert f"{attempt}: {state}" in first, first
+        assert f"{attempt}: {'done' if attempt == 'network' else state}" in second, second
+    assert ("the key itself" in first) is (mode == "off")
+    assert (isolated / "outside.txt").exists() is (mode == "off")
 
 
 async def test_without_a_sandbox_the_screen_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = ("uv", "git", "bash", "sh", "env", "cat", "dirname", "ps")
-    monkeypatch.setenv("PATH", only(programs, tmp_path / "bin"))
+    monkeypatch.setenv("PATH", path_without(tmp_path / "bin", "bwrap", "socat"))
     project = make_project(tmp_path, [task("a")], config={"safety": {"sandbox": "auto"}})
     async with serving(scenario(finishes("a"))) as server:
         run = await play(project, server)
@@ -168,8 +217,7 @@ async def test_without_a_sandbox_the_screen_says_so(
 async def test_a_required_sandbox_that_is_missing_starts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = ("uv", "git", "bash", "sh")
-    monkeypatch.setenv("PATH", only(programs, tmp_path / "bin"))
+    monkeypatch.setenv("PATH", path_without(tmp_path / "bin", "bwrap", "socat"))
     project = make_project(tmp_path, [task("a")], config=SANDBOX)
     async with serving(scenario(finishes("a"))) as server:
         with pytest.raises(SetupError, match=r"required .* does not work here"):

@@ -1,0 +1,153 @@
+"""What a check can do in the sandbox, tried with real commands; skipped where there is no sandbox."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ralph_tui.domain.sandbox import SandboxException, SandboxExceptions
+from ralph_tui.engine.commands import CommandResult, run_command
+from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox
+from ralph_tui.guard.sandbox import sandbox_for, why_no_sandbox
+from tests.harness.waiting import until
+
+pytestmark = pytest.mark.skipif(
+    bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}"
+)
+
+CONNECT = """\
+import socket, sys
+where = sys.argv[1]
+if where.isdigit():
+    socket.create_connection(("127.0.0.1", int(where)), 5)
+else:
+    socket.socket(socket.AF_UNIX).connect(where)
+"""
+
+
+@contextmanager
+def listening(directory: Path) -> Iterator[dict[str, str]]:
+    """What is there to be reached from outside the sandbox: a port, a socket and a directory."""
+    outside = directory / "outside"
+    outside.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as port, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(directory / "engine.sock"))
+        unix.listen()
+        yield {
+            "port": str(port.getsockname()[1]),
+            "sockets": str(directory / "engine.sock"),
+            "writable": str(outside),
+        }
+
+
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Outside of /tmp, whose contents no held command sees in any case."""
+    base = Path(__file__).parents[3] / ".pytest_cache" / "sandbox"
+    base.mkdir(parents=True, exist_ok=True)
+    directory = base / tmp_path_factory.mktemp("place").name
+    subprocess.run(["rm", "-rf", str(directory)], check=True)
+    (directory / "project" / ".ralph").mkdir(parents=True)
+    (directory / "project" / "connect.py").write_text(CONNECT)
+    yield directory
+    subprocess.run(["rm", "-rf", str(directory)], check=True)
+
+
+@asynccontextmanager
+async def sandbox(
+    place: Path, exceptions: SandboxExceptions = NO_EXCEPTIONS
+) -> AsyncIterator[CommandSandbox]:
+    held = sandbox_for(place / "project", place / "home", os.environ)
+    made = CommandSandbox(place / "project", held, exceptions)
+    await made.open()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def ran(made: CommandSandbox, place: Path, command: str) -> CommandResult:
+    return await run_command(
+        command,
+        cwd=place / "project",
+        environment=dict(os.environ),
+        limit_seconds=60,
+        prefix=made.prefix(command),
+    )
+
+
+def tries(there: dict[str, str]) -> dict[str, str]:
+    python = f"{sys.executable} connect.py"
+    return {
+        "port": f"{python} {there['port']}",
+        "sockets": f"{python} {there['sockets']}",
+        "writable": f"touch {there['writable']}/made",
+    }
+
+
+def there(*paths: str) -> bool:
+    return all(os.path.lexists(path) for path in paths)
+
+
+def still_there(words: str) -> bool:
+    return any(
+        words in " ".join(process.info["cmdline"] or ())
+        for process in psutil.process_iter(["cmdline"])
+        if process.pid != os.getpid()
+    )
+
+
+async def test_nothing_outside_is_reached_and_an_exception_opens_exactly_that(place: Path) -> None:
+    with listening(place) as there:
+        commands = tries(there)
+        exceptions = {
+            "port": {"ports": (int(there["port"]),)},
+            "sockets": {"sockets": (there["sockets"],)},
+            "writable": {"writable": (there["writable"],)},
+        }
+        async with sandbox(place) as made:
+            for name, command in commands.items():
+                assert (await ran(made, place, command)).exit_code != 0, name
+        for opened, fields in exceptions.items():
+            command = "; ".join(f"{c} && echo {name}" for name, c in commands.items())
+            exception = SandboxException.model_validate(fields)
+            async with sandbox(place, {command: exception}) as made:
+                done = await ran(made, place, command)
+                assert [n for n in commands if f"{n}\n" in done.tail] == [opened], done.tail
+                other = await ran(made, place, f"{command}; true")
+                assert not [n for n in commands if f"{n}\n" in other.tail], other.tail
+
+
+async def test_the_whole_network_is_opened_by_its_exception(place: Path) -> None:
+    with listening(place) as there:
+        command = tries(there)["port"]
+        async with sandbox(place, {command: SandboxException(network=True)}) as made:
+            done = await ran(made, place, command)
+    assert done.exit_code == 0, done.tail
+
+
+async def test_checks_share_a_temporary_directory_that_ends_with_the_run(place: Path) -> None:
+    async with sandbox(place) as made:
+        await ran(made, place, 'echo kept > "$TMPDIR/one"; echo x > /tmp/two')
+        done = await ran(made, place, 'cat "$TMPDIR/one"; ls /tmp /var/tmp')
+        words = made.prefix("true")
+        scratch = words[words.index("/tmp") - 1]
+        assert there(f"{scratch}/one", f"{scratch}/two")
+    assert "kept" in done.tail
+    assert not there(scratch)
+    assert not there("/tmp/two")
+
+
+async def test_nobody_of_a_check_outlives_it(place: Path) -> None:
+    async with sandbox(place) as made:
+        done = await ran(
+            made, place, "setsid sh -c 'sleep 300; touch late' >/dev/null 2>&1 & echo done"
+        )
+        assert done.exit_code == 0
+        await until(lambda: not still_there("touch late"), what="the end of the detached process")

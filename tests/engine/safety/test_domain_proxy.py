@@ -1,0 +1,127 @@
+"""The way out of the sandbox leads to the allowed hosts and nowhere else."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.engine.safety.domain_proxy import Relays, allowed, parse
+
+
+@pytest.mark.parametrize(
+    ("host", "domains", "expected"),
+    [
+        ("pypi.org", ("pypi.org",), True),
+        ("pypi.org", ("PyPI.org",), True),
+        ("evilpypi.org", ("pypi.org",), False),
+        ("a.pypi.org", ("pypi.org",), False),
+        ("a.pypi.org", ("*.pypi.org",), True),
+        ("pypi.org", ("*.pypi.org",), False),
+        ("127.0.0.1", ("localhost",), False),
+        ("pypi.org", (), False),
+    ],
+)
+def test_a_host_is_allowed_by_its_exact_name(
+    host: str, domains: tuple[str, ...], expected: bool
+) -> None:
+    assert allowed(host, domains) is expected
+
+
+def test_a_tunnel_and_a_plain_request_name_their_host() -> None:
+    tunnel = parse(b"CONNECT PyPI.org:443 HTTP/1.1\r\nHost: elsewhere\r\n\r\n")
+    assert (tunnel.tunnel, tunnel.host, tunnel.port) == (True, "pypi.org", 443)
+    plain = parse(
+        b"GET http://a.org/x?y=1 HTTP/1.1\r\nHost: a.org\r\nProxy-Authorization: k\r\n"
+        b"Connection: keep-alive\r\n\r\n"
+    )
+    assert (plain.tunnel, plain.host, plain.port) == (False, "a.org", 80)
+    assert plain.forwarded == b"GET /x?y=1 HTTP/1.1\r\nHost: a.org\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"nonsense\r\n\r\n", b"CONNECT x HTTP/1.1\r\n\r\n", b"GET /local HTTP/1.1\r\n\r\n",
+     b"GET ftp://a/ HTTP/1.1\r\n\r\n", b"CONNECT a:99999999 HTTP/1.1\r\n\r\n"],
+)  # fmt: skip
+def test_what_is_no_request_to_a_proxy_is_refused(head: bytes) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - any of them
+        parse(head)
+
+
+@asynccontextmanager
+async def relays(path: Path, *domains: str) -> AsyncIterator[Relays]:
+    served = Relays(domains)
+    await served.serve_proxy(path)
+    try:
+        yield served
+    finally:
+        await served.close()
+
+
+@asynccontextmanager
+async def echo() -> AsyncIterator[int]:
+    """A server that answers each line with itself."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(b"echo " + line)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def said(path: Path, words: bytes) -> bytes:
+    reader, writer = await asyncio.open_unix_connection(path)
+    writer.write(words)
+    writer.write_eof()
+    try:
+        return await asyncio.wait_for(reader.read(), 20)
+    finally:
+        writer.close()
+
+
+async def test_an_allowed_host_is_reached_and_another_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    async with echo() as port, relays(tmp_path / "p", "localhost"):
+        tunnel = f"CONNECT localhost:{port} HTTP/1.1\r\n\r\nhello\n".encode()
+        assert (await said(tmp_path / "p", tunnel)).endswith(b"\r\n\r\necho hello\n")
+        plain = f"GET http://localhost:{port}/x HTTP/1.1\r\n\r\n".encode()
+        assert b"echo GET /x HTTP/1.1" in await said(tmp_path / "p", plain)
+        other = f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nhello\n".encode()
+        answer = await said(tmp_path / "p", other)
+        assert answer.startswith(b"HTTP/1.1 403")
+        assert b"safety.sandbox_domains" in answer
+
+
+async def test_this_machines_own_proxy_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads: list[bytes] = []
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nfrom afar")
+        writer.close()
+
+    async with await asyncio.start_server(upstream, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        monkeypatch.setenv("https_proxy", f"http://me:word@127.0.0.1:{port}")
+        async with relays(tmp_path / "p", "far.example"):
+            got = await said(tmp_path / "p", b"CONNECT far.example:443 HTTP/1.1\r\n\r\n")
+    assert got.endswith(b"from afar")
+    assert heads[0].startswith(b"CONNECT far.example:443 HTTP/1.1\r\n")
+    assert b"Proxy-Authorization: Basic bWU6d29yZA==" in heads[0]
+
+
+async def test_a_host_that_does_not_answer_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    async with relays(tmp_path / "p", "localhost"):
+        got = await said(tmp_path / "p", b"CONNECT localhost:1 HTTP/1.1\r\n\r\n")
+    assert got.startswith(b"HTTP/1.1 502")
