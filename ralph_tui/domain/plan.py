@@ -57,6 +57,8 @@ class Task(Record):
     completed_at: Timestamp | None = None
     verification: TaskVerification | None = None
     """What its completion rests on; only ralph sets it, and only with the status."""
+    last_failure: str = ""
+    """What failed when it was last claimed or checked again, for the next attempt; empty once it is complete."""
     retry_count: Count = 0
     held: bool = False
     """The person wants it later: it is not chosen until it is released."""

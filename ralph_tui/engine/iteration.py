@@ -70,6 +70,7 @@ class Iteration:
                 "denied": self._desk.denied,
                 "tests_only": self._desk.tests_only,
                 "refused_claim": self._desk.work.claim_refused,
+                "failed_checks": self._desk.work.failed_checks,
             }
         )
         return result, talk.session

@@ -120,6 +120,8 @@ def _plan_after(
         "actual_tokens_used": used,
         "actual_cost_usd": (task.actual_cost_usd or 0.0) + result.cost_usd,
     }
+    if result.failed_checks:
+        changes["last_failure"] = result.failed_checks
     if task.status is TaskStatus.IN_PROGRESS:
         changes["status"] = TaskStatus.PENDING
         failed = result.outcome in _FAILURES and is_the_tasks(result.failure)

@@ -44,5 +44,7 @@ class IterationResult(Model):
     denied: str = ""
     tests_only: bool = False
     refused_claim: bool = False
+    failed_checks: str = ""
+    """What the refused claim failed at, for the next attempt."""
     contents: Files = Files()
     """The project's files before the iteration and after it."""

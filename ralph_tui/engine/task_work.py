@@ -14,6 +14,7 @@ from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.verification.coverage import may_be_unverified
+from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verify import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
@@ -37,6 +38,12 @@ class TaskWork(TaskInHand):
     def claim_refused(self) -> bool:
         """Whether a claim was made and the last gate was red."""
         return self.gate_result is not None and not self.gate_result.passed
+
+    @property
+    def failed_checks(self) -> str:
+        """What the last claim failed at, for the next attempt; empty when it did not."""
+        result = self.gate_result
+        return failure_report(result.receipts) if result is not None and self.claim_refused else ""
 
     async def answer(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
         """Answer a `ralph_*` tool."""
@@ -152,6 +159,7 @@ class TaskWork(TaskInHand):
             completion_notes=claim.verification_notes or None,
             completed_at=now,
             verification=result.verification(now),
+            last_failure="",
             blockers=(),
             begun=None,
         )

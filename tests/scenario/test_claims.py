@@ -83,3 +83,44 @@ async def test_what_an_earlier_attempt_did_counts(tmp_path: Path) -> None:
         run = await play(project, server)
     assert (run.end.exit_code, run.end.iterations) == (0, 2)
     assert task_of(project, "a").begun is None
+
+
+SUMS = """import unittest
+
+
+class Sums(unittest.TestCase):
+    def test_adds(self):
+        self.assertEqual(1 + 1, 3, "the sum is wrong")
+"""
+
+TWICE = """
+    - name: claims with a red test
+      task: a
+      times: 1
+      turns:
+        - write: {path: a.txt, content: "one"}
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+        - say: That was all.
+        - when: {user: Stop hook feedback}
+          say: Yes.
+    - name: knows what failed
+      task: a
+      turns:
+        - bash: rm test_sums.py
+        - ralph: {mark_task_blocked: {task_id: a, reason: given up}}
+"""
+
+
+async def test_the_next_attempt_knows_which_tests_failed(tmp_path: Path) -> None:
+    project = make_project(
+        tmp_path, [task("a")], ["uv run python -m unittest"], files={"test_sums.py": SUMS}
+    )
+    async with serving(scenario(TWICE)) as server:
+        await play(project, server)
+        sessions = [r.body for r in server.requests if r.script == "knows what failed"]
+    first = str(sessions[0]["messages"])
+    assert "The last checks of this task failed." in first
+    assert "`uv run python -m unittest` failed: exit status 1" in first
+    assert "test_adds (test_sums.Sums" in first
+    assert "the sum is wrong" in first
+    assert task_of(project, "a").last_failure, "and it is kept for the attempt after it"

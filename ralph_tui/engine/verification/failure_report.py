@@ -1,0 +1,71 @@
+"""What the next attempt at a task must know of the checks that failed: their tests, and the end of what they printed."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.verification import Receipt
+
+MOST_CHECKS = 4
+MOST_TESTS = 12
+MOST_LINES = 30
+MOST_CHARS = 4_000
+"""Of the whole report; it stands in the plan file and in the next prompt."""
+
+_FAILED_TEST = re.compile(
+    r"^\s*(?:"
+    r"(?:FAILED|ERROR) (?P<pytest>\S+)"
+    r"|(?:FAIL|ERROR): (?P<unittest>\w+ \([\w.]+\))"
+    r"|--- FAIL: (?P<go>\S+)"
+    r"|test (?P<cargo>\S+) \.\.\. FAILED"
+    r"|not ok \d+ -? ?(?P<tap>.+)"
+    r"|[✕✖\u00d7●] (?P<node>.+?)(?: \([\d.]+ ?m?s\))?[ \t]*$"
+    r")",
+    re.MULTILINE,
+)
+"""How common runners name a test that failed."""
+
+
+def failing_tests(receipt: Receipt) -> tuple[str, ...]:
+    """The tests that failed: as the runner reported them, or as its output names them."""
+    if receipt.failing:
+        return receipt.failing
+    found = (
+        next(filter(None, match.groups()), "") for match in _FAILED_TEST.finditer(receipt.tail)
+    )
+    return tuple(dict.fromkeys(one_line(name, 160) for name in found))
+
+
+def failure_report(receipts: Iterable[Receipt]) -> str:
+    """The failed checks as the next attempt reads them: bounded, inert, without secrets."""
+    failed = [receipt for receipt in receipts if not receipt.ok]
+    room = MOST_CHARS // max(1, min(len(failed), MOST_CHECKS))
+    parts = ["\n".join(_told(receipt, room)) for receipt in failed[:MOST_CHECKS]]
+    if len(failed) > MOST_CHECKS:
+        parts.append(f"{len(failed) - MOST_CHECKS} more checks failed.")
+    return "\n".join(parts)
+
+
+def _told(receipt: Receipt, room: int) -> Iterator[str]:
+    what = one_line(receipt.command, 200)
+    reason = f": {one_line(receipt.reason, 200)}" if receipt.reason else ""
+    yield f"- `{what}` {receipt.status.value.replace('_', ' ')}{reason}"
+    tests = failing_tests(receipt)
+    if tests:
+        more = f" and {len(tests) - MOST_TESTS} more" if len(tests) > MOST_TESTS else ""
+        yield f"  Failing tests: {', '.join(tests[:MOST_TESTS])}{more}"
+    lines = _useful_end(inert(receipt.tail).splitlines(), room)
+    if lines:
+        yield "  The end of its output:"
+        yield from (f"    {line}" for line in lines)
+
+
+def _useful_end(lines: Sequence[str], room: int) -> list[str]:
+    """The last lines that say something, in so many characters."""
+    kept: list[str] = []
+    for line in reversed([one_line(line, 240) for line in lines if line.strip()]):
+        room -= len(line) + 5
+        if room < 0 or len(kept) == MOST_LINES:
+            break
+        kept.append(line)
+    return kept[::-1]
