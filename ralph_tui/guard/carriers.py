@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from ralph_tui.guard.code_texts import judge_possible_command
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.readers import judge_other
 from ralph_tui.guard.syntax import Word, anything, literal
+from ralph_tui.guard.tool_variables import judge_script_shell
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
 _NIX = Spec("fIE", long=names("--file --include --expr --inputs-from --override-input --option"))
@@ -27,11 +29,30 @@ def _brought(given: Invocation, words: Sequence[Word]) -> None:
         given.walker.run(words, given, under_uv=True)
 
 
+_EXECUTES = names("exec x dlx")
+
+
 def _node_manager(given: Invocation) -> None:
-    """Npm and its kin: `exec` runs what follows."""
-    read = parse(given.arguments, Spec("C", long=names("--prefix --cwd")), stop=True)
-    if read.operands and read.operands[0].text in ("exec", "x", "dlx"):
-        _npx(replace(given, words=read.operands))
+    """Npm and its kin: `exec` runs what follows, `explore` and `run env` what stands behind `--`."""
+    judge_script_shell(given)
+    words = given.arguments
+    verb = next((at for at in range(len(words)) if _is_verb(words, at)), len(words))
+    named = [word.text for word in words[verb : verb + 2]]
+    if named[:1] and named[0] in _EXECUTES:
+        _npx(replace(given, words=words[verb:]))
+    elif named[:1] == ["explore"] or named in (["run", "env"], ["run-script", "env"]):
+        end = next((at for at, word in enumerate(words) if word.text == "--"), verb + 1)
+        _brought(given, words[end + 1 :])
+    elif given.program == "yarn" and named[:1] == ["run"]:  # a script, or any program there is
+        _brought(given, words[verb + 1 :])
+
+
+def _is_verb(words: Sequence[Word], at: int) -> bool:
+    """Whether a word is the first that is neither an option nor possibly the value of one."""
+    before = words[at - 1].text if at else ""
+    if words[at].text.startswith("-"):
+        return False
+    return words[at].text in _EXECUTES or not before.startswith("-") or "=" in before
 
 
 def _nix(given: Invocation) -> None:
@@ -93,9 +114,15 @@ def _socat(given: Invocation) -> None:
             given.walker.shell(literal(started[1].strip("'\"")), given, anything())
 
 
+_QUOTED = re.compile(r"[\"']([^\"']+)[\"']")
+
+
 def _cargo(given: Invocation) -> None:
-    """`cargo watch -s` is the one that gives a text to a shell."""
+    """`cargo watch -s` gives a text to a shell, and settings may name what runs the program."""
     judge_other(given)
+    for setting in parse(given.arguments, Spec(long=names("--config"))).values("--config"):
+        for quoted in _QUOTED.finditer(setting.text):
+            judge_possible_command(quoted[1], given)
     if [word.text for word in given.arguments[:1]] == ["watch"]:
         for text in parse(given.arguments, Spec("sxwdiBC")).values("-s", "--shell"):
             given.walker.shell(text, given)

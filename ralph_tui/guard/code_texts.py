@@ -2,6 +2,7 @@
 
 import re
 
+from ralph_tui.guard.copies import judge_copies_in_code
 from ralph_tui.guard.git_commands import MUTATING
 from ralph_tui.guard.names import names
 from ralph_tui.guard.process_memory import judge_memory_in_code
@@ -37,7 +38,7 @@ _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
     r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
     r"|fopen|open|write|delete|fileutils|copy|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b|mkdir|makedirs|touch|move|fileinput"
-    r"|extract",
+    r"|extract|set output",
     re.IGNORECASE,
 )
 _REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
@@ -99,11 +100,39 @@ def judge_any_code(code: str, given: Invocation) -> None:
     """Refuse what no code may do, whatever its language.
 
     Raises:
-        DeniedError: It changes guarded files, signals its parents or reads another process's memory.
+        DeniedError: It changes guarded or the person's files, copies a program that is judged by its
+            name, signals its parents, or reads another process's memory.
     """
     judge_signals_in_code(code, given)
     judge_memory_in_code(code, given.shown)
+    judge_copies_in_code(code, given.shown)
+    judge_home_in_code(code, given)
     judge_guarded_mention(code, given)
+
+
+_AT_HOME = re.compile(
+    r"(?:homedir\(\)|Dir\.home|(?:ENV|env|environ|getenv|get)[\[{(.]{1,2}['\"]?HOME['\"]?[\])}]{0,2}"
+    r"|expand_path\(\s*['\"]~)[^;\n]{0,12}?/?(\.[\w.-]+)"
+)
+_WRITTEN = re.compile(
+    r"\b(?:write_?file\w*|append_?file\w*|createwritestream|unlink\w*|file\.(?:write|delete)|io\.write"
+    r"|file_put_contents|mkdir\w*|rename\w*|rm\w*)\s*\(?\s*['\"]([~/][^'\"]*)['\"]"
+    r"|open[^;\n]{0,20}['\"]\s*>>?\s*['\"]?,?\s*['\"]?([~/][^'\"]*)['\"]",
+    re.IGNORECASE,
+)
+
+
+def judge_home_in_code(code: str, given: Invocation) -> None:
+    """Refuse code that writes outside the project, by a full path or from the home directory.
+
+    Raises:
+        DeniedError: It does.
+    """
+    for match in _WRITTEN.finditer(code):
+        given.places.check_write(literal(match[1] or match[2]), given.shown)
+    found = _AT_HOME.search(code)
+    if found and _WRITES.search(code) and not _only_reads(code):
+        given.places.check_write(literal(f"~/{found[1]}"), given.shown)
 
 
 def judge_guarded_mention(code: str, given: Invocation) -> None:

@@ -25,6 +25,24 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "lefthook": names("install uninstall"),
         "git-lfs": names("install uninstall"),
         "cargo-release": _ANY,
+        "prek": names("install uninstall install-hooks init-template-dir"),
+        **dict.fromkeys(names("overcommit simple-git-hooks yorkie ghooks gitmoji tbump bfg"), _ANY),
+        "captainhook": names("install uninstall"),
+        "gitlint": names("install-hook uninstall-hook"),
+        "ggshield": names("install"),
+        "mob": names("start next done reset clean fire"),
+        "gt": names(
+            "create submit modify sync restack commit delete fold move track init continue squash"
+            " split pop rename get checkout co c s m r"
+        ),
+        "gs": names("branch commit stack upstack downstack repo rebase trunk up down auth"),
+        "sl": names(
+            "commit ci amend add addremove rm remove forget push pull goto go checkout rebase revert"
+            " uncommit unamend hide bookmark clone init absorb fold split metaedit shelve unshelve"
+        ),
+        "mr": names("commit ci push pull update up checkout co register record rebase"),
+        "repo": names("init sync upload start abandon forall checkout cherry-pick download rebase"),
+        "tg": names("create update delete import init push pull rename revert tag depend"),
     }
 )
 
@@ -43,7 +61,7 @@ def refuse_committer(given: Invocation) -> None:
         return
     read = parse(given.arguments)
     operands = [word.text for word in read.operands]
-    if read.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version"):
+    if read.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version", "--run"):
         return
     bare = not operands and given.program == "semantic-release"
     bumps = read.has("--major", "--minor", "--patch", "--new-version", "--prerelease")

@@ -1,7 +1,9 @@
 """Programs that move, copy and link: what arrives where, and which programs get another name."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import NoReturn
 
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Arguments, Spec, parse
@@ -11,6 +13,11 @@ from ralph_tui.guard.walk import Invocation, unreadable_part
 from ralph_tui.guard.written import check_all, last_operand
 
 _TARGET_DIRECTORY = Spec("tSZ", long=names("--target-directory --suffix --context --backup"))
+_COPIES_IN_CODE = re.compile(
+    r"\b(?:copy|symlink|link|rename|move|cp)\w*\s*\(?[^;\n]{0,40}?(?:/bin/|which\(\s*['\"])"
+    r"(?:git|pip3?|poetry|conda|docker)['\"]",
+    re.IGNORECASE,
+)
 _MOST_PAIRS = 4000
 """Of things copied and places they may arrive at."""
 
@@ -57,22 +64,53 @@ def _into_directory(target: Word, sources: Sequence[Word], given: Invocation) ->
 
 
 _NAMESAKES = names("git pip pip3 poetry conda pipenv virtualenv docker")
+_PROGRAM = re.compile(
+    rf"(?:.*/)?(?:bin/(?:{'|'.join(sorted(_NAMESAKES))})|git-core(?:/(?!.*(?:\.sh|completion)).*)?)/?"
+)
+
+
+def names_program(word: Word) -> bool:
+    """Whether a word is a program that is judged by its name, of which a copy would have another."""
+    return bool(_PROGRAM.fullmatch(word.text) or looked_up(word))
+
+
+def no_copies(given: Invocation) -> None:
+    """Refuse to read such a program, for whatever a copy may be made by.
+
+    Raises:
+        DeniedError: One of the words is one.
+    """
+    inputs = [word.cut(3) for word in given.arguments if word.text.startswith("if=")]
+    _no_copies_of_programs([*given.arguments, *inputs], given)
 
 
 def _no_copies_of_programs(sources: Sequence[Word], given: Invocation) -> None:
-    for source in sources:
-        directory, _, name = source.text.rpartition("/")
-        if (name in _NAMESAKES and directory.endswith("bin")) or _looked_up(source):
-            deny(
-                "git-read-only",
-                given.shown,
-                "This gives a program another name",
-                "Call it by its own.",
-            )
+    for word in sources:
+        if looked_up(word) or any(map(names_program, given.places.forms(word) or (word,))):
+            refuse_copy(given.shown)
 
 
-def _looked_up(word: Word) -> bool:
-    """Whether a word is `$(which git)` or the like."""
+def judge_copies_in_code(code: str, shown: str) -> None:
+    """Refuse code in any language that gives such a program another name.
+
+    Raises:
+        DeniedError: It does.
+    """
+    if ("bin/" in code or "which" in code) and _COPIES_IN_CODE.search(code):
+        refuse_copy(shown)
+
+
+def refuse_copy(shown: str) -> NoReturn:
+    """Refuse to give a program another name.
+
+    Raises:
+        DeniedError: Always.
+    """
+    deny("git-read-only", shown, "This gives a program another name", "Call it by its own.")
+
+
+def looked_up(word: Word) -> str:
+    """The program that a word such as `$(which git)` names; empty when it is none of these."""
     simples = (
         stage
         for script in word.scripts
@@ -80,7 +118,7 @@ def _looked_up(word: Word) -> bool:
         for stage in pipeline.stages
         if isinstance(stage, Simple)
     )
-    return any(s.values[-1:] and s.values[-1] in _NAMESAKES for s in simples)
+    return next((s.values[-1] for s in simples if s.values[-1:] and s.values[-1] in _NAMESAKES), "")
 
 
 def _link(given: Invocation) -> None:

@@ -8,8 +8,16 @@ from types import MappingProxyType
 from ralph_tui.guard.code_texts import judge_code, judge_possible_command
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.syntax import literal
 from ralph_tui.guard.walk import Invocation
 
+_WRITES_GUARDED = re.compile(
+    r"(?:\.(?:once|output|backup|save|excel|log|clone|archive|ar|dump|import)\b|\\(?:copy|[owg])\b|\bvacuum\s+into\b"
+    r"|\battach\b|\bwritefile\b|\bcopy\b|\boutfile\b|\btee\b)[^;\n]*?"
+    r"((?:[\w./~-]*/)?\.(?:ralph|git|claude)(?![\w-]))",
+    re.IGNORECASE,
+)
+"""A prompt's own commands, and SQL, that write a file."""
 _SHELL_ESCAPE = re.compile(r"\s*(?:\\!|\.shell\b|\.system\b|system\b|!)\s*")
 
 
@@ -49,6 +57,8 @@ def _prompt(given: Invocation) -> None:
     texts = [word.text for word in given.arguments]
     texts += given.feed.text.splitlines() if given.feed is not None else []
     for text in texts:
+        if (named := _WRITES_GUARDED.search(text)) is not None:
+            given.places.check_guarded(literal(named[1]), given.shown)
         if (started := _SHELL_ESCAPE.match(text)) is not None:
             judge_possible_command(text[started.end() :], given)
 

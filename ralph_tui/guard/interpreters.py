@@ -1,15 +1,17 @@
 """Code given to an interpreter on the command line or its standard input."""
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.code_texts import STDIN, judge_any_code, judge_code
+from ralph_tui.guard.copies import looked_up
 from ralph_tui.guard.escapes import ESCAPES
 from ralph_tui.guard.filters import FILTERS
 from ralph_tui.guard.make import judge_make
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
-from ralph_tui.guard.packages import PYTHON, judge_module, refuse_manager
+from ralph_tui.guard.packages import PYTHON, is_manager, judge_module, refuse_manager
 from ralph_tui.guard.python_code import judge_python_code
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.walk import Invocation, unreadable_part
@@ -116,10 +118,23 @@ def _python_file(words: list[Word], given: Invocation) -> None:
             _python_text(given.feed, given)
     elif (name := words[0].text.rpartition("/")[2]) in _INSTALLERS:
         refuse_manager(name, (), given.shown)
+    elif (manager := _manager_file(words[0])) is not None:
+        refuse_manager(manager, words[1:], given.shown)
     elif name == "setup.py" and {w.text for w in words[1:]} & _SETUP_VERBS:
         refuse_manager(name, [literal("install")], given.shown)
     elif words[0].feeds or (words[0].text == UNKNOWN and words[0].may_split):
         unreadable_part(given.shown, "Python would run code that cannot be read here")
+
+
+def _manager_file(file: Word) -> str | None:
+    """The package manager whose own code this file is: `x.whl/pip`, `bin/pip`, `poetry.pyz`."""
+    if looked_up(file):
+        return "pip"
+    *above, last = file.text.split("/")
+    if last == "__main__.py" and above:
+        last = above[-1]
+    name = re.sub(r"\.(?:pyz|zip|whl)$", "", last).casefold()
+    return name if is_manager(name) else None
 
 
 def _python_text(code: Word, given: Invocation) -> None:

@@ -11,6 +11,7 @@ from ralph_tui.guard.directories import moved
 from ralph_tui.guard.fillers import FILLERS, joined, no_hidden_options
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.readers import check_outputs
 from ralph_tui.guard.shells import SHELL_RULES
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.variables import judge_removal
@@ -39,6 +40,7 @@ def _wrapped(given: Invocation) -> None:
     no_hidden_options(given, read.operands)
     if given.program in _LOGGING:
         check_all(read.values("-o", "--output"), given)
+    check_outputs([option.word for option in read.options], given)
     if given.program == "sudo":
         given = moved(given, read.values("-D", "--chdir"))
     if given.program == "sudo" and read.has("-e", "--edit"):
@@ -63,6 +65,7 @@ def _env(given: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
     read = parse(given.arguments, spec, stop=True)
     no_hidden_options(given, read.operands)
+    given = replace(given, places=given.places.fork())  # what it sets holds for what it starts
     given = moved(given, read.values("-C", "--chdir"))
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)

@@ -1,21 +1,14 @@
 """Make: rules given on the command line or standard input, and variables that its recipes run."""
 
 import re
+from collections.abc import Sequence
 
 from ralph_tui.guard.code_texts import STDIN, judge_possible_command
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import UNKNOWN, Word
+from ralph_tui.guard.tool_variables import is_prose, judge_make_shell
 from ralph_tui.guard.walk import Invocation, unreadable_part
-
-_DATA = re.compile(
-    r"(?:.*_)?(?:MSG|MESSAGE|TITLE|BODY|SUBJECT|DESC|DESCRIPTION|TEXT|COMMENTS?|NOTES?|REASON|SUMMARY"
-    r"|LABEL|QUERY|PATTERN|FILTER|GREP|MATCH|KEYWORDS?)",
-    re.IGNORECASE,
-)
-"""Variables that hold a text for people, or one to look for, rather than a command."""
-_CODE = re.compile(r"[;&|`$()<>\n'\"\\]")
-"""What can make a shell see more than a text in a value."""
 
 
 def judge_make(given: Invocation) -> None:
@@ -38,14 +31,16 @@ def judge_make(given: Invocation) -> None:
                 unreadable_part(given.shown, "make would run the output of another command")
             if STDIN.fullmatch(value.text) and given.feed is not None:
                 _make_text(given.feed, given)
-    for word in read.operands:
+    _make_variables(read.operands, given)
+
+
+def _make_variables(words: Sequence[Word], given: Invocation) -> None:
+    for word in words:
         name, equals, value_text = word.text.partition("=")
-        if equals and UNKNOWN not in name and not _is_data(name, value_text):
+        if equals:
+            judge_make_shell(name.rstrip(":+?!"), value_text, given)
+        if equals and UNKNOWN not in name and not is_prose(name, value_text):
             judge_possible_command(value_text.replace(UNKNOWN, ""), given)
-
-
-def _is_data(name: str, value: str) -> bool:
-    return bool(_DATA.fullmatch(name.rstrip("+:?!"))) and not _CODE.search(value)
 
 
 def _make_text(text: Word, given: Invocation) -> None:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NoReturn
 
+from ralph_tui.guard.committers import refuse_committer
 from ralph_tui.guard.loop_commands import MODULE, judge_ralph
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.readers import check_named, check_outputs
 from ralph_tui.guard.syntax import Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
@@ -113,7 +115,11 @@ def refuse_manager(name: str, arguments: Sequence[Word], shown: str) -> NoReturn
         use = f"uv add {packages}"
     elif use.startswith("uv remove") and (packages := _packages(arguments)):
         use = f"uv remove {packages}"
-    deny(RULE, shown, f"`{name}` works outside uv, which owns this project", f"Use {use}.")
+    why = "bypasses the project's lock file" if name == "uv pip" else _OUTSIDE
+    deny(RULE, shown, f"`{name}` {why}", f"Use {use}.")
+
+
+_OUTSIDE = "works outside uv, which owns this project"
 
 
 def _packages(arguments: Sequence[Word]) -> str:
@@ -137,6 +143,11 @@ def judge_module(module: Word, arguments: Sequence[Word], given: Invocation) -> 
         refuse_manager(name, arguments, given.shown)
     if name.partition(".")[0] == MODULE:
         judge_ralph(replace(given, words=(module, *arguments)))
+    refuse_committer(replace(given, words=(literal(name.replace("_", "-")), *arguments)))
+    if name in given.policy.python_tools:
+        check_named(arguments, given)
+    else:
+        check_outputs(arguments, given)
     read = parse(arguments)
     if name == "json.tool":
         _check_files(read.operands[1:], given)
@@ -186,8 +197,10 @@ def judge_uv(given: Invocation) -> None:
         deny("unreadable-command", given.shown, "Which uv command runs is not known", "Name it.")
     if verb == "tool" and rest and rest[0].text in ("run", "install"):
         verb, rest = rest[0].text, rest[1:]
+    if verb == "pip":
+        _judge_uv_pip(rest, given)
     if verb != "run":
-        _check_written(rest, given)
+        check_named(rest, given)
         return
     inner = parse(rest, _UV_RUN, stop=True)
     if inner.has("-m", "--module") and inner.operands:
@@ -198,12 +211,14 @@ def judge_uv(given: Invocation) -> None:
         given.walker.run(inner.operands, given, under_uv=True)
 
 
-_UV_WRITES = Spec("o", long=names("--output-file --out-dir"))
+def _judge_uv_pip(words: Sequence[Word], given: Invocation) -> None:
+    """`uv pip` may show what is installed; what it installs is in no lock file."""
+    verb = next((word.text for word in words if word.text in _UV_PIP_CHANGES), "")
+    if verb or any(not word.known for word in words[:1]):
+        refuse_manager("uv pip", words, given.shown)
 
 
-def _check_written(words: Sequence[Word], given: Invocation) -> None:
-    for word in parse(words, _UV_WRITES).values("-o", "--output-file", "--out-dir"):
-        given.places.check_write(word, given.shown, into=True)
+_UV_PIP_CHANGES = names("install uninstall sync")
 
 
 def judge_uvx(given: Invocation) -> None:

@@ -96,10 +96,18 @@ def _unzip(given: Invocation) -> None:
         given.places.check_here(given.shown, certain=False)
 
 
-def _seven_zip(given: Invocation) -> None:
-    """`-oDIRECTORY` is one word."""
+_DELETES = re.compile(r"-sdel|-d[frw]\d?")
+_MOVES = names("m mf")
+
+
+def _archiver(given: Invocation) -> None:
+    """7z, rar and their like: a verb, an archive, files, which some options and verbs delete."""
     places = [word.cut(2) for word in given.arguments if word.text.startswith("-o")]
     check_all(places, given, into=True)
+    verb, *files = [w for w in given.arguments if not w.text.startswith("-")] or [literal("")]
+    if verb.text in _MOVES or any(_DELETES.fullmatch(word.text) for word in given.arguments):
+        for word in files[1:]:
+            given.places.check_removal(word, given.shown)
 
 
 def _aria(given: Invocation) -> None:
@@ -111,6 +119,12 @@ def _compressor(given: Invocation) -> None:
     check_all(parse(given.arguments).operands, given)
 
 
+def _keeping_compressor(given: Invocation) -> None:
+    """What leaves its source alone unless it is told to remove it."""
+    read = parse(given.arguments)
+    check_all(read.operands if read.has("--rm", "-j") else read.operands[1:], given)
+
+
 PACKERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
     {
         "rsync": _rsync,
@@ -119,8 +133,10 @@ PACKERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
         **dict.fromkeys(names("tar bsdtar"), _tar),
         "unzip": _unzip,
         "zip": _zip,
-        **dict.fromkeys(names("7z 7za 7zz"), _seven_zip),
+        **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),
         "aria2c": _aria,
         **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _compressor),
+        **dict.fromkeys(names("pigz unpigz lzma unlzma pbzip2 lzop"), _compressor),
+        **dict.fromkeys(names("lz4 unlz4 brotli"), _keeping_compressor),
     }
 )

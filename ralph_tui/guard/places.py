@@ -22,6 +22,7 @@ _DEVICES = names("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/ful
 _PROC_CWD = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|$)")
 _SHOWS_HIDDEN = re.compile(r"dotglob|glob_?dots|globignore", re.IGNORECASE)
 _TOLD = ("PWD", "HOME")
+_SETTINGS_HOMES = names("HOME XDG_CONFIG_HOME")
 _MAX_DIRECTORIES = 8
 _MOST_VALUES = 20
 RALPHS_OWN = "ralph's own data"
@@ -53,6 +54,7 @@ class Places:
             be one.
         values: What variables certainly hold.
         hidden: Whether a wildcard may match names that begin with a dot.
+        configured: Whether programs find their settings in another home directory than the person's.
         told: The variables among `PWD` and `HOME` that are certainly as the shell was given them.
     """
 
@@ -62,6 +64,7 @@ class Places:
     values: Values = field(default_factory=dict)
     hidden: bool = False
     told: tuple[str, ...] = ()
+    configured: bool = False
 
     @classmethod
     def at_root(cls, policy: Policy, source: str = "") -> "Places":
@@ -252,6 +255,11 @@ class Places:
         guarded = [word for word in here if self.guarded(word) is not None]
         if guarded and (len(guarded) == len(here) or not certain):
             self.check_guarded(guarded[0], shown)
+
+    def configure(self, name: str, value: Word) -> None:
+        """Remember that a variable sends programs to settings that the agent may have written."""
+        if name in _SETTINGS_HOMES and (self.resolve(value) or ("",)) != (self._home(),):
+            self.configured = True
 
     def note(self, word: Word) -> None:
         """Remember that a value which later commands may use names a guarded path."""

@@ -4,9 +4,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
+from ralph_tui.guard.directories import moved
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.names import names
 from ralph_tui.guard.packages import refuse_manager
+from ralph_tui.guard.python_paths import Assigned, assigned_once, path_of
 from ralph_tui.guard.python_values import (
     Bindings,
     bindings,
@@ -59,11 +61,12 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
         return
     starts = _mentions(tree, _MARKS)
     renamed = _renamed(tree)
-    known = bindings(tree, _STARTERS)
+    known, assigned = bindings(tree, _STARTERS), assigned_once(tree)
     if starts and _passed_on(tree):
         for text in constants(tree):
             _judge_possible(text, given)
     library = _mentions(tree, _GIT_LIBRARIES)
+    given = _moved(tree, given, assigned) if "chdir" in code else given
     for node in ast.walk(tree):
         for module in _imports(node):
             if module.partition(".")[0] in _MANAGERS:
@@ -73,9 +76,16 @@ def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
             name = renamed.get(name, name)
             if library and name in _LIBRARY_VERBS:
                 deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
-            judge_python_write(node, name, given)
+            judge_python_write(node, name, given, assigned)
             for call in _called_with(node, known):
                 _judge_call(call, name, given, starts=starts, depth=depth)
+
+
+def _moved(tree: ast.AST, given: Invocation, assigned: Assigned) -> Invocation:
+    """Where the code runs once it has changed its directory."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n.func) == "chdir"]
+    named = [path_of(call.args[0], assigned) for call in calls if call.args]
+    return moved(given, [anything() if path is None else literal(path) for path in named])
 
 
 def _renamed(tree: ast.AST) -> dict[str, str]:
@@ -136,10 +146,12 @@ def _imports(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.Call) and node.args:
         name = name_of(node.func)
         module = node.args[0]
-        if name in ("__import__", "import_module", "run_module") and isinstance(
-            module, ast.Constant
-        ):
+        if not isinstance(module, ast.Constant):
+            return
+        if name in ("__import__", "import_module", "run_module"):
             yield str(module.value)
+        elif name == "run_path":
+            yield str(module.value).rpartition("/")[2]
 
 
 def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, depth: int) -> None:

@@ -1,6 +1,12 @@
 """Programs that only read may name guarded files; any other program not known here may not."""
 
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ralph_tui.guard.guarded_names import EXCLUDES, names_guarded
 from ralph_tui.guard.names import names
+from ralph_tui.guard.syntax import Word, literal
 from ralph_tui.guard.walk import Invocation
 
 READERS = names(
@@ -16,7 +22,13 @@ READERS = names(
     " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty"
 )
 """Programs that may name guarded files, because they only read, or are judged elsewhere."""
-_EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
+_LEFT_OUT = re.compile(r"\.\w+")
+"""A directory's bare name, of which an option that leaves some out takes several."""
+_PIECES = re.compile(r"[=:,]")
+_NAMES_FILE = re.compile(r"[a-z_]*(?:out|file|dir|report|path)\w*=")
+_NAMES_FORMAT = re.compile(r"\w+:")
+"""Before the file of `--cov-report xml:FILE`."""
+_OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
 def judge_other(given: Invocation) -> None:
@@ -24,20 +36,65 @@ def judge_other(given: Invocation) -> None:
     if given.program in READERS:
         return
     given.places.check_here(given.shown)
-    previous = ""
-    for word in given.arguments:
+    check_named(given.arguments, given)
+
+
+def check_named(words: Sequence[Word], given: Invocation) -> None:
+    """Refuse words, or values of options, that name a guarded file, unless to leave it out.
+
+    Raises:
+        DeniedError: One does.
+    """
+    excluded = reports = False
+    for word in words:
         text = word.text
-        excluded = previous.startswith("-") and any(e in previous for e in _EXCLUDES)
-        previous = text
         if text.startswith("-"):
-            name, equals, _ = text.partition("=")
-            if equals and name.startswith("--out"):
-                given.places.check_write(word.cut(len(name) + 1), given.shown)
-            elif text.startswith("-o") and "/" not in given.program:
-                given.places.check_guarded(word.cut(2), given.shown)
-            continue
-        if not excluded and "\n" not in text and " " not in text and _may_be_path(text):
-            given.places.check_guarded(word, given.shown)
+            reports = "report" in text
+            excluded = any(part in text.casefold() for part in EXCLUDES)
+            if not excluded:
+                _check_option(word, given)
+        elif excluded and names_guarded(text):
+            excluded = bool(_LEFT_OUT.fullmatch(text))
+        elif not excluded and "\n" not in text and " " not in text:
+            named = (reports and _NAMES_FORMAT.match(text)) or _NAMES_FILE.match(text)
+            _check_path(word.cut(named.end()) if named else word, given)
+        else:
+            excluded = False
+
+
+def check_outputs(words: Sequence[Word], given: Invocation) -> None:
+    """Refuse guarded files as what options such as `-o` or `--report=` name.
+
+    Raises:
+        DeniedError: One is.
+    """
+    for before, word in pairwise([literal(""), *words]):
+        if word.text.startswith("-"):
+            _check_option(word, given)
+        elif _OUTPUT.fullmatch(before.text):
+            _check_path(word, given)
+
+
+def _check_option(word: Word, given: Invocation) -> None:
+    """The value of an option that is one word: `--report=xml:FILE`, `-oFILE`."""
+    name, equals, value = word.text.partition("=")
+    if equals and any(part in name.casefold() for part in EXCLUDES):
+        return
+    if equals and name.startswith("--out"):
+        given.places.check_write(word.cut(len(name) + 1), given.shown)
+    if not equals:
+        name = word.text[:2]
+        if name == "--" or "/" in given.program:
+            return
+    for piece in _PIECES.split(word.text[len(name) + len(equals) :]):
+        _check_path(
+            word.cut(len(word.text) - len(piece)) if value == piece else literal(piece), given
+        )
+
+
+def _check_path(word: Word, given: Invocation) -> None:
+    if _may_be_path(word.text):
+        given.places.check_guarded(word, given.shown)
 
 
 def _may_be_path(text: str) -> bool:

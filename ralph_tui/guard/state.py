@@ -4,6 +4,7 @@ from ralph_tui.guard.names import names
 from ralph_tui.guard.options import parse
 from ralph_tui.guard.redirects import as_assignment
 from ralph_tui.guard.syntax import literal
+from ralph_tui.guard.tool_variables import judge_setting
 from ralph_tui.guard.variables import judge_assignment, judge_subscript
 from ralph_tui.guard.walk import Invocation
 
@@ -31,6 +32,8 @@ def declare(given: Invocation) -> None:
         assignment = as_assignment(word)
         if assignment is not None:
             judge_assignment(assignment.name, assignment.value, given.shown)
+            judge_setting(assignment.name, assignment.value, given)
+            given.places.configure(assignment.name, assignment.value)
             given.places.note(assignment.value)
         elif "=" in word.text or (word.text.startswith("-") and "n" in word.text):
             given.walker.assign(word, given)

@@ -15,7 +15,7 @@ from ralph_tui.guard.syntax import Compound, Simple, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 
-_COMMAND_TEXT = re.compile(
+COMMAND_TEXT = re.compile(
     r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
 )
 _TEXT_PROGRAMS = READERS | names(
@@ -55,7 +55,7 @@ def judge_unknown(given: Invocation) -> None:
         ):
             given.walker.run(words[at:], given)
         else:
-            for text in _COMMAND_TEXT.finditer(word.text):
+            for text in COMMAND_TEXT.finditer(word.text):
                 if text[1] != "git" or text[2] in MUTATING:
                     given.walker.shell(literal(word.text[text.start(1) :]), given)
 
@@ -97,19 +97,8 @@ def git_words(given: Invocation) -> tuple[Word, ...] | None:
         return given.arguments
     if program.startswith("git-") and program[4:] in GIT_COMMANDS:
         return (literal(program[4:]), *given.arguments)
-    if program in (
-        "git-shell",
-        "gitk",
-        "git-gui",
-        "gitui",
-        "tig",
-        "lazygit",
-        "hub",
-        "jj",
-        "scalar",
-        "git-filter-repo",
-        "git-lfs",
-    ):
+    other = program.startswith("git-") and program not in _GIT_LOOKS
+    if program in _FRONT_ENDS or (other and "/" not in given.words[0].text):
         deny(
             GIT_RULE,
             given.shown,
@@ -117,6 +106,17 @@ def git_words(given: Invocation) -> tuple[Word, ...] | None:
             "Use git status and git log.",
         )
     return None
+
+
+_FRONT_ENDS = names(
+    "gitk gitui tig lazygit hub jj scalar stg guilt topgit ungit gitkraken smartgit smerge"
+    " sublime_merge myrepos gitahead fork magit"
+)
+_GIT_LOOKS = names(
+    "git-cliff git-sizer git-quick-stats git-standup git-who git-summary git-effort git-graph"
+    " git-secrets git-delta git-split-diffs git-interactive git-stats git-info git-absorb-help"
+)
+"""Other people's git commands that only read; the rest of them are there to change something."""
 
 
 def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ralph_tui.guard.bounds import Bounds
 from ralph_tui.guard.committers import refuse_committer
+from ralph_tui.guard.copies import looked_up, names_program, refuse_copy
 from ralph_tui.guard.directories import directed
 from ralph_tui.guard.flow import fed_by, output_of
 from ralph_tui.guard.fresh import Content, as_script, written_by
@@ -24,6 +25,7 @@ from ralph_tui.guard.project_tools import (
     through_uv,
     tool_of,
 )
+from ralph_tui.guard.readers import judge_other
 from ralph_tui.guard.shell import read_command
 from ralph_tui.guard.signals import looks_for_ralph
 from ralph_tui.guard.state import DECLARATIONS, MOVES, change_directory, declare
@@ -37,7 +39,9 @@ from ralph_tui.guard.syntax import (
     Simple,
     Word,
     anything,
+    literal,
 )
+from ralph_tui.guard.tool_variables import judge_setting
 from ralph_tui.guard.variables import judge_assignment, judge_subscript
 from ralph_tui.guard.verdicts import DeniedError
 from ralph_tui.guard.walk import Invocation, base_of, unreadable_part
@@ -103,27 +107,40 @@ class CommandWalker:
         printed = output_of(command, feed)
         for word in command.words:
             self._substitutions(word, printed)
-        for assignment in command.assignments:
-            self._substitutions(assignment.value)
-            judge_assignment(assignment.name, assignment.value, command.raw)
-            self._places.note(assignment.value)
-            if not command.words:
-                name = assignment.name
-                self._places.hold(name, [assignment.value], self.source, rf"(?<![\w$/-]){name}=")
+        configured = self._places.configured
+        self._assignments(command)
         feed = self._redirects(command.redirects, feed, printed)
         if self._signals and looks_for_ralph(command, self._policy):
             self.looked_for_ralph = True
         if self._memory:
             judge_reading(command, self._places, self.source)
         if command.words:
-            self.seen.add(command.values)
-            given = self._invocation(command.words, feed)
-            self._invoke(given, certain=certain)
+            self._words(command, feed, certain=certain)
+            if command.assignments:  # which hold for this command only
+                self._places.configured = configured
         for file, content in written_by(command, printed):
             for path in self._places.resolve(file) or ():
                 self._written.setdefault(path, []).append(content)
         if command.values == ("exec",):  # what it redirects stays so
             self._stdin = feed
+
+    def _words(self, command: Simple, feed: Word | None, *, certain: bool) -> None:
+        self.seen.add(command.values)
+        given = self._invocation(command.words, feed)
+        for assignment in command.assignments:
+            judge_setting(assignment.name, assignment.value, given)
+        self._invoke(given, certain=certain)
+
+    def _assignments(self, command: Simple) -> None:
+        for assignment in command.assignments:
+            self._substitutions(assignment.value)
+            judge_assignment(assignment.name, assignment.value, command.raw)
+            self._places.configure(assignment.name, assignment.value)
+            self._places.note(assignment.value)
+            if not command.words:
+                name, value = assignment.name, assignment.value
+                held = literal(f"/usr/bin/{found}") if (found := looked_up(value)) else value
+                self._places.hold(name, [held], self.source, rf"(?<![\w$/-]){name}=")
 
     def _pipeline(self, pipeline: Pipeline, feed: Word | None) -> None:
         alone = len(pipeline.stages) == 1 and pipeline.operator != "&"
@@ -192,6 +209,8 @@ class CommandWalker:
                 judge_paths([redirect.target], self._places, self.source, redirect.target.raw)
             if redirect.body is not None:
                 self._substitutions(redirect.body)
+            if redirect.operator == "<" and names_program(redirect.target):
+                refuse_copy(f"< {redirect.target.raw}")
             if redirect.operator in _WRITING_REDIRECTS:
                 number = redirect.target.text.rstrip("-").isdigit() or redirect.target.text == "-"
                 descriptor = redirect.operator == ">&" and number
@@ -214,7 +233,10 @@ class CommandWalker:
     def assign(self, word: Word, given: Invocation) -> None:
         """Judge `NAME=value` put into a command's environment."""
         name, _, _ = word.text.partition("=")
-        judge_assignment(name, word.cut(len(name) + 1), given.shown)
+        value = word.cut(len(name) + 1)
+        judge_assignment(name, value, given.shown)
+        judge_setting(name, value, given)
+        given.places.configure(name, value)
 
     def shell(self, text: Word, given: Invocation, feed: Word | None = None) -> None:
         """Judge a text that a shell executes; it reads what the shell is fed."""
@@ -311,7 +333,10 @@ class CommandWalker:
             self.tools[place_of(tool, given)] = through_uv(tool, given)
         elif self._rewrites and (script := script_of(given)):
             self.tools[given.words[0].start] = ThroughUv("uv run", script)
-        known = is_tool(given) or judged_by_rules(given)
+        if is_tool(given):
+            judge_other(given)
+            return
+        known = judged_by_rules(given)
         if not known and not called:
             judge_unknown(given)
 

@@ -63,6 +63,7 @@ WRAPPERS: Mapping[str, Wrapper] = MappingProxyType(
         "perf": Wrapper(Spec("eoC"), skip=1),
         "valgrind": Wrapper(),
         "direnv": Wrapper(skip=2),
+        "bundle": Wrapper(skip=1),
         "xvfb-run": Wrapper(Spec("efnpsw", long=names("--server-num --server-args"))),
         "jobs": Wrapper(),
         "busybox": Wrapper(),
