@@ -1,15 +1,17 @@
 """`ralph init`: makes or adopts a project and never overwrites."""
 
+import json
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.agents_template import agents_template
 from ralph_tui.cli.checkup import examine
-from ralph_tui.cli.starting import AGENTS_TEMPLATE
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.check_commands import NO_CHECKS
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph
 
@@ -19,7 +21,10 @@ def test_an_empty_directory_becomes_a_uv_project(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     root = tmp_path / "new project" / "sample"
     assert (root / "pyproject.toml").is_file()
-    assert (root / "AGENTS.md").read_text(encoding="utf-8") == AGENTS_TEMPLATE
+    guide = (root / "AGENTS.md").read_text(encoding="utf-8")
+    assert "This project uses `uv` for all Python operations." in guide
+    assert "uv add --dev <package>" in guide
+    assert "pytest" not in guide, "there is none"
     assert load_settings(root, environ={}) == Settings()
     assert not (root / "PROMPT_build.md").exists()
     assert Project.find(root).load().plan.tasks == ()
@@ -39,19 +44,95 @@ def test_what_exists_is_kept(tmp_path: Path) -> None:
     prompt.write_text("mine too", encoding="utf-8")
     (tmp_path / ".ralph" / "config.yaml").write_text("models: {primary: haiku}\n", encoding="utf-8")
 
-    def everything() -> dict[str, bytes]:
-        files = (path for path in tmp_path.rglob("*") if path.is_file())
-        return {str(path): path.read_bytes() for path in files}
-
-    before = everything()
+    before = snapshot(tmp_path)
     again = inside("init", "--prompts", cwd=tmp_path)
     assert again.returncode == 0
     assert "created" not in again.stdout
-    assert everything() == before
+    assert snapshot(tmp_path) == before
 
 
-def test_the_agents_template_is_short() -> None:
-    assert len(AGENTS_TEMPLATE.splitlines()) <= 60
+NPM = json.dumps({"scripts": {"test": "jest", "lint": "eslint ."}})
+FOREIGN = {
+    "setup.py": {"setup.py": "from setuptools import setup\nsetup()\n", "slug/__init__.py": ""},
+    "setup.cfg": {"setup.cfg": "[metadata]\nname = x\n"},
+    "npm": {"package.json": NPM, "package-lock.json": "{}"},
+    "cargo": {"Cargo.toml": '[package]\nname = "x"\n', "src/main.rs": "fn main() {}\n"},
+    "go": {"go.mod": "module x\n", "main.go": "package main\n"},
+    "a readme": {"README.md": "# Something\n"},
+}
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    """Every file below a directory."""
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in files}
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    """Write files, with the directories they are in."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_project_that_is_there_is_adopted_and_not_remade(kind: str, tmp_path: Path) -> None:
+    write(tmp_path, FOREIGN[kind])
+    before = snapshot(tmp_path)
+    done = inside("init", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    after = snapshot(tmp_path)
+    assert {name: after[name] for name in before} == before
+    new = {name.split("/")[0] for name in after.keys() - before.keys()}
+    assert new == {".ralph", "AGENTS.md"}
+
+
+def test_the_workspace_around_is_left_alone(tmp_path: Path) -> None:
+    root = '[project]\nname = "root"\nversion = "1"\n[tool.uv.workspace]\nmembers = ["libs/*"]\n'
+    write(tmp_path, {"pyproject.toml": root, "libs/a/notes.txt": ""})
+    (tmp_path / "libs" / "b").mkdir()
+    for name in ("a", "b"):
+        assert inside("init", cwd=tmp_path / "libs" / name).returncode == 0
+        assert not (tmp_path / "libs" / name / "pyproject.toml").exists()
+    assert inside("init", "--python", cwd=tmp_path / "libs" / "b").returncode == 0
+    assert (tmp_path / "libs" / "b" / "pyproject.toml").is_file()
+    assert (tmp_path / "pyproject.toml").read_text() == root
+
+
+def test_python_beside_others_is_one_file(tmp_path: Path) -> None:
+    write(tmp_path, FOREIGN["npm"])
+    done = inside("init", "--python", cwd=tmp_path)
+    assert "created  pyproject.toml (uv init)" in done.stdout.splitlines()
+    made = {path.name for path in tmp_path.iterdir()} - set(FOREIGN["npm"])
+    assert made == {"pyproject.toml", ".ralph", "AGENTS.md"}
+    write(tmp_path / "old", FOREIGN["setup.py"])
+    refused = inside("init", "--python", cwd=tmp_path / "old")
+    assert (refused.returncode, "it has setup.py" in refused.stderr) == (3, True)
+
+
+def test_the_generated_guide_tells_what_the_project_has(tmp_path: Path) -> None:
+    write(tmp_path, FOREIGN["npm"])
+    done = inside("init", cwd=tmp_path)
+    assert "tests    npm test  (from package.json scripts.test)" in done.stdout.splitlines()
+    guide = (tmp_path / "AGENTS.md").read_text(encoding="utf-8")
+    for line in ("npm test ", "npm run lint ", "npm install <package>"):
+        assert line in guide
+    assert "uv" not in guide
+    assert "No commands were found" in agents_template(NO_CHECKS)
+    assert len(guide.splitlines()) <= 60
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    write(tmp_path, FOREIGN["npm"])
+    before = snapshot(tmp_path)
+    done = inside("init", "--dry-run", "--prompts", cwd=tmp_path)
+    assert done.returncode == 0
+    assert {"create   AGENTS.md", "create   PROMPT_build.md"} <= set(done.stdout.splitlines())
+    assert snapshot(tmp_path) == before
+    assert not (tmp_path / ".ralph").exists()
+    empty = inside("init", "--dry-run", "-C", str(tmp_path / "new"), cwd=tmp_path)
+    assert "create   a Python project (uv init)" in empty.stdout.splitlines()
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
@@ -118,7 +199,9 @@ def test_a_long_agents_md_is_kept_and_remarked_on(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project]\nname = 'x'\nversion = '1'\n")
     (tmp_path / "AGENTS.md").write_text("line\n" * 83)
     done = inside("init", cwd=tmp_path)
-    assert done.stderr == "ralph: AGENTS.md has 83 lines; only the first 60 go into prompts.\n"
+    assert done.stderr == (
+        "ralph: AGENTS.md has 83 lines; only the first 60 go into prompts, which say where the rest is.\n"
+    )
     assert (tmp_path / "AGENTS.md").read_text() == "line\n" * 83
     found = next(f for f in examine(tmp_path) if f.name == "AGENTS.md")
     assert (found.ok, found.needed, found.text) == (False, False, "83 lines of at most 60")

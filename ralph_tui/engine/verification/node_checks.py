@@ -22,8 +22,8 @@ _SCRIPTS: dict[CheckKind, tuple[str, ...]] = {
     CheckKind.LINT: ("lint", "lint:check", "lint:ci", "eslint"),
     CheckKind.FORMAT: ("format:check", "format-check", "check-format", "check:format", "fmt:check"),
 }
-_NOT_WRITTEN = "no test specified"
-"""What npm writes into a new package.json."""
+_ONLY_SAYS = re.compile(r"\s*echo\b[^&|;]*(?:&& exit \d+)?\s*")
+"""A script that checks nothing, such as the one npm writes into a new package.json."""
 
 _CHANGES_FILES = re.compile(r"(?:^|\s)--(?:fix|write)\b")
 _TEST_FILE = re.compile(r".*[.-]test\.[cm]?[jt]s|test[.-].*\.[cm]?js|test\.[cm]?js")
@@ -73,7 +73,7 @@ def _candidates(
     scripts = table(package, "scripts")
     for name in _SCRIPTS[kind]:
         script = str(scripts.get(name) or "")
-        if script and _NOT_WRITTEN not in script and not _CHANGES_FILES.search(script):
+        if script and not _ONLY_SAYS.fullmatch(script) and not _CHANGES_FILES.search(script):
             # Outside a terminal this one would otherwise wait for changes.
             watches = "CI=true " if "react-scripts test" in script else ""
             yield _found(kind, watches + _line(manager, name), manager, f"scripts.{name}")

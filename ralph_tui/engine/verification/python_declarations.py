@@ -242,12 +242,7 @@ class PythonProject:
         """The path to the root of the uv workspace that this project is a member of."""
         if PYPROJECT not in self.names or table(self.pyproject, "tool", "uv", "workspace"):
             return None
-        for level in range(1, WORKSPACE_LEVELS + 1):
-            above = "/".join([".."] * level)
-            root = read_toml(self.files.read(f"{above}/{PYPROJECT}"))
-            if root is not None and "members" in table(root, "tool", "uv", "workspace"):
-                return above
-        return None
+        return workspace_above(self.files)
 
     def _workspace_places(self) -> Iterator[Place]:
         if self.workspace is None:
@@ -257,6 +252,16 @@ class PythonProject:
         run = f"uv run --project {self.workspace} --all-packages"
         for place in declared_places(root, run):
             yield Place(place.tools, place.run, f"{self.workspace}/{PYPROJECT}", place.part)
+
+
+def workspace_above(files: ProjectFiles) -> str | None:
+    """The path to the root of the uv workspace around these files; None where there is none."""
+    for level in range(1, WORKSPACE_LEVELS + 1):
+        above = "/".join([".."] * level)
+        root = read_toml(files.read(f"{above}/{PYPROJECT}"))
+        if root is not None and "members" in table(root, "tool", "uv", "workspace"):
+            return above
+    return None
 
 
 def declared_places(data: Mapping[str, object], run: str) -> Iterator[Place]:
