@@ -13,7 +13,7 @@ from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.tools import SERVER_NAME
 from ralph_tui.domain.extras import OWN_SERVER
 from ralph_tui.engine.ports import SessionSpec
-from ralph_tui.guard.sandbox import Sandbox
+from ralph_tui.guard.sandbox import Sandbox, witness_variable
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
 """One message of the CLI; the SDK's 1 MB ends the session on a large file (SDK-FACTS section 12.2)."""
@@ -95,7 +95,13 @@ def session_options(
         setting_sources=sources,
         skills=[f"{OWN_SERVER}:{path.name}" for path in spec.skills],
         plugins=[{"type": "local", "path": str(plugin)}] if plugin else [],
-        env={**TRIMMED_REQUEST, **_bounds(spec), **spec.environment, **environment},
+        env={
+            **TRIMMED_REQUEST,
+            **_bounds(spec),
+            **spec.environment,
+            **environment,
+            **witness_variable(spec.sandbox),
+        },
         max_buffer_size=MAX_BUFFER_BYTES,
         stderr=log,
         can_use_tool=cast("Any", hooks.permits.may_use_tool),
@@ -119,7 +125,8 @@ def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
         "enabled": True,
         "autoAllowBashIfSandboxed": True,
         "allowUnsandboxedCommands": False,
-        "failIfUnavailable": held.required,
+        # Else a sandbox that breaks during the session is given up for the rest of it, in silence.
+        "failIfUnavailable": True,
         "filesystem": {
             "allowWrite": list(held.allow_write),
             "denyWrite": list(held.deny_write),

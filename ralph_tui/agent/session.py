@@ -28,6 +28,7 @@ from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.leaving import leave, start
 from ralph_tui.agent.offered import tool_difference
 from ralph_tui.agent.options import session_options
+from ralph_tui.agent.sandbox_watch import lost_sandbox, suspects
 from ralph_tui.agent.tools import tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
@@ -49,9 +50,6 @@ LAST_WORDS_CHARS = 300
 
 QUIET_TOOL_SECONDS = 3600.0
 """A tool may be silent this long: the CLI's own limit for a command is far below."""
-
-UNHELD = "Sandbox disabled"
-"""What the CLI says when it cannot hold commands and goes on."""
 
 Log = Callable[[str], None]
 
@@ -207,7 +205,7 @@ class ClaudeSession:
             return self._result_items(message)
         if isinstance(message, _Own):
             return [message.item]
-        return self._checked(self._translator.translate(message))
+        return await self._held(self._checked(self._translator.translate(message)))
 
     async def _patiently(self, limit: float) -> Message | _Own | _Lost:
         """The next message; a person who is asked may take as long as they like."""
@@ -242,6 +240,15 @@ class ClaudeSession:
             return items
         self._lost = wrong
         return [*items, TurnEnded(failure=failure(FailureClass.SETUP, wrong))]
+
+    async def _held(self, items: list[AgentItem]) -> list[AgentItem]:
+        """End the turn when commands do not run in the sandbox any more."""
+        said = suspects(items) if self.spec.sandbox is not None else ""
+        found = await lost_sandbox(said) if said else None
+        if found is None:
+            return items
+        self._lost = found.message
+        return [*items, *self._translator.abandon(), TurnEnded(failure=found)]
 
     def _lost_turn(self, reason: str) -> TurnEnded:
         self._lost = reason
@@ -291,7 +298,7 @@ class ClaudeSession:
             self._inbox.put_nowait(_Lost("its output ended"))
 
     def _told(self, line: str) -> None:
-        """A line of the CLI's stderr; only there it says that it goes on without the sandbox."""
+        """Keep a line of the CLI's stderr."""
         if line.strip():
             self._last_words.append(line.strip())
         try:
@@ -301,8 +308,6 @@ class ClaudeSession:
                 self._log_failed = True
                 text = f"What the CLI writes to its log is lost: {error.message}"
                 self._emit(ev.Notice(level="warning", text=text))
-        if UNHELD in line:
-            self._emit(ev.Notice(level="warning", text=one_line(line, 300)))
 
     def _emit(self, item: AgentItem) -> None:
         self._inbox.put_nowait(_Own(item))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,10 @@ from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.sandbox import INSTALL, Sandbox, sandbox_for, why_no_sandbox
 
+ON_MACOS = (
+    "macOS holds the agent's commands only: the checks that ralph runs are not in the sandbox"
+)
+_MACOS_SWITCH = "Set safety.sandbox to auto, or run ralph in a Linux container."
 _SWITCH = "or set safety.sandbox to auto or off"
 
 
@@ -37,6 +42,10 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
     if safety.sandbox_mode == "off":
         return Confinement()
     required = safety.sandbox_mode == "required"
+    if required and sys.platform == "darwin":
+        raise SetupError(
+            f"The sandbox is required (safety.sandbox), but {ON_MACOS}.", _MACOS_SWITCH
+        )
     reason = why_no_sandbox()
     if reason and required:
         raise SetupError(
@@ -45,8 +54,8 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
         )
     if reason:
         return Confinement(
-            warning=f"No sandbox holds the agent's commands: {reason}. "
-            "The guard reads them, but a script can do what it does not show. `ralph doctor` says more."
+            warning=f"No sandbox holds the agent's commands and the checks: {reason}. "
+            "The guard reads commands, but not what scripts do. `ralph doctor` says more."
         )
     held = sandbox_for(
         root,
@@ -56,7 +65,9 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
         domains=safety.sandbox_domains,
         writable=safety.sandbox_writable,
     )
-    return Confinement(sandbox=held, leaves_directory=not (root / ".claude").exists())
+    warning = f"On this machine, {ON_MACOS}." if sys.platform == "darwin" else ""
+    leaves = not (root / ".claude").exists()
+    return Confinement(sandbox=held, warning=warning, leaves_directory=leaves)
 
 
 def tidy(root: Path, confinement: Confinement) -> None:

@@ -6,9 +6,14 @@ It is the one layer that reads no text, so it also holds scripts, make targets a
 import contextlib
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
+import tempfile
+import threading
+import time
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +30,8 @@ SECRETS = (
 CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Below the CLI's own directory, of which its shell needs the rest."""
 
+GONE = "ralph: the sandbox is gone"
+"""Said by a command that was to run in it; see shims/every_command.sh."""
 INSTALL = "Install bubblewrap and socat, for example: apt install bubblewrap socat"
 PROXY_PORT = 3128
 """Where commands in the sandbox find the proxy that leads to the allowed hosts; the CLI uses the same."""
@@ -37,11 +44,12 @@ _SHARED = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - emptied, not written to
 _OWN_SPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL",
 )  # fmt: skip
+_LISTEN = f"exec 3<>/dev/tcp/127.0.0.1/{PROXY_PORT} && read -r -t 5 word <&3 && echo $word"
 _FORWARD = """
 while [ "$1" != -- ]; do
   (socat "TCP-LISTEN:${1%%:*},bind=127.0.0.1,fork,reuseaddr" "UNIX-CONNECT:${1#*:}" >/dev/null 2>&1 &)
   printf -v port '0100007F:%04X' "${1%%:*}"
-  for ((n = 0; n < 5000; n++)); do
+  until [ $SECONDS -gt 5 ]; do
     while read -r _ local _ state _; do
       [ "$local $state" = "$port 0A" ] && break 2
     done </proc/net/tcp
@@ -54,8 +62,8 @@ exec "$@"
 """Starts a forwarder for each `PORT:SOCKET`, waits until it listens, then becomes the command after `--`."""
 
 _SHAPE = (
-    "--dev", "/dev", "--unshare-pid", "--proc", "/proc", "--unshare-net", "--die-with-parent",
-    "--new-session",
+    "--dev", "/dev", "--unshare-user", "--cap-drop", "ALL", "--unshare-pid", "--proc", "/proc",
+    "--unshare-net", "--die-with-parent", "--new-session",
 )  # fmt: skip
 """What the CLI asks of bubblewrap, beside the paths."""
 
@@ -63,6 +71,8 @@ _SHAPE = (
 class Sandbox(Model):
     """What the sandbox holds the commands of a session to; all paths are absolute."""
 
+    witness: str = ""
+    """A directory that can be written to outside the sandbox only."""
     home: str = ""
     """The person's home directory, which commands may read."""
     required: bool = False
@@ -73,6 +83,13 @@ class Sandbox(Model):
     """Beside the project and the CLI's temporary directory."""
     domains: tuple[str, ...] = ()
     """Hosts that commands may reach."""
+
+
+def witness_variable(held: Sandbox | None) -> dict[str, str]:
+    """What each of the agent's commands is told, so that none runs where the sandbox is gone."""
+    if held is None or sys.platform == "darwin":
+        return {}
+    return {"RALPH_GUARD_WITNESS": held.witness}
 
 
 def sandbox_for(
@@ -92,6 +109,7 @@ def sandbox_for(
     cli = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     secrets = [*(home / name for name in SECRETS), *(cli / name for name in CLI_SECRETS)]
     return Sandbox(
+        witness=os.path.realpath(root / ".ralph"),
         home=os.path.realpath(home),
         required=required,
         deny_write=guarded_directories(root),
@@ -260,15 +278,87 @@ def why_no_sandbox() -> str:
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if missing:
         return f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not installed"
-    trial = ["bwrap", "--ro-bind", "/", "/", *_SHAPE, "true"]
+    try:
+        with tempfile.TemporaryDirectory(prefix="ralph-sandbox-") as directory:
+            return _why_not_reached(Path(directory, "out"))
+    except OSError as error:
+        return f"it cannot be tried ({error})"
+
+
+def _why_not_reached(path: Path) -> str:
+    """Send a word through the whole chain: out of bwrap, by socat inside and outside, to a port here."""
+    word = uuid.uuid4().hex
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(_PROBE_SECONDS)
+        port = listener.getsockname()[1]
+        outside = subprocess.Popen(
+            ["socat", f"UNIX-LISTEN:{path},fork", f"TCP:127.0.0.1:{port}"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            if not _appears(path, outside):
+                return f"socat does not work ({_last_line(outside)})"
+            answering = threading.Thread(target=_answer, args=(listener, word), daemon=True)
+            answering.start()
+            return _why_not_heard(path, word)
+        finally:
+            _end(outside)
+
+
+def _appears(path: Path, listening: "subprocess.Popen[bytes]") -> bool:
+    deadline = time.monotonic() + _PROBE_SECONDS
+    while not path.exists():
+        if listening.poll() is not None or time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
+
+
+def _last_line(process: "subprocess.Popen[bytes]") -> str:
+    process.kill()
+    assert process.stderr is not None
+    said = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    return said[-1] if said else f"status {process.wait()}"
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    with process:  # waits for it and closes its pipe
+        process.kill()
+
+
+def _answer(listener: socket.socket, word: str) -> None:
+    with contextlib.suppress(OSError):
+        caller, _ = listener.accept()
+        with caller:
+            caller.sendall(f"{word}\n".encode())
+
+
+def _why_not_heard(path: Path, word: str) -> str:
+    """Ask for the word from inside a sandbox of the shape that the CLI uses."""
+    listen = (f"{PROXY_PORT}:{path}", "--", "bash", "-c", _LISTEN)
+    trial = [_BWRAP, "--ro-bind", "/", "/", *_SHAPE, "bash", "-c", _FORWARD, "ralph-try", *listen]
     try:
         done = subprocess.run(
-            trial, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
+            trial,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PROBE_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bwrap does not run ({error})"
+    if word in done.stdout:
+        return ""
     said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[0]
-    return "" if done.returncode == 0 else f"this system does not let bwrap work ({said})"
+    blamed = (
+        "socat does not work in it" if "bash:" in said else "this system does not let bwrap work"
+    )
+    return f"{blamed} ({said})"
 
 
 def _existing(paths: list[Path]) -> tuple[str, ...]:

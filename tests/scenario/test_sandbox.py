@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -14,17 +15,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.guard.sandbox import why_no_sandbox
+from ralph_tui.store.place import AGENT_OF
 from tests.harness.model import serving
 from tests.harness.programs import path_without
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario
-from tests.scenario.running import Run, play
+from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
 from tests.scenario.test_guarded import log, repository
 
 pytestmark = pytest.mark.real_cli
@@ -190,7 +193,7 @@ async def test_a_check_the_agent_wrote_reaches_nothing_outside(
         repository(project)
         async with serving(scenario(script)) as server:
             run = await play(project, server)
-    assert run.end.exit_code == 0, run.end
+    assert run.end.tasks_complete == 1, run.end
     (gate,) = run.of(ev.GateFinished)
     first, second = (r.tail for r in gate.receipts if r.command.startswith(check))
     assert "project: done" in first
@@ -211,7 +214,7 @@ async def test_without_a_sandbox_the_screen_says_so(
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
     (warning,) = [n.text for n in run.of(ev.Notice) if n.level == "warning"]
-    assert "No sandbox holds the agent's commands" in warning
+    assert "No sandbox holds the agent's commands and the checks" in warning
 
 
 async def test_a_required_sandbox_that_is_missing_starts_nothing(
@@ -223,3 +226,90 @@ async def test_a_required_sandbox_that_is_missing_starts_nothing(
         with pytest.raises(SetupError, match=r"required .* does not work here"):
             await play(project, server)
         assert list(server.requests) == []
+
+
+ESCAPE = """
+    - name: runs a script twice
+      task: a
+      turns:
+        - bash: sh escape.sh
+        - bash: sh escape.sh
+        - say: That is all.
+"""
+
+
+@needs_sandbox
+async def test_a_sandbox_lost_during_the_run_stops_it_and_nothing_runs_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The CLI alone would fail the first command and run all later ones unsandboxed."""
+    works_for_the_trial(tmp_path / "bin", "socat", calls=2)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    escape = f"echo out > {tmp_path}/escaped\n"
+    project = make_project(
+        tmp_path,
+        [task("a")],
+        config={"safety": {"sandbox": "auto"}},
+        files={"escape.sh": escape},
+    )
+    async with serving(scenario(ESCAPE)) as server:
+        run = await play(project, server)
+    assert not (tmp_path / "escaped").exists()
+    assert run.end.exit_code == 3, run.end
+    assert "The sandbox stopped working during the run: socat does not work" in run.end.reason
+    assert "ralph doctor" in run.end.hint
+
+
+def works_for_the_trial(directory: Path, program: str, calls: int) -> None:
+    """Put a program before the real one that fails after so many calls."""
+    directory.mkdir()
+    real, count = shutil.which(program), directory / "count"
+    assert real is not None
+    count.mkdir()
+    text = f"""#!/bin/sh
+mkdir {count}/$$
+[ "$(ls {count} | wc -l)" -gt {calls} ] && exit 1
+exec {real} "$@"
+"""
+    (directory / program).write_text(text, encoding="utf-8")
+    (directory / program).chmod(0o755)
+
+
+LOSES_IT = f"""
+    - name: loses its sandbox
+      task: a
+      times: 1
+      turns:
+        - bash: {WAITS_FOR_GO}
+        - bash: uv run python -c 'print(1)'
+        - say: That is all.
+"""
+
+
+@needs_sandbox
+@pytest.mark.long
+async def test_a_session_that_lost_its_sandbox_is_replaced(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], config=SANDBOX)
+
+    async def breaks_it(run: Run) -> None:
+        await run.until_told(ev.ToolStarted, lambda e: e.name == "Bash")
+        bridge = next(p for p in psutil.process_iter() if is_bridge(p, project))
+        named = next(w for w in bridge.cmdline() if w.startswith("UNIX-LISTEN:"))
+        bridge.kill()
+        os.unlink(named.split(":")[1].split(",")[0])  # noqa: PTH108
+        let_go(project)
+
+    async with serving(scenario(LOSES_IT, finishes("a"))) as server:
+        run = await play(project, server, meanwhile=breaks_it)
+    assert run.end.exit_code == 0, run.end
+    assert run.end.iterations == 2
+
+
+def is_bridge(process: psutil.Process, project: Path) -> bool:
+    """Whether this is the socat through which the CLI leads a session's commands to the network."""
+    try:
+        line = " ".join(process.cmdline())
+        environment = process.environ()
+    except psutil.Error:
+        return False
+    return "UNIX-LISTEN:" in line and environment.get(AGENT_OF) == str(project.resolve())

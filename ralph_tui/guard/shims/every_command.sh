@@ -7,3 +7,8 @@ esac
 unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN
 # What the extra MCP servers of a phase need (engine/extras.py); eval, because zsh splits no words.
 eval "unset ${RALPH_EXTRA_NAMES-} RALPH_EXTRA_NAMES"
+# Only outside the sandbox can this directory be written to; then the CLI has lost the sandbox.
+if [ -n "${RALPH_GUARD_WITNESS-}" ] && [ -w "$RALPH_GUARD_WITNESS" ]; then
+    echo "ralph: the sandbox is gone, so this command did not run." >&2
+    exit 126
+fi

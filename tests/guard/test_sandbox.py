@@ -1,0 +1,61 @@
+"""Whether the sandbox works here is tried through its whole chain."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.guard.environment import SHIMS
+from ralph_tui.guard.sandbox import GONE, why_no_sandbox
+
+needs_sandbox = pytest.mark.skipif(
+    bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}"
+)
+
+
+def broken(directory: Path, program: str, when: str) -> str:
+    """A PATH in which a program fails when its first argument looks like `when`."""
+    directory.mkdir()
+    real = shutil.which(program)
+    text = f'#!/bin/sh\ncase $1 in {when}) echo broken >&2; exit 1;; esac\nexec {real} "$@"\n'
+    (directory / program).write_text(text, encoding="utf-8")
+    (directory / program).chmod(0o755)
+    return f"{directory}:{os.environ['PATH']}"
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("program", "when", "said"),
+    [
+        ("socat", "UNIX-LISTEN*", "socat does not work (broken)"),
+        ("socat", "TCP-LISTEN*", "socat does not work in it"),
+        ("bwrap", "--*", "this system does not let bwrap work (broken)"),
+    ],
+)
+def test_a_program_that_is_there_but_broken_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, when: str, said: str
+) -> None:
+    monkeypatch.setenv("PATH", broken(tmp_path / "bin", program, when))
+    assert why_no_sandbox().startswith(said)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_command_of_the_agent_does_not_run_where_the_sandbox_is_gone(
+    tmp_path: Path, *, writable: bool
+) -> None:
+    witness = str(tmp_path if writable else tmp_path / "held")
+    environment = {
+        **os.environ,
+        "RALPH_GUARD_SHIMS": str(SHIMS),
+        "RALPH_GUARD_WITNESS": witness,
+    }
+    script = f". {SHIMS / 'every_command.sh'} && echo it ran"
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ("it ran" in done.stdout) is not writable
+    assert (done.returncode, done.stderr.startswith(GONE)) == (
+        (126, True) if writable else (0, False)
+    )
