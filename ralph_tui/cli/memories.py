@@ -23,7 +23,11 @@ def memory(
     show: Annotated[bool, typer.Option("--show", help="Print it, as the model gets it.")] = False,
     stats: Annotated[bool, typer.Option("--stats", help="Say how much is kept.")] = False,
     cleanup: Annotated[
-        bool, typer.Option("--cleanup", help=f"Remove what was archived over {KEPT_DAYS} days ago.")
+        bool,
+        typer.Option(
+            "--cleanup",
+            help=f"Archive older memories, and remove what was archived over {KEPT_DAYS} days ago.",
+        ),
     ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
@@ -93,14 +97,17 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _clean_up(project: "Project", *, as_json: bool) -> None:
+    archived = [str(path.relative_to(project.root)) for path in project.rotate_memories()]
     removed = [str(path.relative_to(project.root)) for path in project.clean_archive()]
     if as_json:
-        out_json({"removed": removed})
+        out_json({"archived": archived, "removed": removed})
         return
+    for name in archived:
+        out(f"archived  {name}")
     for name in removed:
         out(f"removed  {name}")
-    if not removed:
-        out(f"Nothing was archived more than {KEPT_DAYS} days ago.")
+    if not archived and not removed:
+        out("Nothing was archived or removed.")
 
 
 def register(app: typer.Typer) -> None:

@@ -23,6 +23,24 @@ class BudgetDecision(StrEnum):
     INTERRUPT = "interrupt"
 
 
+MOST_ITERATIONS = 100
+"""Iterations whose use is kept."""
+
+
+class IterationUse(Record):
+    """How much of the context window one iteration filled, and what it took in all."""
+
+    iteration: Count
+    task_id: str = ""
+    """The task, or the phase of a session without one."""
+    context_tokens: Count = 0
+    """Tokens in the window at its end."""
+    percent: float = 0.0
+    """The same as a share of the capacity."""
+    tokens_used: Count = 0
+    """Tokens of all its requests."""
+
+
 class ContextBudget(Record):
     """Thresholds of one context window, in tokens and in percent of the capacity."""
 
@@ -33,6 +51,8 @@ class ContextBudget(Record):
     budget_percent: int = 60
     handoff_threshold_percent: int = 75
     current_usage: Count = 0
+    iterations: tuple[IterationUse, ...] = ()
+    """The latest iterations, oldest first."""
 
     @property
     def effective_capacity(self) -> int:
@@ -70,6 +90,17 @@ class ContextBudget(Record):
     def using(self, tokens: int) -> "ContextBudget":
         """A copy in which `tokens` are in use."""
         return self.model_copy(update={"current_usage": max(0, tokens)})
+
+    def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":
+        """A copy that keeps what an iteration used."""
+        use = IterationUse(
+            iteration=number,
+            task_id=task_id,
+            context_tokens=context,
+            percent=round(self.using(context).percent, 1),
+            tokens_used=tokens,
+        )
+        return self.model_copy(update={"iterations": (*self.iterations, use)[-MOST_ITERATIONS:]})
 
     def at_turn_end(self) -> BudgetDecision:
         """Between turns: hand off before more work from the budget percentage on."""

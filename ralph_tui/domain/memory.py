@@ -1,6 +1,8 @@
 """MEMORY.md and the iteration memories: what Python writes down so that a fresh context can go on."""
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 
 from ralph_tui.domain.learnings import Chosen
 from ralph_tui.domain.model import Count, Model, Money
@@ -12,6 +14,13 @@ ACTIVE_MEMORY_LIMIT = 8_000
 
 LISTED_FILES = 5
 
+COMPLETED = "Completed This Session"
+DECISIONS = "Architectural Decisions"
+BLOCKERS = "Blockers/Issues"
+NOTES = "Notes for Next Session"
+DEPENDENCIES = "Dependencies Added"
+"""Titles of the sections of a memory file (seeds, "MEMORY.md")."""
+
 
 class MemoryNote(Model):
     """What the model says of its session, through `ralph_update_memory`."""
@@ -22,6 +31,15 @@ class MemoryNote(Model):
     files: tuple[str, ...] = ()
     blockers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+
+    def completed_by(self, later: "MemoryNote") -> "MemoryNote":
+        """Both notes of one session: what is listed adds up, the later progress counts."""
+        lists = {
+            name: tuple(_distinct((*getattr(self, name), *getattr(later, name))))
+            for name in ("completed", "decisions", "files", "blockers", "notes", "dependencies")
+        }
+        return MemoryNote(progress=later.progress or self.progress, **lists)
 
 
 class SessionFacts(Model):
@@ -34,6 +52,8 @@ class SessionFacts(Model):
     completed: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    """Commands that add what the project's manifests declare since the session began."""
     session_cost_usd: Money = 0.0
     session_tokens: Count = 0
     progress: float = 0.0
@@ -53,14 +73,15 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
     ]
     sections = (
         (
-            "Completed This Session",
+            COMPLETED,
             [f"- [x] {t}" for t in _distinct((*facts.completed, *said.completed))],
         ),
         ("Current Task In Progress", current if facts.task_id else []),
-        ("Architectural Decisions", [f"- {line}" for line in said.decisions]),
+        (DECISIONS, [f"- {line}" for line in said.decisions]),
         ("Files Modified", [f"{n}. {path}" for n, path in enumerate(files, 1)]),
-        ("Blockers/Issues", [f"- {line}" for line in said.blockers]),
-        ("Notes for Next Session", [f"- {line}" for line in said.notes]),
+        (BLOCKERS, [f"- {line}" for line in said.blockers]),
+        (NOTES, [f"- {line}" for line in said.notes]),
+        (DEPENDENCIES, _dependencies(facts.dependencies, said.dependencies)),
         (
             "Session Metadata",
             [
@@ -76,6 +97,57 @@ def render_memory(facts: SessionFacts, note: MemoryNote | None) -> str:
         f"## {title}\n" + "\n".join(lines or ["- (none)"]) for title, lines in sections
     )
     return f"# Session Memory - Iteration {facts.iteration}\n\n{body}\n"
+
+
+def said_sections(note: MemoryNote | None, dependencies: Sequence[str]) -> str:
+    """What the model wrote down of an iteration that was not handed off, for its memory."""
+    said = note or MemoryNote()
+    sections = (
+        (COMPLETED, said.completed),
+        ("Progress", (said.progress,) if said.progress else ()),
+        (DECISIONS, said.decisions),
+        (BLOCKERS, said.blockers),
+        (NOTES, said.notes),
+    )
+    parts = [(title, [f"- {line}" for line in lines]) for title, lines in sections]
+    parts.append((DEPENDENCIES, _dependencies(dependencies, said.dependencies)))
+    return "".join(f"\n## {title}\n" + "\n".join(lines) + "\n" for title, lines in parts if lines)
+
+
+def decisions_in(text: str) -> tuple[str, ...]:
+    """The decisions that a memory file lists."""
+    _, _, after = text.partition(f"## {DECISIONS}\n")
+    lines = after.partition("\n\n")[0].splitlines()
+    found = (line.removeprefix("- ").strip() for line in lines if line.startswith("- "))
+    return tuple(line for line in found if line != "(none)")
+
+
+_TASK_ID = re.compile(r"^Task ID: (.+)$", re.MULTILINE)
+
+
+def handoff_now(
+    text: str, written_at: datetime | None, plan: ImplementationPlan, task: Task | None
+) -> str:
+    """What of a hand-off holds for a session about `task`.
+
+    All of it while its task is still that one, or while nothing was completed since it was written;
+    else only the decisions it lists, because the work it describes is over.
+    """
+    named = _TASK_ID.search(text)
+    if task is not None and named is not None and named[1].strip() == task.id:
+        return text
+    completed = max((t.completed_at for t in plan.tasks if t.completed_at), default=None)
+    if completed is None or written_at is None or written_at > completed:
+        return text
+    decisions = "\n".join(f"- {line}" for line in decisions_in(text))
+    return f"# Decisions of an earlier session\n\n{decisions}" if decisions else ""
+
+
+def _dependencies(facts: Sequence[str], said: Sequence[str]) -> list[str]:
+    """What was added: in the model's words, which say what for, and what it does not mention."""
+    told = " ".join(said).casefold()
+    silent = (f"`{command}`" for command in facts if command.split()[-1].casefold() not in told)
+    return [f"- {line}" for line in _distinct((*said, *silent))]
 
 
 def _distinct(lines: Sequence[str]) -> list[str]:

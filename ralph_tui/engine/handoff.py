@@ -5,9 +5,10 @@ for a whole session only, and made each of its turns some 25 times as dear in lo
 """
 
 import asyncio
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.memory import SessionFacts, render_memory
+from ralph_tui.domain.memory import SessionFacts, render_memory, said_sections
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase, SessionRecord
 from ralph_tui.domain.text import one_line
@@ -19,7 +20,9 @@ if TYPE_CHECKING:  # the two need each other's types only
     from ralph_tui.engine.desk import BuildDesk
 
 
-async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter: Meter) -> str:
+async def write_handoff(
+    shop: Workshop, desk: "BuildDesk", iteration: int, meter: Meter, dependencies: tuple[str, ...]
+) -> str:
     """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
     docs = shop.ledger.docs
     task = desk.work.task
@@ -31,6 +34,7 @@ async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter
         task_description=task.description if task else "",
         files=tuple(desk.files),
         receipts=tuple(f"{r.status.value}: {r.command}" for r in receipts),
+        dependencies=dependencies,
         session_cost_usd=meter.costs.iteration,
         session_tokens=meter.tokens,
         progress=docs.plan.completion_percentage,
@@ -46,19 +50,25 @@ async def write_handoff(shop: Workshop, desk: "BuildDesk", iteration: int, meter
     return await asyncio.to_thread(write)
 
 
-def iteration_memory(number: int, task_id: str, title: str, result: "IterationResult") -> str:
-    """What Python writes down of an iteration (seeds, "What Gets Captured")."""
+def iteration_memory(
+    number: int, task_id: str, title: str, result: "IterationResult", phase: Phase, now: datetime
+) -> str:
+    """What Python writes down of an iteration (seeds, "What Gets Captured"), and what the model did."""
     progress = "yes" if result.outcome.value == "complete" else "no"
     files = ", ".join(result.files) or "none"
-    return (
+    about = f"{task_id}: {one_line(title, 120)}" if phase is Phase.BUILDING else "none"
+    facts = (
         f"# Iteration {number}\n\n"
-        f"- Task: {task_id}: {one_line(title, 120)}\n"
+        f"- Phase: {phase.value}\n"
+        f"- Task: {about}\n"
         f"- Outcome: {result.outcome.value} ({one_line(result.reason, 200)})\n"
         f"- Progress: {progress}\n"
         f"- Files: {files}\n"
         f"- Tokens: {result.tokens:,}\n"
         f"- Cost: ${result.cost_usd:.4f}\n"
+        f"- Ended: {now:%Y-%m-%d %H:%M:%S} UTC\n"
     )
+    return facts + said_sections(result.note, result.dependencies)
 
 
 def session_record(

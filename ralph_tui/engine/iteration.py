@@ -1,5 +1,6 @@
 """One iteration: one task, one fresh session, one outcome."""
 
+import asyncio
 import time
 
 from ralph_tui.domain import events as ev
@@ -9,6 +10,7 @@ from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.engine.conversation import Conversation, Cut
+from ralph_tui.engine.dependencies import Declared, added, declared
 from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.handoff import write_handoff
 from ralph_tui.engine.metering import Meter, spent_told
@@ -36,6 +38,7 @@ class Iteration:
         self._desk = BuildDesk(task, shop, meter=meter, on_work=self._prepare_next)
         self._handed_off = ""
         self._seconds = shop.settings.phases.building.iteration_timeout_seconds
+        self._declared: Declared = {}
 
     @property
     def task_id(self) -> str:
@@ -50,6 +53,8 @@ class Iteration:
             StoreError: The documents could not be read or written.
         """
         started = time.monotonic()
+        root = self._shop.ledger.project.root
+        self._declared = await asyncio.to_thread(declared, root)
         talk = Conversation(self._shop, self._desk, self._spec, self._meter, seconds=self._seconds)
         async with talk:
             ended = await talk.say(prompt)
@@ -59,6 +64,8 @@ class Iteration:
                 await self._hand_off(talk, why)
         result = self._result(ended, talk.cut).model_copy(
             update={
+                "note": self._desk.work.note,
+                "dependencies": await self._added(),
                 "session_id": talk.session_id,
                 "handed_off": bool(self._handed_off),
                 "cost_usd": self._meter.costs.iteration,
@@ -108,9 +115,16 @@ class Iteration:
         self._desk.handing_off = True
         ended = await talk.say(handoff_prompt(why))
         self._handed_off = why
-        path = await write_handoff(self._shop, self._desk, self._number, self._meter)
+        path = await write_handoff(
+            self._shop, self._desk, self._number, self._meter, await self._added()
+        )
         summarised = self._desk.work.note is not None and ended.failure is None
         self._shop.emit(ev.HandoffFinished(path=path, summarised=summarised))
+
+    async def _added(self) -> tuple[str, ...]:
+        """What the project depends on since the session began."""
+        now = await asyncio.to_thread(declared, self._shop.ledger.project.root)
+        return added(self._declared, now)
 
     def _result(self, ended: TurnEnded, cut: Cut) -> IterationResult:
         """The outcome, from the facts on disk first and the turn's end second."""

@@ -16,6 +16,7 @@ from ralph_tui.engine.loop import BuildLoop, require_workable
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases import discovery, planning, validation
 from ralph_tui.engine.phases.session import Stage
+from ralph_tui.engine.remembering import phase_decisions
 from ralph_tui.engine.tripping import change_breaker
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
@@ -252,7 +253,8 @@ async def _remember(stage: Stage) -> None:
             f"- Tasks: {len(docs.plan.tasks)}, {counts[TaskStatus.COMPLETE]} complete\n"
             f"- Iterations so far: {docs.state.iteration_count}\n"
             f"- Cost so far: ${docs.state.total_cost_usd:.4f}\n"
-            f"- Tokens so far: {docs.state.total_tokens_used:,}\n",
+            f"- Tokens so far: {docs.state.total_tokens_used:,}\n"
+            + phase_decisions(project, docs, stage.phase),
         )
 
     await asyncio.to_thread(write)

@@ -9,7 +9,7 @@ from ralph_tui.domain.circles import Files, came_back, seen
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.recovery import recovery_of_plan
-from ralph_tui.domain.state import Injection
+from ralph_tui.domain.state import Injection, Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, all_done, complete, nothing_ready
@@ -216,7 +216,8 @@ class BuildLoop:
         project = self._shop.ledger.project
 
         def write() -> None:
-            text = iteration_memory(number, task.id, task.title, result)
+            now = self._shop.clock()
+            text = iteration_memory(number, task.id, task.title, result, Phase.BUILDING, now)
             project.write_iteration_memory(number, text)
             project.archive_session(session_record(number, task.id, result))
 

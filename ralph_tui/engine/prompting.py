@@ -222,7 +222,7 @@ def handoff_prompt(why: str) -> str:
         f"{HANDOFF_MARK} this session ends here: {why}. "
         "Do no further work on the task. Call `ralph_update_memory` once with what the next session "
         "must know: what was completed, how far the current task is, decisions made, the five most "
-        "important files, blockers, and notes. Then stop."
+        "important files, blockers, dependencies added and what for, and notes. Then stop."
     )
 
 

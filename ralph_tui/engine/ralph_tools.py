@@ -86,6 +86,7 @@ class Memory(ToolInput):
     files: list[str] = []
     blockers: list[str] = []
     notes: list[str] = []
+    dependencies: list[str] = []
 
 
 CLAIM_HELP = (
@@ -118,7 +119,12 @@ _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     ("ralph_get_state_summary", "Phase, iteration, context and cost.", NoInput, True),
     ("ralph_add_task", "Add work the plan lacks; it is not yours to start now.", NewTask, False),
     ("ralph_increment_retry", "Count a failed attempt at your task.", TaskRef, False),
-    ("ralph_update_memory", "Write down what the next session must know.", Memory, False),
+    (
+        "ralph_update_memory",
+        "Write down what later sessions must know; what you list adds to earlier calls.",
+        Memory,
+        False,
+    ),
 )
 
 _BUILDING = tuple(name for name, *_ in _TOOLS)

@@ -48,7 +48,7 @@ def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Do
         evidence=f"{phase.value}: {result.reason}",
         error="" if complete else result.reason,
     )
-    return _counted(docs, result, verdict)
+    return _counted(docs, phase.value, result, verdict)
 
 
 def recorded(docs: Documents, task_id: str, result: IterationResult) -> Documents:
@@ -68,7 +68,7 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
         refused_claim=result.refused_claim and not complete,
         files=result.contents,
     )
-    counted = _counted(docs, result, verdict)
+    counted = _counted(docs, task_id, result, verdict)
     done = counted.state.tasks_completed_this_session + complete
     given_up = counted.breaker.given_up()
     plan = _plan_after(docs.plan, task_id, result, given_up.cause_of_one if given_up else "")
@@ -100,13 +100,17 @@ def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id:
     return f"{task_id} is blocked: {task.blockers[-1].rstrip('.')}.{then}"
 
 
-def _counted(docs: Documents, result: IterationResult, verdict: IterationVerdict) -> Documents:
-    """The breaker counts what says something about the work; guidance is used up."""
+def _counted(
+    docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
+) -> Documents:
+    """The breaker counts what says something about the work; guidance is used up, the context's use kept."""
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not waited_out(result):
         breaker = breaker.record_iteration(verdict)
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
-    return used_up(docs.model_copy(update={"breaker": breaker}), heard=heard)
+    number, context = docs.state.iteration_count, result.context_tokens
+    budget = docs.budget.recording(number, name, context=context, tokens=result.tokens)
+    return used_up(docs.model_copy(update={"breaker": breaker, "budget": budget}), heard=heard)
 
 
 def _plan_after(

@@ -2,6 +2,7 @@
 
 from ralph_tui.domain.circles import Files
 from ralph_tui.domain.events import FailureClass, IterationOutcome
+from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.model import Count, Model, Money
 from ralph_tui.engine.ports import Failure
 
@@ -42,6 +43,10 @@ class IterationResult(Model):
     files: tuple[str, ...] = ()
     output_tokens: Count = 0
     denied: str = ""
+    note: MemoryNote | None = None
+    """What the model wrote down for later sessions."""
+    dependencies: tuple[str, ...] = ()
+    """Commands that add what was declared since the session began."""
     tests_only: bool = False
     refused_claim: bool = False
     failed_checks: str = ""

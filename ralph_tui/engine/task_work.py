@@ -219,8 +219,9 @@ class TaskWork(TaskInHand):
         return refused[0] if refused else rt.answer({"added": wanted.id, "status": "pending"})
 
     def _remember(self, memory: rt.Memory) -> ToolAnswer:
-        self.note = MemoryNote.model_validate(memory.model_dump())
-        return rt.answer({"remembered": True})
+        said = MemoryNote.model_validate(memory.model_dump())
+        self.note = self.note.completed_by(said) if self.note else said
+        return rt.answer({"remembered": True, "kept_in": "the memory of this iteration"})
 
 
 def _not_yet(news: str) -> ToolAnswer:

@@ -76,12 +76,19 @@ def write_numbered(
 ) -> Path:
     """Write `stem-NNN.md` and move all but the newest `keep` of its kind to the archive."""
     written = write_text(directory / f"{stem}-{number:03d}.md", text)
-    for old in numbered(directory, stem)[:-keep]:
-        with explained("archive", old):
-            archive.mkdir(mode=0o700, parents=True, exist_ok=True)
-            old.replace(archive / old.name)
-            os.utime(archive / old.name)  # the days of the archive begin now
+    rotate(directory, archive, stem, keep)
     return written
+
+
+def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, ...]:
+    """Move all but the newest `keep` memories of a kind to the archive; what was moved, at its old place."""
+    old = tuple(numbered(directory, stem)[:-keep])
+    for path in old:
+        with explained("archive", path):
+            archive.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.replace(archive / path.name)
+            os.utime(archive / path.name)  # the days of the archive begin now
+    return old
 
 
 def old_archived(archive: Path, now: datetime) -> tuple[Path, ...]:

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -172,6 +172,14 @@ class Project:
         """The hand-off of the last session, or nothing."""
         return self.read_text(self.layout.memory, notes.TAIL_BYTES)
 
+    def handoff(self) -> tuple[str, datetime | None]:
+        """The hand-off of the last session and when it was written, by ralph or by the person."""
+        try:
+            written = datetime.fromtimestamp(self.layout.memory.stat().st_mtime, UTC)
+        except (OSError, OverflowError, ValueError):
+            written = None
+        return self.read_memory(), written
+
     def write_active_memory(self, text: str) -> Path:
         """Write the memory that goes into prompts."""
         self._require_dot()
@@ -202,6 +210,15 @@ class Project:
         """Remove archived memories that are too old, as each new memory does; what was removed."""
         self._require_dot()
         return notes.clean_archive(self.layout.memory_archive, self._clock())
+
+    def rotate_memories(self) -> tuple[Path, ...]:
+        """Archive all but the newest memories, as each new one does; what was archived, at its old place."""
+        self._require_dot()
+        archive = self.layout.memory_archive
+        return (
+            *notes.rotate(self.layout.memory_iterations, archive, "iter", notes.KEPT_ITERATIONS),
+            *notes.rotate(self.layout.memory_sessions, archive, "session", notes.KEPT_SESSIONS),
+        )
 
     def read_phase_memory(self, phase: Phase) -> str:
         """What a phase led to, or nothing."""

@@ -182,7 +182,11 @@ class Snapshots:
         """The times of what changed."""
         update: dict[str, Record] = {}
         if after.plan != before.plan:
-            update["plan"] = after.plan.model_copy(update={"last_modified": self._clock()})
+            now = self._clock()
+            begun = after.plan.created_at or before.plan.last_modified or now
+            created = begun if after.plan.tasks else after.plan.created_at
+            stamps = {"created_at": created, "last_modified": now}
+            update["plan"] = after.plan.model_copy(update=stamps)
         if after.state != before.state:
             update["state"] = after.state.model_copy(update={"last_activity_at": self._clock()})
         return after.model_copy(update=update) if update else after

@@ -84,10 +84,28 @@ def test_only_what_is_old_and_archived_is_cleaned_up(project: Project) -> None:
     assert done.stdout == f"removed  {old.relative_to(project.root)}\n"
     assert [path.name for path in project.layout.memory_archive.iterdir()] == [young.name]
     assert (project.layout.memory_iterations / "iter-022.md").exists()
-    assert "Nothing was archived" in inside("memory", "--cleanup", cwd=project.root).stdout
+    assert (
+        "Nothing was archived or removed." in inside("memory", "--cleanup", cwd=project.root).stdout
+    )
     os.utime(young, (long_ago, long_ago))
     Project(project.root).write_iteration_memory(23, "i")  # the next run cleans up by itself
     assert [path.name for path in project.layout.memory_archive.iterdir()] == ["iter-003.md"]
+
+
+def test_a_cleanup_archives_what_is_over_the_bounds(project: Project) -> None:
+    layout = project.layout
+    for number in range(1, 25):  # written by an older ralph, or copied here
+        (layout.memory_iterations / f"iter-{number:03}.md").write_text("i")
+    for number in range(1, 13):
+        (layout.memory_sessions / f"session-{number:03}.md").write_text("s")
+    done = json.loads(inside("memory", "--cleanup", "--json", cwd=project.root).stdout)
+    assert done["archived"] == [
+        *(f".ralph/memory/iterations/iter-00{number}.md" for number in range(1, 5)),
+        *(f".ralph/memory/sessions/session-00{number}.md" for number in range(1, 3)),
+    ]
+    assert len(list(layout.memory_archive.iterdir())) == 6
+    assert len(list(layout.memory_iterations.iterdir())) == 20
+    assert len(list(layout.memory_sessions.iterdir())) == 10
 
 
 def test_one_thing_at_a_time(project: Project) -> None:

@@ -1,5 +1,7 @@
 """Hostile text, criteria and the memory file."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +16,10 @@ from ralph_tui.domain.memory import (
     MemorySources,
     SessionFacts,
     active_memory,
+    handoff_now,
     render_memory,
 )
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan import ImplementationPlan, Task
 from ralph_tui.domain.text import head, inert, one_line, tail
 from ralph_tui.domain.verification import CommandCriterion, runnable_command
 
@@ -137,6 +140,49 @@ def test_memory_has_the_seeds_sections() -> None:
         "- Session Cost: $2.5000", "- Session Tokens: 250,000", "- Total Progress: 65%",
     ):  # fmt: skip
         assert line in text
+
+
+def test_dependencies_are_told_once_with_what_they_are_for() -> None:
+    facts = SessionFacts(iteration=1, dependencies=("uv add python-jose", "uv add --dev ruff"))
+    note = MemoryNote(dependencies=("`uv add python-jose` for JWT handling",))
+    text = render_memory(facts, note)
+    wanted = (
+        "## Dependencies Added\n- `uv add python-jose` for JWT handling\n- `uv add --dev ruff`\n"
+    )
+    assert wanted in text
+
+
+WRITTEN = datetime(2026, 1, 2, tzinfo=UTC)
+EARLIER, LATER = WRITTEN - timedelta(hours=1), WRITTEN + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("completed", "task_id", "kept"),
+    [
+        (None, "b", "all"),
+        (EARLIER, "b", "all"),
+        (LATER, "b", "decisions"),
+        (LATER, "a", "all"),  # its own task goes on, whatever was completed meanwhile
+        (LATER, None, "decisions"),
+    ],
+)
+def test_a_handoff_older_than_the_last_completion_is_not_current(
+    completed: datetime | None, task_id: str | None, kept: str
+) -> None:
+    note = MemoryNote(progress="half", decisions=("JWT",), notes=("mind the gap",))
+    text = render_memory(SessionFacts(iteration=1, task_id="a"), note)
+    tasks = (Task(id="a"), Task(id="b"), Task(id="x", completed_at=completed))
+    plan = ImplementationPlan(tasks=tasks)
+    shown = handoff_now(text, WRITTEN, plan, plan.task(task_id) if task_id else None)
+    assert "JWT" in shown
+    assert (shown == text) == (kept == "all")
+    assert ("half" in shown) == ("mind the gap" in shown) == (kept == "all")
+
+
+def test_notes_of_one_session_add_up() -> None:
+    first = MemoryNote(progress="one", notes=("a",), decisions=("x",))
+    both = first.completed_by(MemoryNote(notes=("b", "a")))
+    assert both == MemoryNote(progress="one", notes=("a", "b"), decisions=("x",))
 
 
 def test_memory_without_a_summary_says_so() -> None:

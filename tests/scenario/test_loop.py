@@ -10,6 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of
 from tests.harness.scenarios import (
@@ -199,23 +200,71 @@ async def test_a_task_the_model_gives_up_is_blocked_and_the_rest_goes_on(tmp_pat
     assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
 
 
-async def test_a_full_context_is_handed_off(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
+WRITES_DOWN = """
+- name: writes down and claims
+  task: b
+  turns:
+    - ralph: {update_memory: {decisions: [Dates are ISO], notes: [first]}}
+    - ralph: {update_memory: {notes: [second]}}
+    - write: {path: b.txt, content: x}
+    - ralph: {mark_task_complete: {task_id: b, verification_notes: Done.}}
+    - when: {last_result: "ACCEPTED:"}
+      say: Done.
+"""
+
+
+async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is_complete(
+    tmp_path: Path,
+) -> None:
+    tasks = [task("a"), task("b", dependencies=["a"]), task("c", dependencies=["b"])]
+    project = make_project(
+        tmp_path, tasks, files={"package.json": '{"dependencies": {"old": "1"}}'}
+    )
     progress = "The parser is written; the printer is not."
-    async with serving(scenario(hands_over("a", progress))) as server:
+    half = 'write: {path: half.txt, content: "half\\n"}'
+    adds = '{path: package.json, content: \'{"dependencies": {"old": "1", "left-pad": "1"}}\'}'
+    hands = hands_over("a", progress)
+    assert half in hands
+    hands = hands.replace(half, f"write: [{half.removeprefix('write: ')}, {adds}]")
+    hands = hands.replace("decisions: []", "decisions: [A grammar by hand]")
+    async with serving(scenario(hands, WRITES_DOWN, finishes("c"))) as server:
         run = await play(project, server)
         prompts = [json.dumps(r.body["messages"]) for r in server.requests if r.turn == 0]
+        assert server.unmatched == []
     assert run.of(ev.HandoffStarted)[0].percent >= 60
     assert run.of(ev.HandoffFinished)[0].summarised
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
-    assert outcomes == [IterationOutcome.HANDED_OFF, IterationOutcome.COMPLETE]
+    assert outcomes == [IterationOutcome.HANDED_OFF, *[IterationOutcome.COMPLETE] * 3]
     assert task_of(project, "a").retry_count == 0
     memory = (project / "MEMORY.md").read_text()
     assert memory.startswith("# Session Memory - Iteration 1")
     assert f"Progress: {progress}" in memory
     assert "- [x] the first half" in memory
-    assert any(progress in prompt for prompt in prompts), "the next session reads it"
+    assert "## Dependencies Added\n- `npm install left-pad`\n" in memory
+    of_a, of_b, of_c = (next(p for p in prompts if f"Iteration {n}\\n" in p) for n in (2, 3, 4))
+    assert progress in of_a, "the next session reads it"
+    assert "npm install left-pad" in of_a
+    assert "Current Task In Progress" in of_a
+    assert "Current Task In Progress" not in of_b, "a is complete"
+    assert "A grammar by hand" in of_b
+    assert "Dates are ISO" in of_c
+    written = (project / ".ralph/memory/iterations/iter-003.md").read_text()
+    assert "## Architectural Decisions\n- Dates are ISO\n" in written
+    assert "## Notes for Next Session\n- first\n- second\n" in written
+    assert "- Phase: building\n" in written
     assert run.end.exit_code == 0
+    docs = Project(project).load()
+    used = docs.budget.iterations
+    assert [(use.iteration, use.task_id) for use in used] == [
+        (1, "a"),
+        (2, "a"),
+        (3, "b"),
+        (4, "c"),
+    ]
+    assert used[0].percent >= 60 > used[1].percent > 0
+    assert all(use.tokens_used >= use.context_tokens for use in used)
+    assert docs.plan.created_at is not None
+    assert docs.plan.created_at < (docs.plan.last_modified or docs.plan.created_at)
 
 
 async def test_a_command_against_the_rules_is_denied_and_told(tmp_path: Path) -> None:

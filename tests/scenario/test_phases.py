@@ -139,6 +139,17 @@ async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_p
     assert saved["specs"][0]["criteria"][0]["evidence"] == "ls a.txt"
     for phase in ("discovery", "planning", "building"):
         assert (project / f".ralph/memory/phases/{phase}.md").exists()
+    discovered = (project / ".ralph/memory/phases/discovery.md").read_text()
+    assert "## Decisions\n- Which language? The person said: French\n" in discovered
+    assert "- Approved: the specs (the person" in discovered
+    agreed = (project / ".ralph/memory/phases/planning.md").read_text()
+    assert "- Approved: the plan (the person" in agreed
+    kept = sorted((project / ".ralph/memory/iterations").iterdir())
+    assert [path.read_text().splitlines()[2] for path in kept] == [
+        "- Phase: discovery", "- Phase: planning", "- Phase: building", "- Phase: validation",
+    ]  # fmt: skip
+    used = Project(project).load().budget.iterations
+    assert [use.task_id for use in used] == ["discovery", "planning", "a", "validation"]
     history = Project(project).read_sessions()
     assert [(s.phase.value, s.tasks_completed, s.handoff_reason) for s in history] == [
         ("discovery", 0, "phase_complete"),

@@ -12,7 +12,7 @@ from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.guidance import Injections, taken, tell_consumed
-from ralph_tui.engine.handoff import session_record
+from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.phases.desk import Missing, PhaseDesk
 from ralph_tui.engine.ports import TurnEnded
@@ -136,7 +136,13 @@ def _result(
 
 async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
     await shop.ledger.transact(lambda docs: phase_recorded(docs, phase, result))
-    record = session_record(number, phase.value, result, phase)
-    await asyncio.to_thread(shop.ledger.project.archive_session, record)
+    project = shop.ledger.project
+
+    def write() -> None:
+        text = iteration_memory(number, "", "", result, phase, shop.clock())
+        project.write_iteration_memory(number, text)
+        project.archive_session(session_record(number, phase.value, result, phase))
+
+    await asyncio.to_thread(write)
     for event in told(number, phase.value, result):
         shop.emit(event)
