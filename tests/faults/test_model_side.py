@@ -174,16 +174,20 @@ async def test_a_service_that_stays_away_is_the_network_and_not_the_task(
     assert task_of(project, "a").retry_count == 0
 
 
-@pytest.mark.long
-async def test_a_prompt_too_long_is_a_full_context(tmp_path: Path) -> None:
-    project = make_project(tmp_path, [task("a")])
+async def test_a_prompt_that_does_not_fit_blocks_its_task_and_says_so(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a"), task("b")])
     told = "'prompt is too long: 250000 tokens > 200000 maximum'"
-    async with serving(suffering(f"status, status: 400, message: {told}")) as server:
-        run = await play(project, server, overrides=ONCE)
-    assert FailureClass.CONTEXT_FULL in [e.failure for e in run.of(ev.AgentFailed)] or run.of(
-        ev.HandoffStarted
+    fault = f"status, status: 400, message: {told}"
+    too_long = finishes("a").replace(
+        "- say:", f"- fault: {{kind: {fault}, times: forever}}\n          say:", 1
     )
-    assert task_of(project, "a").status.value == "pending"
+    async with serving(scenario(too_long, finishes("b"))) as server:
+        run = await play(project, server)
+    assert [e.failure for e in run.of(ev.AgentFailed)] == [FailureClass.CONTEXT_FULL] * 3
+    assert "AGENTS.md" in run.of(ev.AgentFailed)[0].hint
+    assert not run.of(ev.HandoffStarted), "there is nothing to hand off"
+    assert task_of(project, "b").status.value == "complete"
+    assert "a (3 attempts failed; the last: The prompt does not fit into" in run.end.reason
 
 
 @pytest.mark.parametrize(
