@@ -23,7 +23,9 @@ TRIMMED_REQUEST = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     # Work that outlives a turn would be unseen and unpaid for.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
-    "CLAUDE_CODE_DISABLE_EXPLORE_PLAN_AGENTS": "1",
+    # Only ralph's own sub-agents: the CLI's bring every tool, and nothing bounds what they run.
+    "CLAUDE_AGENT_SDK_DISABLE_BUILTIN_AGENTS": "1",
+    "CLAUDE_CODE_FORK_SUBAGENT": "0",
     # Without it a prompt-dependent header stands before the cached blocks (SDK-FACTS section 2.4).
     "CLAUDE_CODE_ATTRIBUTION_HEADER": "0",
     # We hand off ourselves; a silent summary mid-task would lose what the task needs.

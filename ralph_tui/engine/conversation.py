@@ -31,7 +31,6 @@ class Cut(StrEnum):
     COST = "a cost limit was reached"
     CONTEXT = "the context was full"
     TIME = "the iteration took too long"
-    LEAVE = "the model asks for approval"
     UNANSWERED = "a question waits for the person"
 
 
@@ -60,10 +59,6 @@ class Desk(Overseer, Protocol):
 
     def mind_edits(self) -> None:
         """Tell what the person's edits lead to."""
-        ...
-
-    async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
-        """Whether this call was the model's way to say that it is done, and it is."""
         ...
 
 
@@ -132,22 +127,19 @@ class Conversation:
                     ended = item
                 case _:
                     self._shop.emit(item)
-                    await self._mind(item)
+                    self._mind(item)
         self._talking = False
         self.session_id = self.session_id or ended.session_id
         return ended
 
-    async def _mind(self, item: ev.Event) -> None:
+    def _mind(self, item: ev.Event) -> None:
         if isinstance(item, ev.SessionStarted):
             self.session_id = item.session_id
         elif isinstance(item, ev.AllowanceReported):
             share = self._shop.settings.limits.stop_at_allowance_percent
             self._desk.ending = item.allowance.used_up(share) or self._desk.ending
-        elif isinstance(item, ev.ToolFinished):
-            if self._desk.unanswered:
-                self.interrupt(Cut.UNANSWERED)
-            elif await self._desk.asks_to_leave(item):
-                self.interrupt(Cut.LEAVE)
+        elif isinstance(item, ev.ToolFinished) and self._desk.unanswered:
+            self.interrupt(Cut.UNANSWERED)
 
     async def _keep(self, prompt: str) -> None:
         """The first words of a session are kept, for a person to read exactly what the model was given."""

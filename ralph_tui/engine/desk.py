@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.plan import Task, TaskStatus
@@ -18,7 +17,7 @@ from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.permitting import Permitting
 from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.prompting import reminder
-from ralph_tui.engine.subagents import OneAtATime
+from ralph_tui.engine.subagents import SubAgentRules
 from ralph_tui.engine.task_work import TaskWork
 from ralph_tui.engine.verify import receipt_text
 from ralph_tui.engine.workshop import Workshop
@@ -52,7 +51,7 @@ class BuildDesk:
         self._shop = shop
         self._on_work = on_work
         self._reminded = False
-        self._one_at_a_time = OneAtATime()
+        self._sub_agents = SubAgentRules()
         self._pace = Pace(shop)
         self._agents_file = AgentsFile(shop.ledger.project.layout.agents_md)
 
@@ -66,9 +65,10 @@ class BuildDesk:
                 reason="This session is being handed off",
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
-        own = self._one_at_a_time.review(call) or self._agents_file.review(call)
+        own = self._sub_agents.review(call) or self._agents_file.review(call)
         verdict = own or self._permitting.known(await self._shop.review(call))
         if verdict.decision == "deny":
+            self._sub_agents.ended(call)
             self.denied = verdict.part or call.name
         elif verdict.decision != "ask":
             self._note(call)
@@ -80,7 +80,7 @@ class BuildDesk:
         if ruling.allowed:
             self._note(call)
         else:
-            self._one_at_a_time.ended(call)
+            self._sub_agents.ended(call)
             if wanted.tool != NETWORK:  # the command ran, and says itself what it lacked
                 self.denied = ", ".join(wanted.patterns) or wanted.tool
         return ruling
@@ -95,7 +95,7 @@ class BuildDesk:
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn when the task is settled; pass on the wrap-up request once."""
         del output
-        self._one_at_a_time.ended(call)
+        self._sub_agents.ended(call)
         if astray := await stop_if_astray(self._shop, call):
             return AfterTool(end_turn=True, note=astray)
         if call.agent_id is None and self._settled(call):
@@ -135,11 +135,6 @@ class BuildDesk:
     def waiting_for_person(self) -> bool:
         """Whether permission is waited for, or the hour's requests are used up."""
         return self._permitting.waiting or self._pace.holding
-
-    async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
-        """A task is left by a claim that holds, or by blocking it."""
-        del finished
-        return False
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Building asks nobody: what is unclear blocks the task."""

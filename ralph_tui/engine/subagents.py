@@ -1,8 +1,7 @@
 """The sub-agents of the seeds: expensive reading and testing in contexts of their own."""
 
+import re
 from collections.abc import Mapping
-
-from pydantic import JsonValue
 
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.tools import ToolCall, Verdict
@@ -53,33 +52,72 @@ AGENT_TOOLS = frozenset({"Task", "Agent"})
 """Both names mean the tool that starts a sub-agent (SDK-FACTS section 1.2)."""
 
 
-class OneAtATime:
-    """Lets one build or test sub-agent run at a time: backpressure needs one clear answer."""
+BUILD_OR_TEST = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|mypy|pyright|ruff|vitest|jest|mocha|phpunit|rspec|ctest|make|just|"
+    r"gradlew?|mvnw?|bazel|ninja)\b"
+    r"|\b(?:npm|pnpm|yarn|bun)\s+(?:run|test|t|build|exec)\b"
+    r"|\b(?:cargo|go|dotnet|swift|mix|zig|uv|cmake\s+--)\s*(?:build|test|check|clippy|vet|nextest)\b"
+)
+"""What builds or tests, in the languages that projects are mostly written in."""
+
+
+class SubAgentRules:
+    """Holds sub-agents to ralph's own kinds, and to one build or test at a time.
+
+    Backpressure needs one clear answer, and two builds in one directory disturb each other.
+    """
 
     def __init__(self) -> None:
         """Nothing runs."""
-        self._running: str | None = None
+        self._running: dict[str, str] = {}
+        """The call that runs, by what there may be one of."""
 
     def review(self, call: ToolCall) -> Verdict | None:
-        """A denial when another one runs; otherwise None, and this one is running now."""
-        if not _tests(call.name, call.input):
-            return None
-        if self._running is not None and self._running != call.tool_id:
+        """A denial, or None; a build or test that is not denied is running now."""
+        if call.name in AGENT_TOOLS and _kind(call) not in _NAMES:
             return Verdict(
                 decision="deny",
-                rule="one-test-agent",
-                part=TEST_EXECUTION.name,
-                reason="Another build or test sub-agent is running",
-                instead="Wait for its answer, then start the next.",
+                rule="own-sub-agents",
+                part=_kind(call),
+                reason="Only ralph's own sub-agents may be started",
+                instead=f"Set subagent_type to {', '.join(_NAMES)}, or do it yourself.",
             )
-        self._running = call.tool_id
-        return None
+        slot = _slot(call)
+        if not slot:
+            return None
+        running = self._running.setdefault(slot, call.tool_id)
+        if running == call.tool_id:
+            return None
+        return Verdict(
+            decision="deny",
+            rule="one-test-agent",
+            part=TEST_EXECUTION.name if slot == _AGENT else str(call.input.get("command", "")),
+            reason="A sub-agent is running another build or test",
+            instead="Wait for its result, then start the next.",
+        )
 
     def ended(self, call: ToolCall) -> None:
         """The call is over, however it ended."""
-        if call.tool_id == self._running:
-            self._running = None
+        self._running = {
+            s: running for s, running in self._running.items() if running != call.tool_id
+        }
 
 
-def _tests(name: str, tool_input: Mapping[str, JsonValue]) -> bool:
-    return name in AGENT_TOOLS and tool_input.get("subagent_type") == TEST_EXECUTION.name
+_NAMES = tuple(agent.name for agent in (*_READERS, TEST_EXECUTION))
+_AGENT, _COMMAND = "agent", "command"
+
+
+def _kind(call: ToolCall) -> str:
+    return str(call.input.get("subagent_type") or "")
+
+
+def _slot(call: ToolCall) -> str:
+    """What there may be only one of, that this call is; empty for any other call."""
+    if call.name in AGENT_TOOLS:
+        return _AGENT if _kind(call) == TEST_EXECUTION.name else ""
+    by_sub_agent = call.agent_id is not None and call.name == "Bash"
+    return (
+        _COMMAND
+        if by_sub_agent and BUILD_OR_TEST.search(str(call.input.get("command", "")))
+        else ""
+    )

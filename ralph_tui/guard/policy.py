@@ -21,7 +21,7 @@ PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
         Phase.DISCOVERY: (
             "Read", "Glob", "Grep", "WebSearch", "WebFetch", "Write", "Task", "AskUserQuestion",
         ),
-        Phase.PLANNING: ("Read", "Glob", "Grep", "WebSearch", "WebFetch", "Task", "ExitPlanMode"),
+        Phase.PLANNING: ("Read", "Glob", "Grep", "WebSearch", "WebFetch", "Task"),
         Phase.BUILDING: (
             "Read", "Write", "Edit", "Bash", "Glob", "Grep", "Task", "WebSearch", "WebFetch",
             "NotebookEdit",

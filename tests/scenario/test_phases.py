@@ -230,40 +230,6 @@ async def test_a_task_too_big_is_sent_back_and_guidance_is_heard(tmp_path: Path)
     assert run.end.reason == "planning is done"
 
 
-async def test_leaving_plan_mode_opens_the_approval_of_a_plan_that_is_there(
-    tmp_path: Path,
-) -> None:
-    project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
-    controls = Controls(project)
-    entry = "id: a, description: Do a, verification_criteria: [a.txt exists]"
-    script = f"""
-    - name: plans
-      when: "^# Ralph Planning Mode"
-      turns:
-        - tools: [{{name: ExitPlanMode, input: {{}}}}]
-        - tools: [{{name: Glob, input: {{pattern: "*.md"}}}}]
-        - ralph: {{add_task: {{{entry}, estimated_tokens: 20000}}}}
-        - tools: [{{name: ExitPlanMode, input: {{}}}}]
-        - wait: 600
-          say: Nobody waits for this.
-    """
-
-    async def person(run: Run) -> None:
-        request = await run.until_told(ev.ApprovalRequested)
-        assert request.kind is ApprovalKind.PLAN
-        controls.decide(approved=True)
-
-    mission = Mission(only=Phase.PLANNING, interactive=True)
-    async with serving(scenario(script)) as server:
-        run = await play(project, server, mission=mission, meanwhile=person)
-        told = [json.dumps(r.body["messages"]) for r in server.requests]
-    not_yet = "not asked for approval yet. There is no plan yet. Hand it in with ralph_submit_plan"
-    assert [not_yet in text for text in told[:3]] == [False, False, True]
-    assert [t.id for t in plan_of(project).tasks] == ["a"]
-    assert [e.outcome for e in run.of(ev.IterationFinished)] == [IterationOutcome.COMPLETE]
-    assert (run.end.reason, run.end.exit_code) == ("planning is done", 0)
-
-
 @pytest.mark.long
 async def test_a_plan_without_dependencies_where_the_person_wants_none(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("old", status="complete")], files={"specs/g.md": SPEC})

@@ -1,11 +1,14 @@
 """Sub-agents: their own tools, nested in the stream, paid for, and never in charge of the task."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.tools import ToolCall
+from ralph_tui.engine.subagents import SubAgentRules
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario
@@ -62,11 +65,65 @@ async def test_a_sub_agent_is_nested_and_paid_for(tmp_path: Path) -> None:
 async def test_a_sub_agent_may_not_change_the_task(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
     claim = "ralph: {mark_task_complete: {task_id: a, verification_notes: Mine.}}"
-    scripts = scenario(starts("general-purpose", "take over"), helper("take over", claim))
+    scripts = scenario(starts("test_execution", "take over"), helper("take over", claim))
     async with serving(scripts) as server:
         run = await play(project, server)
-    assert [e.rule for e in run.of(ev.ToolDenied)] == ["sub-agent-state"]
+    inner = [e for e in run.of(ev.ToolFinished) if e.parent_id is not None]
+    assert [e.outcome for e in inner] == [ev.ToolOutcome.ERROR], "it has no such tool"
     assert task_of(project, "a").completion_notes == "Looked."
+
+
+async def test_only_ralphs_own_sub_agents_are_offered_and_started(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")])
+    others = ("general-purpose", "claude", "statusline-setup", "fork", "Explore", "''")
+    calls = ", ".join(
+        f"{{name: Agent, input: {{subagent_type: {kind}, description: d, prompt: work}}}}"
+        for kind in others
+    )
+    first = f"""
+    - name: starts others
+      task: a
+      turns:
+        - tools: [{calls}]
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Alone.}}}}
+          write: {{path: done.txt, content: done}}
+        - say: Done.
+    """
+    async with serving(scenario(first)) as server:
+        run = await play(project, server)
+        assert server.unmatched == [], "none of them asked the model anything"
+        request = server.model_requests[0].body
+        said = json.dumps([request["messages"], request["tools"], request["system"]])
+    assert [e.rule for e in run.of(ev.ToolDenied)] == ["own-sub-agents"] * len(others)
+    for own in ("code_search", "file_analysis", "test_execution"):
+        assert own in said
+    assert "statusline-setup" not in said
+    assert '`\\"fork\\"`' not in said
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
+
+
+def bash(command: str, tool_id: str, agent_id: str | None = "one") -> ToolCall:
+    return ToolCall(tool_id=tool_id, name="Bash", input={"command": command}, agent_id=agent_id)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["uv run pytest -x", "npm test", "npm run build", "cargo build", "go test ./...", "make -j2"],
+)
+def test_sub_agents_run_one_build_or_test_at_a_time(command: str) -> None:
+    rules = SubAgentRules()
+    first, second = bash(command, "1"), bash(command, "2", agent_id="two")
+    assert rules.review(first) is None
+    assert rules.review(first) is None, "asked about again"
+    denied = rules.review(second)
+    assert denied is not None
+    assert (denied.rule, denied.part) == ("one-test-agent", command)
+    assert rules.review(bash("ls -l", "3")) is None, "reading disturbs nobody"
+    assert rules.review(bash(command, "4", agent_id=None)) is None, "the agent itself waits anyway"
+    rules.ended(second)
+    assert rules.review(second) is not None
+    rules.ended(first)
+    assert rules.review(second) is None
 
 
 async def test_one_test_sub_agent_at_a_time(tmp_path: Path) -> None:

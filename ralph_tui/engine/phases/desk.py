@@ -15,7 +15,7 @@ from ralph_tui.engine.landing import stop_if_astray
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.permitting import Permitting
 from ralph_tui.engine.ports import AfterTool, QuestionReply
-from ralph_tui.engine.subagents import OneAtATime
+from ralph_tui.engine.subagents import SubAgentRules
 from ralph_tui.engine.workshop import Workshop
 
 Handler = Callable[[rt.ToolInput], Awaitable[ToolAnswer]]
@@ -26,9 +26,6 @@ Missing = Callable[[], Awaitable[str | None]]
 """What the phase still lacks, as an order to the model; None when its criteria are met."""
 
 MAX_REMINDERS = 3
-
-LEAVE_TOOL = "ExitPlanMode"
-"""How a model asks for approval of its plan."""
 
 
 class PhaseDesk:
@@ -55,7 +52,7 @@ class PhaseDesk:
         self._ends_turn = {f"mcp__ralph__{name}" for name in ends_turn}
         self._on_output = on_output
         self._reminders = 0
-        self._one_at_a_time = OneAtATime()
+        self._sub_agents = SubAgentRules()
         self._pace = Pace(shop)
         self._permitting = Permitting(shop)
 
@@ -84,15 +81,18 @@ class PhaseDesk:
         return asked or self._permitting.waiting or self._pace.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
-        """The guard's verdict, and one build or test sub-agent at a time."""
-        own = self._one_at_a_time.review(call)
-        return own or self._permitting.known(await self._shop.review(call))
+        """The verdict of the rules for sub-agents and of the guard."""
+        own = self._sub_agents.review(call)
+        verdict = own or self._permitting.known(await self._shop.review(call))
+        if verdict.decision == "deny":
+            self._sub_agents.ended(call)
+        return verdict
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """The person's ruling."""
         ruling = await self._permitting.permit(wanted)
         if not ruling.allowed:
-            self._one_at_a_time.ended(call)
+            self._sub_agents.ended(call)
         return ruling
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
@@ -112,7 +112,7 @@ class PhaseDesk:
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn after the tool that hands in the result."""
-        self._one_at_a_time.ended(call)
+        self._sub_agents.ended(call)
         if astray := await stop_if_astray(self._shop, call):
             return AfterTool(end_turn=True, note=astray)
         if self._on_output is not None and output != ToolOutput():
@@ -124,19 +124,6 @@ class PhaseDesk:
         await self._pace.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
-
-    async def asks_to_leave(self, finished: ev.ToolFinished) -> bool:
-        """Whether a call asked for the approval that follows this phase, and nothing is missing.
-
-        The CLI answers it by itself, as a mistake, before any hook is asked (SDK-FACTS section 11.6).
-        """
-        if finished.name != LEAVE_TOOL or finished.parent_id is not None:
-            return False
-        lacking = await self._missing()
-        self.wrap_up = (
-            f"The person is not asked for approval yet. {lacking}" if lacking else self.wrap_up
-        )
-        return lacking is None
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Put questions to the person, where the phase has any."""
