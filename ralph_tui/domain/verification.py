@@ -99,11 +99,20 @@ class Receipt(Model):
     changed: tuple[str, ...] = ()
     """Check files that are not as they were when the task began."""
     place: Place | None = None
+    sandboxed: bool = False
 
     @property
     def ok(self) -> bool:
         """A skipped check does not fail the gate; it is shown with its reason."""
         return self.status in (ReceiptStatus.PASSED, ReceiptStatus.SKIPPED)
+
+
+def _refused_by(receipt: Receipt) -> str:
+    if receipt.source == "evidence":
+        return receipt.reason
+    if receipt.exit_code == 0 or receipt.place is Place.COPY:
+        return f"{receipt.command} is no pass: {receipt.reason}"
+    return f"{receipt.command} failed"
 
 
 class GateResult(Model):
@@ -138,9 +147,7 @@ class GateResult(Model):
     @property
     def refusal(self) -> str:
         """Why the claim is refused, in one line."""
-        return ", ".join(
-            r.reason if r.source == "evidence" else f"{r.command} failed" for r in self.failures
-        )
+        return ", ".join(map(_refused_by, self.failures))
 
     @property
     def basis(self) -> str:

@@ -166,6 +166,7 @@ class TaskWork(TaskInHand):
         if not settled:
             news = self.news()  # edited while the checks ran
             return _not_yet(news) if news and not self.taken_away else self._taken_away()
+        await gate.accept(task)
         remaining = sum(
             1 for t in self._ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
         )

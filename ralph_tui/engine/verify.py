@@ -1,7 +1,7 @@
 """The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -14,15 +14,24 @@ from ralph_tui.domain.plan import Task
 from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.domain.verification import (
     GateResult,
+    Inputs,
     Receipt,
     ReceiptStatus,
     criterion_text,
     runnable_command,
 )
-from ralph_tui.engine.commands import run_command
+from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import Prefix, unheld
+from ralph_tui.engine.verification.evidence.check_files import CheckFiles
+from ralph_tui.engine.verification.evidence.examine import (
+    CommandRun,
+    Examined,
+    Examiner,
+    Inspection,
+    task_words,
+)
 from ralph_tui.engine.verification.project_checks import GateRules
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
@@ -83,6 +92,13 @@ NOTHING_RAN = Receipt(
 """Speaks against a claim for which nothing could be run, where the person has not allowed that."""
 
 
+PUT_BACK = (
+    "Tests, check scripts and test settings that existed before this task count as they were. Put them "
+    "back, and put new tests into new files."
+)
+"""What the model does about changed check files."""
+
+
 class Gate:
     """Checks claims for one project."""
 
@@ -108,6 +124,10 @@ class Gate:
         self._environment = environment
         self._review = review
         self._emit = emit
+        self.files = CheckFiles(root)
+        self._examiner = Examiner(root, self.files, self._start, environment)
+        self._examined: dict[str, Examined] = {}
+        self._sandboxed = False
 
     def checks(self, task: Task) -> tuple[Check, ...]:
         """What will be run for a claim on `task`; blocks while it reads a few files."""
@@ -118,7 +138,13 @@ class Gate:
         return bool(self.checks(task))
 
     async def run(
-        self, task: Task, notes: str, permit: Permit = unasked, *, must_verify: bool = False
+        self,
+        task: Task,
+        notes: str,
+        permit: Permit = unasked,
+        *,
+        must_verify: bool = False,
+        allowed: tuple[str, ...] = (),
     ) -> GateResult:
         """Run every check, one after the other, and tell each receipt.
 
@@ -127,14 +153,17 @@ class Gate:
             notes: What the model says it did.
             permit: Asks the person about commands that need it.
             must_verify: A gate in which no command ran is a refusal.
+            allowed: Check files that may be changed for this task.
         """
         rules = await asyncio.to_thread(self.rules)
         checks = plan_checks(task, rules)
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
+        self._examined.clear()
+        inspection = await self._examiner.inspect(commands, task_words(task), allowed)
         receipts = []
         for check in checks:
-            receipt = await self._receipt(check, permit)
+            receipt = await self._receipt(check, permit, inspection)
             receipts.append(receipt)
             self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
         if task.begun is not None and all(receipt.ok for receipt in receipts):
@@ -160,7 +189,7 @@ class Gate:
         )
         return result
 
-    async def _receipt(self, check: Check, permit: Permit) -> Receipt:
+    async def _receipt(self, check: Check, permit: Permit, inspection: Inspection) -> Receipt:
         command = check.command
         if check.source != "backpressure":
             call = ToolCall(tool_id="gate", name="Bash", input={"command": command})
@@ -173,31 +202,82 @@ class Gate:
                     reason=refused,
                 )
             command = verdict.command or command
-        return await self._run(check, command)
+        return await self._run(check, command, inspection)
 
-    async def _run(self, check: Check, command: str) -> Receipt:
-        result = await run_command(
-            command,
-            cwd=self._root,
-            environment=self._environment,
-            limit_seconds=self._timeout,
-            prefix=await asyncio.to_thread(self._prefix, command),
-        )
-        if result.exit_code is None:
-            status, reason = ReceiptStatus.TIMED_OUT, f"no end after {duration(self._timeout)}"
-        elif result.exit_code == 0:
-            status, reason = ReceiptStatus.PASSED, ""
-        else:
-            status, reason = ReceiptStatus.FAILED, f"exit status {result.exit_code}"
+    async def _run(self, check: Check, command: str, inspection: Inspection) -> Receipt:
+        examined = await self._examiner.examine(command, inspection)
+        self._examined[command] = examined
+        status, reason = _outcome(examined, self._timeout)
         return Receipt(
             command=command,
             source=check.source,
             status=status,
-            exit_code=result.exit_code,
-            seconds=result.seconds,
-            tail=result.tail,
+            exit_code=examined.result.exit_code,
+            seconds=examined.result.seconds,
+            tail=examined.result.tail,
             reason=reason,
+            counts=examined.counts,
+            before=examined.before,
+            failing=examined.failing,
+            inputs=examined.inputs,
+            changed=examined.changed,
+            place=examined.place,
+            sandboxed=self._sandboxed,
         )
+
+    async def _start(self, run: CommandRun) -> CommandResult:
+        """Run one command of a check, held as all of them are."""
+        prefix = await asyncio.to_thread(self._prefix, run.check, run.writable)
+        self._sandboxed = bool(prefix)
+        return await run_command(
+            run.command,
+            cwd=run.cwd,
+            environment=run.environment,
+            limit_seconds=self._timeout,
+            prefix=prefix,
+            keep=run.keep,
+        )
+
+    # The check files, over the life of a task.
+
+    async def begin(self, task: Task, tasks: Iterable[Task]) -> None:
+        """Note the check files of all `tasks` before an agent session for `task`."""
+        await asyncio.to_thread(self._begin, task.id, tuple(tasks))
+
+    def _begin(self, task_id: str, tasks: tuple[Task, ...]) -> None:
+        self.files.begin(task_id, *self._scope(tasks))
+
+    async def end(self, tasks: Iterable[Task]) -> None:
+        """Note the check files after an agent session: what changes from now on is the person's."""
+        given = tuple(tasks)
+        await asyncio.to_thread(lambda: self.files.end(*self._scope(given)))
+
+    async def accept(self, task: Task) -> None:
+        """Trust the check files as they are, because the claim on `task` was accepted."""
+        await asyncio.to_thread(self._accept, task)
+
+    def _accept(self, task: Task) -> None:
+        self.files.accept(task.id, *self._scope((task,)))
+        for command, examined in self._examined.items():
+            if examined.passed and examined.outcomes:
+                self.files.store.save_outcomes(command, examined.outcomes)
+
+    def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
+        """The commands that check tasks, and the tasks' words."""
+        rules = self.rules()
+        commands = {check.command: None for task in tasks for check in plan_checks(task, rules)}
+        return tuple(commands), "\n".join(map(task_words, tasks))
+
+
+def _outcome(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
+    exit_code = examined.result.exit_code
+    if examined.faults:
+        return ReceiptStatus.FAILED, "; ".join(examined.faults)
+    if exit_code is None:
+        return ReceiptStatus.TIMED_OUT, f"no end after {duration(limit)}"
+    if exit_code == 0:
+        return ReceiptStatus.PASSED, ""
+    return ReceiptStatus.FAILED, f"exit status {exit_code}"
 
 
 async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
@@ -218,10 +298,13 @@ def receipt_text(result: GateResult) -> str:
     """The receipt as the model reads it."""
     lines = [_verdict(result)]
     for receipt in result.receipts:
-        reason = f" ({receipt.reason})" if receipt.reason else ""
+        shown = receipt.reason or (receipt.counts.text if receipt.counts else "")
+        reason = f" ({shown})" if shown else ""
         lines.append(f"- {receipt.status.value}: `{receipt.command}`{reason}")
         if not receipt.ok and receipt.tail:
             lines.append(_quoted(receipt.tail))
+        if not receipt.ok and receipt.inputs is Inputs.ORIGINALS:
+            lines.append(PUT_BACK)
     return "\n".join(lines)
 
 

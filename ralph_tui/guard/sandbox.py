@@ -153,11 +153,13 @@ class Openings:
         scratch: A directory of the run; the command sees it as its temporary directory.
         forwards: Unix sockets by the port of the sandbox's own loopback that leads to each.
         exception: What the person opens for this command.
+        writable: Directories of ralph's own that this command writes to, such as its report's.
     """
 
     scratch: Path
     forwards: Mapping[int, Path]
     exception: SandboxException | None = None
+    writable: tuple[Path, ...] = ()
 
 
 def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
@@ -176,7 +178,7 @@ def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *_temporary(given.scratch),
         *_binds("--ro-bind", _shown_again(root, held.home, network=extra.network)),
-        *_binds("--bind", (real_root, *held.allow_write)),
+        *_binds("--bind", (real_root, *held.allow_write, *map(str, given.writable))),
         *_unseen(held.deny_read),
         *_binds("--bind", opened),
         *_binds("--ro-bind", held.deny_write),

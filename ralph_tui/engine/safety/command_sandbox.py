@@ -14,13 +14,13 @@ from ralph_tui.guard.sandbox import PROXY_PORT, Openings, Sandbox, held_prefix
 
 NO_EXCEPTIONS: SandboxExceptions = MappingProxyType({})
 
-Prefix = Callable[[str], tuple[str, ...]]
-"""The words that start a command in what holds it; empty where nothing does."""
+Prefix = Callable[[str, tuple[Path, ...]], tuple[str, ...]]
+"""The words that start a command in what holds it, and lets it write to more directories; empty where nothing does."""
 
 
-def unheld(command: str) -> tuple[str, ...]:
+def unheld(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
     """The prefix where nothing holds commands."""
-    del command
+    del command, writable
     return ()
 
 
@@ -67,7 +67,7 @@ class CommandSandbox:
         if self._directory is not None:
             await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
 
-    def prefix(self, command: str) -> tuple[str, ...]:
+    def prefix(self, command: str, writable: tuple[Path, ...] = ()) -> tuple[str, ...]:
         """The words that start this command; looks at files, so call it in a thread."""
         if self._held is None:
             return ()
@@ -80,5 +80,6 @@ class CommandSandbox:
             scratch=self._directory / "tmp",
             forwards={**self._proxy, **ports},
             exception=exception,
+            writable=writable,
         )
         return held_prefix(self._held, self._root, given)

@@ -70,6 +70,7 @@ class CheckFiles:
         self._root = root
         self._store = store or CheckStore(root)
         self._marks: dict[str, tuple[tuple[int, ...], FileMark]] = {}
+        self._task_id = ""
         self._record: CheckRecord | None = None
         """As this process knows it: what is on disk is for the next one."""
 
@@ -80,6 +81,7 @@ class CheckFiles:
 
     def begin(self, task_id: str, commands: Iterable[str], words: str = "") -> None:
         """Note the state before an agent session for a task, and trust what the person changed since the last."""
+        self._task_id = task_id
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         record = self._with_persons_changes(self._known(), now, watched)
@@ -114,7 +116,8 @@ class CheckFiles:
         record = self._known()
         if not record.begun:
             return
-        now, before, kept = self.scan(watched), record.tasks.get(task_id, {}), set(keep)
+        name = task_id if task_id in record.tasks else self._task_id  # it may have been renamed
+        now, before, kept = self.scan(watched), record.tasks.get(name, {}), set(keep)
         trusted = dict(record.trusted)
         for path in {*now, *trusted}:
             mark = now.get(path)
@@ -122,7 +125,7 @@ class CheckFiles:
             if path not in kept and not leftover:
                 _set(trusted, path, mark)
         self._keep(trusted)
-        tasks = {name: marks for name, marks in record.tasks.items() if name != task_id}
+        tasks = {other: marks for other, marks in record.tasks.items() if other != name}
         self._save(record.model_copy(update={"trusted": trusted, "tasks": tasks}))
 
     def trusted(self) -> Mapping[str, FileMark]:

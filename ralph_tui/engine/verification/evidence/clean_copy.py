@@ -118,7 +118,9 @@ def _text(path: Path) -> str:
         return ""
 
 
-def joined_path(environment: Mapping[str, str], added: str) -> str:
-    """A `PYTHONPATH` that begins with more directories."""
-    before = environment.get("PYTHONPATH", "")
-    return f"{added}:{before}" if before else added
+def with_path(environment: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """An environment with more in it; directories are added to `PYTHONPATH` in front."""
+    joined = {**environment, **added}
+    if environment.get("PYTHONPATH") and added.get("PYTHONPATH"):
+        joined["PYTHONPATH"] = f"{added['PYTHONPATH']}:{environment['PYTHONPATH']}"
+    return joined

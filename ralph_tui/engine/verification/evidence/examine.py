@@ -1,11 +1,11 @@
 """Run one check and say what it shows: in place, and where check files changed also with the originals."""
 
 import asyncio
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from ralph_tui.engine.commands import CommandResult
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.check_paths import is_test_file
-from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, joined_path
+from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
 from ralph_tui.engine.verification.evidence.installed import environment_faults
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
@@ -25,25 +25,29 @@ from ralph_tui.engine.verification.evidence.runners import (
     report_from,
 )
 
-_NO_PLUGIN = 'Error importing plugin "ralph_pytest_report"'
+_REFUSALS = {4: 'Error importing plugin "ralph_pytest_report"', 9: "is not allowed in NODE_OPTIONS"}
+"""What runners print, by exit status, that cannot load a reporter."""
+_REMOVING = re.compile(r"\b(?:remov|delet|drop|retir|prun)", re.IGNORECASE)
 _NAMED = 5
 _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
-class RunCommand(Protocol):
-    """Runs a command of the gate, held as the gate's commands are."""
+class CommandRun(Model):
+    """One run of a check: what is started, where, and what it may use."""
 
-    async def __call__(
-        self,
-        command: str,
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        keep: int,
-        writable: tuple[Path, ...],
-    ) -> CommandResult:
-        """Run `command` in `cwd` and keep bytes of its output; it may write to `writable` as well."""
-        ...
+    command: str
+    check: str
+    """The command as the plan has it; what is started may carry more options."""
+    cwd: Path
+    environment: dict[str, str]
+    keep: int = 0
+    """Bytes of output that are read afterwards."""
+    writable: tuple[Path, ...] = ()
+    """Directories outside the project that the run writes to."""
+
+
+RunCommand = Callable[[CommandRun], Awaitable[CommandResult]]
+"""Runs a command, held as the gate's commands are."""
 
 
 class Inspection(Model):
@@ -104,12 +108,13 @@ class Examiner:
         self, commands: Iterable[str], words: str = "", allowed: Iterable[str] = ()
     ) -> Inspection:
         """Look at the check files, once for all checks of a claim."""
-        given, free = tuple(commands), tuple(allowed)
+        given = tuple(commands)
 
         def look() -> Inspection:
             changes = self._files.changes(given, words)
+            free = (*allowed, *allowed_by_words(words, changes))
             touched = {*changes.changed, *changes.deleted, *changes.added}
-            trusted = ({*self._files.trusted()} - touched) | (touched & {*free})
+            trusted = ({*self._files.trusted()} - touched) | (touched & set(free))
             return Inspection(
                 changes=changes,
                 allowed=free,
@@ -122,7 +127,7 @@ class Examiner:
     async def examine(self, command: str, inspection: Inspection) -> Examined:
         """Run a check, twice where check files changed, and judge it."""
         before = await asyncio.to_thread(self._files.store.outcomes, command)
-        result, report = await self._once(command, self._root, {})
+        result, report = await self._once(command)
         examined = self._judged(result, report, before, inspection)
         if not examined.passed or not inspection.open:
             return examined
@@ -160,9 +165,7 @@ class Examiner:
         copy = await asyncio.to_thread(copy_project, self._root)
         try:
             await asyncio.to_thread(self._put_back, copy, command, changes)
-            result, report = await self._once(
-                copy.command(command, self._root), copy.root, copy.environment
-            )
+            result, report = await self._once(command, copy)
         except LookupError as error:
             return examined.model_copy(
                 update={
@@ -221,28 +224,26 @@ class Examiner:
         return tuple(f"{one}; changed: {files}" for one in found)
 
     async def _once(
-        self, command: str, cwd: Path, added: Mapping[str, str]
+        self, check: str, copy: CleanCopy | None = None
     ) -> tuple[CommandResult, TestReport]:
         """Run a command whose runners report, and read the reports."""
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
+        cwd = copy.root if copy else self._root
+        command = copy.command(check, self._root) if copy else check
+        own = with_path(self._environment, copy.environment) if copy else dict(self._environment)
+        writable = (directory, copy.root.parent) if copy else (directory,)
+        run = CommandRun(command=command, check=check, cwd=cwd, environment=own, writable=writable)
         try:
             reporting = report_from(command, cwd, directory)
-            keep = _OUTPUT_BYTES if {Runner.CARGO, Runner.GO} & {*reporting.runners} else 0
-            environment = report_environment(self._environment, reporting.environment)
-            for name, value in added.items():
-                environment[name] = (
-                    joined_path(environment, value) if name == "PYTHONPATH" else value
-                )
-            writable = (directory, *((cwd.parent,) if cwd != self._root else ()))
-            result = await self._run(
-                reporting.command, cwd=cwd, environment=environment, keep=keep, writable=writable
-            )
-            if _NO_PLUGIN in result.tail:  # a Python that is told to ignore its environment
-                plain = {**self._environment, **added}
-                result = await self._run(
-                    command, cwd=cwd, environment=plain, keep=keep, writable=writable
-                )
-                return result, TestReport()
+            reads_output = {Runner.CARGO, Runner.GO} & {*reporting.runners}
+            told = {
+                "command": reporting.command,
+                "environment": report_environment(own, reporting.environment),
+                "keep": _OUTPUT_BYTES if reads_output else 0,
+            }
+            result = await self._run(run.model_copy(update=told))
+            if _cannot_report(result, directory):
+                return await self._run(run), TestReport()
             report = await asyncio.to_thread(
                 read_reports, directory, result.output, reporting.runners
             )
@@ -253,9 +254,20 @@ class Examiner:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
 
+def _cannot_report(result: CommandResult, directory: Path) -> bool:
+    """Whether a runner refused ralph's reporter and ran nothing, as a Python that ignores its environment does."""
+    refused = _REFUSALS.get(result.exit_code or 0)
+    return refused is not None and refused in result.tail and not any(directory.iterdir())
+
+
 def task_words(task: Task) -> str:
     """All that a task says, for telling whether a file it names is the work or the check."""
     return "\n".join((task.description, *map(criterion_text, task.verification_criteria)))
+
+
+def allowed_by_words(words: str, changes: CheckChanges) -> tuple[str, ...]:
+    """The changes that a task's own words ask for: tests that go with what is removed."""
+    return changes.deleted if _REMOVING.search(words) else ()
 
 
 def _file(test: str) -> str:

@@ -51,7 +51,10 @@ def report_from(command: str, root: Path, directory: Path) -> Reporting:
     """
     runners = recognized(command, root)
     changed = _with_options(command, runners, directory)
-    return Reporting(command=changed, environment=_environment(directory), runners=runners)
+    environment = _environment(directory)
+    if Runner.NODE not in runners:  # an older node refuses to start with options it does not know
+        environment.pop("NODE_OPTIONS")
+    return Reporting(command=changed, environment=environment, runners=runners)
 
 
 def report_environment(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,12 @@ from pathlib import Path
 from ralph_tui.domain.plan import Task
 from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
-from ralph_tui.engine.verification.evidence.examine import Examined, Examiner, task_words
+from ralph_tui.engine.verification.evidence.examine import (
+    CommandRun,
+    Examined,
+    Examiner,
+    task_words,
+)
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 UNITTEST = f"{sys.executable} -m unittest -q"
@@ -71,16 +76,8 @@ class Tried:
         inspection = await examiner.inspect([self.command], task_words(self.task))
         return await examiner.examine(self.command, inspection)
 
-    async def _run(
-        self,
-        command: str,
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        keep: int,
-        writable: tuple[Path, ...],
-    ) -> CommandResult:
-        self.ran.append(cwd)
+    async def _run(self, run: CommandRun) -> CommandResult:
+        self.ran.append(run.cwd)
         return await run_command(
-            command, cwd=cwd, environment=environment, limit_seconds=120, keep=keep
+            run.command, cwd=run.cwd, environment=run.environment, limit_seconds=120, keep=run.keep
         )

@@ -31,13 +31,14 @@ def ralph_canary() -> None:
 class _Reporter:
     """The plugin proper, registered before any conftest or test module is loaded."""
 
-    def __init__(self, report: ReportFile, worker: str) -> None:
+    def __init__(self, report: ReportFile) -> None:
         self._report = report
-        self._worker = worker
+        self._worker = ""
         self._watch = FrameworkWatch()
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
+        self._worker = getattr(config, "workerinput", {}).get("workerid", "")  # pytest-xdist's
         ini = getattr(config, "inipath", None) or ""
         modules = {name: file_of(name) for name in _MODULES}
         self._report.write(
@@ -102,8 +103,7 @@ def pytest_load_initial_conftests(early_config: Any) -> None:
     """Begin the report once the installed plugins are there, and nothing of the project is."""
     report = ReportFile("pytest")
     if report:
-        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-        early_config.pluginmanager.register(_Reporter(report, worker), "ralph-reporter")
+        early_config.pluginmanager.register(_Reporter(report), "ralph-reporter")
 
 
 def _canary_outcome(session: Any) -> str:

@@ -1,0 +1,81 @@
+"""A model that tries a dozen ways around its check, then does the work: played on the real CLI."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.verification import Inputs, Place
+from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write
+from tests.harness.model import serving
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import scenario
+from tests.scenario.running import play
+from tests.scenario.test_cheats import CHEATS
+
+pytestmark = pytest.mark.real_cli
+
+PLAYED = (
+    "weaker assertion", "skip mark", "file moved away", "pytest.py", "os._exit", "atexit", "pytest.exit",
+    "conftest recolors", "conftest clears", "pytest.ini", "patched selectively", "skip from the work",
+)  # fmt: skip
+FILES = {**PROJECT, "pyproject.toml": f'{PROJECT["pyproject.toml"]}testpaths = ["tests"]\n'}
+EXTENDED = {"total.py": RIGHT, "tests/test_total.py": f"{FILES['tests/test_total.py']}\n# more\n"}
+
+
+def stashed(root: Path, changes: Mapping[str, str | None]) -> str:
+    """Commands that make changes to a project from files kept elsewhere."""
+    write(root, {name: text for name, text in changes.items() if text is not None})
+    return " && ".join(
+        f"rm {name}" if text is None else f"cp {root / name} {name}"
+        for name, text in changes.items()
+    )
+
+
+def turns(tmp_path: Path, names: tuple[str, ...]) -> str:
+    """Each cheat with its claim and what undoes it, then the work itself."""
+    back = stashed(tmp_path / "stash" / "back", FILES)
+    lines = []
+    for number, name in enumerate(names):
+        changes = CHEATS[name].changes
+        made = stashed(tmp_path / "stash" / str(number), changes)
+        new = " ".join(path for path in changes if path not in FILES)
+        lines += [
+            f"- bash: {made}",
+            "- ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}",
+            f"- when: {{last_result: 'NOT YET:'}}\n  bash: {back}{f' && rm {new}' if new else ''}",
+        ]
+    lines += [
+        f"- bash: {stashed(tmp_path / 'stash' / 'work', EXTENDED)}",
+        "- ralph: {mark_task_complete: {task_id: a, verification_notes: Fixed.}}",
+        "- when: {last_result: 'ACCEPTED:'}\n  say: Done.",
+    ]
+    return "- name: tries everything\n  task: a\n  turns:\n" + "\n".join(
+        f"    {line}" for item in lines for line in item.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    "names",
+    [PLAYED[:3] + PLAYED[5:9:3], pytest.param(PLAYED, marks=pytest.mark.long)],
+    ids=["some", "all"],
+)
+async def test_no_cheat_is_accepted_and_the_work_is(tmp_path: Path, names: tuple[str, ...]) -> None:
+    shutil.rmtree(tmp_path / "project", ignore_errors=True)
+    project = make_project(tmp_path, [task("a", description="Make it pass")], [PYTEST], files=FILES)
+    async with serving(scenario(turns(tmp_path, names))) as server:
+        run = await play(project, server, environ={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    gates = run.of(ev.GateFinished)
+    assert [gate.passed for gate in gates] == [False] * len(names) + [True]
+    refused = [" ".join(r.reason for r in gate.receipts) for gate in gates[:-1]]
+    for name, reason in zip(names, refused, strict=True):
+        assert CHEATS[name].said in reason, name
+    (receipt,) = gates[-1].receipts
+    assert (receipt.inputs, receipt.place) == (Inputs.ORIGINALS, Place.COPY)
+    assert receipt.counts is not None
+    assert receipt.counts.passed == 2
+    assert receipt.changed == ("tests/test_total.py (changed)",)
+    assert run.end.exit_code == 0
+    assert task_of(project, "a").begun is None
