@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.say import out, out_facts, out_json
+from ralph_tui.cli.say import note, out, out_facts, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -29,14 +29,26 @@ def memory(
             help=f"Archive older memories, and remove what was archived over {KEPT_DAYS} days ago.",
         ),
     ] = False,
+    recurring: Annotated[
+        bool,
+        typer.Option("--recurring", help="List what was learned again and is not in AGENTS.md."),
+    ] = False,
+    to_agents: Annotated[
+        bool, typer.Option("--to-agents", help="Add what --recurring lists to AGENTS.md.")
+    ] = False,
     project_root: ProjectRoot = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the memory that goes into the next prompt."""
-    if show + stats + cleanup > 1:
-        raise RalphError("--show, --stats and --cleanup exclude each other.", "Give one of them.")
+    if show + stats + cleanup + recurring + to_agents > 1:
+        raise RalphError(
+            "--show, --stats, --cleanup, --recurring and --to-agents exclude each other.",
+            "Give one of them.",
+        )
     project = find_project(project_root)
-    if cleanup:
+    if recurring or to_agents:
+        _recurring(project, as_json=as_json, add=to_agents)
+    elif cleanup:
         _clean_up(project, as_json=as_json)
     elif stats:
         facts = _stats(project)
@@ -94,6 +106,36 @@ def _stats(project: "Project") -> dict[str, int]:
 def _files(directory: Path) -> list[Path]:
     """The memories in a directory; none when there is no such directory."""
     return sorted(path for path in directory.glob("*.md") if path.is_file())
+
+
+def _recurring(project: "Project", *, as_json: bool, add: bool) -> None:
+    from ralph_tui.domain.agents_md import MAX_LINES, with_learned
+    from ralph_tui.domain.learnings import recurring
+    from ralph_tui.engine.learned import LOOKED_AT
+    from ralph_tui.store.notes import PROJECT_MODE, TAIL_BYTES, write_text
+
+    path = project.layout.agents_md
+    text = project.read_text(path, TAIL_BYTES)
+    found = recurring(project.read_learnings(LOOKED_AT), text)
+    left: tuple[str, ...] = ()
+    if add and found:
+        text, left = with_learned(text, [one.text for one in found])
+        write_text(path, text, mode=PROJECT_MODE)
+    if as_json:
+        listed = [one.model_dump() | {"added": add and one.text not in left} for one in found]
+        out_json(listed)
+        return
+    for one in found:
+        verb = "added  " if add and one.text not in left else ""
+        out(f"{verb}{one.times} times  {one.text}")
+    if left:
+        note(
+            f"AGENTS.md has at most {MAX_LINES} lines: {len(left)} did not fit. Shorten the file first."
+        )
+    if not found:
+        out("Nothing was learned several times that AGENTS.md does not have.")
+    elif not add:
+        note("`ralph memory --to-agents` adds these to AGENTS.md.")
 
 
 def _clean_up(project: "Project", *, as_json: bool) -> None:

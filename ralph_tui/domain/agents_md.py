@@ -1,5 +1,7 @@
 """AGENTS.md goes into every prompt, so it is kept short."""
 
+from collections.abc import Sequence
+
 MAX_LINES = 60
 
 
@@ -28,3 +30,28 @@ def complaint(before: str, after: str) -> str:
     return (
         f"AGENTS.md would have {count} lines; it goes into every prompt and has at most {MAX_LINES}"
     )
+
+
+LEARNED = "## Learned patterns"
+"""The section that is for what recurs (seeds, "AGENTS.md template")."""
+
+_PLACEHOLDER = "[Ralph will append discoveries here]"
+
+
+def with_learned(text: str, patterns: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The file with these patterns as items of its section; also those for which there is no room."""
+    lines = [line for line in text.rstrip().splitlines() if line.strip() != _PLACEHOLDER]
+    if not any(map(_is_learned, lines)):
+        lines += [*([""] if lines else []), LEARNED]
+    start = next(number for number, line in enumerate(lines) if _is_learned(line)) + 1
+    following = (n for n in range(start, len(lines)) if lines[n].startswith("#"))
+    end = next(following, len(lines))
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    room = max(0, MAX_LINES - len(lines))
+    fitting = [f"- {pattern}" for pattern in patterns[:room]]
+    return "\n".join([*lines[:end], *fitting, *lines[end:]]) + "\n", tuple(patterns[room:])
+
+
+def _is_learned(line: str) -> bool:
+    return line.strip().casefold() == LEARNED.casefold()

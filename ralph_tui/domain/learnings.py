@@ -28,6 +28,55 @@ _COMMON = frozenset(
 )
 
 
+RECURS = 2
+"""How often something is learned before it is offered to AGENTS.md."""
+
+_ALIKE = 0.6
+"""Share of their words that two wordings of one learning have in common."""
+
+_KNOWN = 0.8
+"""Share of a learning's words in one line of AGENTS.md that has it already."""
+
+
+class Recurring(Model):
+    """Something that was learned several times."""
+
+    text: str
+    """Its latest wording, without time and category."""
+    times: Count
+
+
+def recurring(learnings: Sequence[str], agents_md: str) -> tuple[Recurring, ...]:
+    """What was learned again and is not in AGENTS.md yet, the most frequent first."""
+    groups: list[tuple[frozenset[str], list[str]]] = []
+    for line in learnings:
+        text = _STAMP.sub("", line).strip()
+        words = words_of(text)
+        group = next((told for known, told in groups if _alike(known, words)), None)
+        if group is not None:
+            group.append(text)
+        elif words:
+            groups.append((words, [text]))
+    lines = [words_of(line) for line in agents_md.splitlines()]
+    found = (
+        Recurring(text=told[-1], times=len(told))
+        for words, told in groups
+        if len(told) >= RECURS
+        and not any(len(words & line) >= _KNOWN * len(words) for line in lines)
+    )
+    return tuple(sorted(found, key=lambda one: -one.times))
+
+
+def times_learned(learnings: Sequence[str], text: str) -> int:
+    """How often the same was learned, in whatever words."""
+    words = words_of(text)
+    return sum(_alike(words, words_of(_STAMP.sub("", line))) for line in learnings)
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one) and len(one & other) >= _ALIKE * len(one | other)
+
+
 class Chosen(Model):
     """Learnings for a prompt, oldest first."""
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
 from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
+from ralph_tui.engine.learned import record_learning
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.failure_report import failure_report
@@ -56,7 +56,7 @@ class TaskWork(TaskInHand):
             case rt.Block():
                 return await self._block(given)
             case rt.Learning():
-                return await self._learn(given)
+                return await record_learning(self._shop, given, may_edit=True)
             case rt.NewTask():
                 return await self._add(given)
             case rt.Memory():
@@ -198,12 +198,6 @@ class TaskWork(TaskInHand):
         if not settled:
             return self._taken_away()
         return rt.answer({"task_id": block.task_id, "status": "blocked", "next": "Stop now."})
-
-    async def _learn(self, learning: rt.Learning) -> ToolAnswer:
-        category = learning.category.upper()
-        await self._ledger.learn(category, learning.learning)
-        self._shop.emit(ev.LearningRecorded(category=category, text=learning.learning))
-        return rt.answer({"recorded": True, "category": category})
 
     async def _add(self, wanted: rt.NewTask) -> ToolAnswer:
         refused: list[ToolAnswer] = []

@@ -206,6 +206,11 @@ WRITES_DOWN = """
   turns:
     - ralph: {update_memory: {decisions: [Dates are ISO], notes: [first]}}
     - ralph: {update_memory: {notes: [second]}}
+    - ralph: {append_learning: {learning: Parser tests need the compiled grammar, category: build}}
+    - ralph: {append_learning: {learning: The compiled grammar is what parser tests need, category: build}}
+    - when: {last_result: "add it to AGENTS.md under"}
+      say: It recurs.
+      ralph: {get_plan_summary: {}}
     - write: {path: b.txt, content: x}
     - ralph: {mark_task_complete: {task_id: b, verification_notes: Done.}}
     - when: {last_result: "ACCEPTED:"}
@@ -241,6 +246,8 @@ async def test_a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is
     assert f"Progress: {progress}" in memory
     assert "- [x] the first half" in memory
     assert "## Dependencies Added\n- `npm install left-pad`\n" in memory
+    assert any("ralph memory --recurring" in notice.text for notice in run.of(ev.Notice))
+    assert any(call.name.endswith("get_plan_summary") for call in run.of(ev.ToolFinished))
     of_a, of_b, of_c = (next(p for p in prompts if f"Iteration {n}\\n" in p) for n in (2, 3, 4))
     assert progress in of_a, "the next session reads it"
     assert "npm install left-pad" in of_a

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain import events as ev
 from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.questions import Permission, Question
@@ -12,6 +11,7 @@ from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import Asking
 from ralph_tui.engine.landing import stop_if_astray
+from ralph_tui.engine.learned import record_learning
 from ralph_tui.engine.pacing import Pace
 from ralph_tui.engine.permitting import Permitting
 from ralph_tui.engine.ports import AfterTool, QuestionReply
@@ -142,10 +142,7 @@ class PhaseDesk:
     async def learn(self, given: rt.ToolInput) -> ToolAnswer:
         """Record a learning."""
         assert isinstance(given, rt.Learning)
-        category = given.category.upper()
-        await self._shop.ledger.learn(category, given.learning)
-        self._shop.emit(ev.LearningRecorded(category=category, text=given.learning))
-        return rt.answer({"recorded": True, "category": category})
+        return await record_learning(self._shop, given, may_edit=False)
 
     async def plan(self, _: rt.ToolInput) -> ToolAnswer:
         """Summarise the plan."""
