@@ -129,6 +129,10 @@ class BuildingSettings(PhaseExtras):
         default=False,
         description="Build tasks that no check can verify; they complete as unverified.",
     )
+    recheck_finished: bool = Field(
+        default=True,
+        description="Run the checks of finished tasks again at the end of a run and before validation.",
+    )
     gate_timeout_seconds: Seconds = Field(600, description="Longest one gate command may take.")
     iteration_timeout_seconds: Seconds = Field(900, description="Longest one iteration may take.")
 

@@ -59,6 +59,8 @@ class Task(Record):
     """What its completion rests on; only ralph sets it, and only with the status."""
     last_failure: str = ""
     """What failed when it was last claimed or checked again, for the next attempt; empty once it is complete."""
+    reopened: Count = 0
+    """How often it was complete and one of its checks failed later."""
     retry_count: Count = 0
     held: bool = False
     """The person wants it later: it is not chosen until it is released."""

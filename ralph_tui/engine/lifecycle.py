@@ -25,6 +25,7 @@ from ralph_tui.engine.verification.coverage import (
     uncovered,
     what_is_uncovered,
 )
+from ralph_tui.engine.verification.finished_work import FinishedWork
 from ralph_tui.store.project import Documents, Project
 
 StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
@@ -97,6 +98,13 @@ class Lifecycle:
         self._planned_anew = False
         self._feedback = ""
         self._why_back = ""
+        self._finished: FinishedWork | None = None
+
+    def _finished_work(self, stage: Stage) -> FinishedWork:
+        """What this run knows of checks that passed."""
+        if self._finished is None:
+            self._finished = FinishedWork(stage.shop.ledger.project.root)
+        return self._finished
 
     async def run(self, phase: Phase) -> End:
         """Run from `phase` to the end.
@@ -121,7 +129,7 @@ class Lifecycle:
         if stage.phase is Phase.BUILDING:
             return await self._build(stage)
         if stage.phase is Phase.VALIDATION:
-            verdict = await validation.run(stage)
+            verdict = await self._validate(stage)
             if isinstance(verdict, End):
                 return verdict
             self._why_back = verdict.value
@@ -137,12 +145,19 @@ class Lifecycle:
             return _NEXT[stage.phase]
         return await _done_alone(stage)
 
+    async def _validate(self, stage: Stage) -> End | validation.Back:
+        """Validate what is finished, unless a finished task is not finished any more."""
+        if await self._finished_work(stage).reopen(stage.shop):
+            return validation.Back.REOPENED
+        return await validation.run(stage)
+
     async def _build(self, stage: Stage) -> End | Phase:
         await validation.take_rejection(stage)
         refused = await planning.undecided(stage) or await agree_to_unverified(stage)
         if refused is not None:
             return refused
-        end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint).run()
+        finished = self._finished_work(stage)
+        end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint, finished).run()
         if await self._may_plan_anew(end):
             self._planned_anew = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
@@ -214,6 +229,8 @@ def _back_alone(verdict: validation.Back) -> End:
     """Validation alone ends where the whole way would go back to building."""
     if verdict is validation.Back.REJECTED:
         return stopped(f"{verdict}; the reason is a task now", "`ralph build` works it.")
+    if verdict is validation.Back.REOPENED:
+        return stopped(verdict.value, "`ralph tasks` shows it; `ralph build` works it.")
     reason = f"{verdict}; each failure is a task now"
     return stopped(reason, "See .ralph/validation_report.json, then `ralph build`.")
 

@@ -7,6 +7,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.circles import Files, came_back, seen
 from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.recovery import recovery_of_plan
 from ralph_tui.domain.state import Injection, Phase
@@ -23,6 +24,7 @@ from ralph_tui.engine.record import blocked_told, recorded, told
 from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.verification.coverage import may_be_unverified, without_check
+from ralph_tui.engine.verification.finished_work import FinishedWork
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
 
@@ -33,8 +35,15 @@ PROMPT_LIMIT = 40_000
 class BuildLoop:
     """Works the plan, one task an iteration, until there is a reason to stop."""
 
-    def __init__(self, shop: Workshop, spec_for: SpecFor, checkpoint: Checkpoint) -> None:
-        """Run while `checkpoint` lets it."""
+    def __init__(
+        self,
+        shop: Workshop,
+        spec_for: SpecFor,
+        checkpoint: Checkpoint,
+        finished: FinishedWork | None = None,
+    ) -> None:
+        """Run while `checkpoint` lets it; `finished` knows which checks passed earlier in this run."""
+        self._finished = finished or FinishedWork(shop.ledger.project.root)
         self._shop = shop
         self._spec_for = spec_for
         self._checkpoint = checkpoint
@@ -50,7 +59,10 @@ class BuildLoop:
             RalphError: The plan cannot be worked, or the documents cannot be read or written.
         """
         try:
-            return await self._work()
+            end = await self._work()
+            if end.status is LoopStatus.STOPPED and self._checkpoint.done:
+                await self._finished.reopen(self._shop)
+            return end
         finally:
             await self._put_back("the loop ended")
             if self._closing:
@@ -58,23 +70,27 @@ class BuildLoop:
 
     async def _work(self) -> End:
         while True:
-            plan = self._docs.plan
-            if plan.is_finished:
-                return complete(all_done(plan))
-            end = await self._checkpoint.reason_to_stop()
+            end = await self._step()
             if end is not None:
                 return end
-            await self._put_back("nobody works on it")
-            require_workable(self._docs.plan)
-            task = self._docs.plan.get_next_task()
-            if task is None:
-                return self._stuck()
-            if not await self._can_complete(task):
-                await self._set_aside(task)
-                continue
-            end = await self._iterate(task)
-            if end is not None:
-                return end
+
+    async def _step(self) -> End | None:
+        """One task, or what there is to do instead; an end when nothing is left."""
+        plan = self._docs.plan
+        if plan.is_finished:
+            return None if await self._finished.reopen(self._shop) else complete(all_done(plan))
+        end = await self._checkpoint.reason_to_stop()
+        if end is not None:
+            return end
+        await self._put_back("nobody works on it")
+        require_workable(self._docs.plan)
+        task = self._docs.plan.get_next_task()
+        if task is None:
+            return None if await self._finished.reopen(self._shop) else self._stuck()
+        if not await self._can_complete(task):
+            await self._set_aside(task)
+            return None
+        return await self._iterate(task)
 
     async def _can_complete(self, task: Task) -> bool:
         """Whether a check can run for the task, or the person allows that none does."""
@@ -125,6 +141,9 @@ class BuildLoop:
         contents = Files(iteration=number, before=before, after=after)
         result = result.model_copy(update={"contents": contents})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
+        done = self._docs.plan.task(iteration.task_id)
+        if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
+            await self._finished.passed(self._shop, done, after)
         return await self._checkpoint.after(result.failure)
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:

@@ -133,6 +133,16 @@ class Gate:
         """What will be run for a claim on `task`; blocks while it reads a few files."""
         return plan_checks(task, self.rules())
 
+    def own_checks(self, task: Task) -> tuple[Check, ...]:
+        """The commands of the task's own criteria; blocks while it reads a few files."""
+        rules = self.rules().model_copy(update={"commands": ()})
+        return plan_checks(task, rules)
+
+    async def run_alone(self, check: Check) -> Receipt:
+        """One check outside of a claim; nobody is asked about it, and no event tells it."""
+        inspection = await self._examiner.inspect((check.command,))
+        return await self._receipt(check, unasked, inspection)
+
     def can_check(self, task: Task) -> bool:
         """Whether any command runs for a claim on `task`; blocks while it reads a few files."""
         return bool(self.checks(task))

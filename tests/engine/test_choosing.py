@@ -36,7 +36,7 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
         return None
 
     shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append, settings=ALLOWING))
-    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=reason_to_stop))
+    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=reason_to_stop, done=0))
 
     def no_session(_: float) -> object:
         raise AssertionError("nothing is to be worked")

@@ -23,6 +23,7 @@ from ralph_tui.engine.verification.coverage import (
     uncovered,
     what_is_uncovered,
 )
+from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.store.project import Documents
 
 SPEC_TEXT_LIMIT = 60_000
@@ -54,11 +55,9 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
 async def decide_plan(stage: Stage) -> Approval | End:
     """The person's decision about the plan as it is."""
-    summary = plan_size(stage.docs.plan.tasks)
-    lacking = await _uncovered(stage)
-    if lacking:
-        who = "It" if len(lacking) == 1 else "They"
-        summary += f". {what_is_uncovered(lacking)} {who} would complete as unverified."
+    rules = await asyncio.to_thread(stage.shop.gate.rules)
+    lacking = _uncovered(stage, stage.docs.plan, rules)
+    summary = _summary(stage, stage.docs.plan, rules)
 
     async def content() -> Content:
         return plan_content(stage.docs.plan)
@@ -99,10 +98,17 @@ def _with_rejection(stage: Stage, feedback: str) -> str:
     )
 
 
-async def _uncovered(stage: Stage) -> tuple[Task, ...]:
-    """The planned tasks that no check can verify; the person reads of them before they agree."""
-    rules = await asyncio.to_thread(stage.shop.gate.rules)
-    return uncovered(stage.docs.plan, stage.shop.settings.phases.building, rules)
+def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
+    """How much there is to do, and which tasks no check can verify: the person reads of them before they agree."""
+    size, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
+    if not lacking:
+        return size
+    who = "It" if len(lacking) == 1 else "They"
+    return f"{size}. {what_is_uncovered(lacking)} {who} would complete as unverified."
+
+
+def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tuple[Task, ...]:
+    return uncovered(plan, stage.shop.settings.phases.building, rules)
 
 
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
@@ -159,13 +165,14 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
     """Replace all that is not complete, when the whole is sound."""
     refused: list[str] = []
+    rules = await asyncio.to_thread(stage.shop.gate.rules)
 
     def change(docs: Documents) -> Documents:
         refused.clear()
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
         plan = _only_done(docs.plan).adding(tasks)
         refused.extend(plan_problems(plan, tasks, stage.shop.settings.phases.planning))
-        return docs if refused else _handed_in(stage, docs, plan)
+        return docs if refused else _handed_in(stage, docs, plan, rules)
 
     await stage.shop.ledger.transact(change, "planned")
     if refused:
@@ -180,13 +187,14 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
 async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
     """Add one task; the first one of a new plan `replaces` all that is not complete."""
     refused: list[str] = []
+    rules = await asyncio.to_thread(stage.shop.gate.rules)
 
     def change(docs: Documents) -> Documents:
         refused.clear()
         task = Task.model_validate(given.model_dump())
         plan = (_only_done(docs.plan) if replaces else docs.plan).adding([task])
         refused.extend(plan_problems(plan, (task,), stage.shop.settings.phases.planning))
-        return docs if refused else _handed_in(stage, docs, plan)
+        return docs if refused else _handed_in(stage, docs, plan, rules)
 
     await stage.shop.ledger.transact(change, "planned")
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
@@ -197,10 +205,12 @@ def _only_done(plan: ImplementationPlan) -> ImplementationPlan:
     return plan.model_copy(update={"tasks": done})
 
 
-def _handed_in(stage: Stage, docs: Documents, plan: ImplementationPlan) -> Documents:
+def _handed_in(
+    stage: Stage, docs: Documents, plan: ImplementationPlan, rules: GateRules
+) -> Documents:
     """The model's plan, undecided from the first moment: not even a crash has it built unseen."""
-    size, about = plan_size(plan.tasks), plan_content(plan)
-    asked = requested(ApprovalKind.PLAN, size, about, stage.shop.clock())
+    summary, about = _summary(stage, plan, rules), plan_content(plan)
+    asked = requested(ApprovalKind.PLAN, summary, about, stage.shop.clock())
     return with_approval(docs.model_copy(update={"plan": plan}), asked)
 
 

@@ -36,6 +36,7 @@ class Back(StrEnum):
 
     FOUND = "validation found something to do"
     REJECTED = "the result was rejected"
+    REOPENED = "a finished task fails its own check again"
 
 
 async def run(stage: Stage) -> End | Back:
