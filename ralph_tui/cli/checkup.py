@@ -1,6 +1,7 @@
 """The looks `ralph doctor` takes at everything a run needs."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -14,12 +15,14 @@ from ralph_tui.cli.preflight import LOGIN_HINT, login, uv_version
 from ralph_tui.cli.screen import no_screen
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.agents_md import MAX_LINES, lines_of
+from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
 from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.render.figures import plural
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.plan import ImplementationPlan
     from ralph_tui.engine.strays import Stray
 
 LOW_DISK_BYTES = 500_000_000
@@ -35,7 +38,7 @@ def examine(start: Path) -> Iterator[Finding]:
     yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
     yield _git(start)
     root = _project_root(start)
-    if shutil.which("uv") is not None:
+    if shutil.which("uv") is not None and _is_python(root or start):
         yield _python(root or start)
     yield from layers(root or start, _sandbox_mode(root or start))
     reason = no_screen()
@@ -47,7 +50,8 @@ def examine(start: Path) -> Iterator[Finding]:
         needed=False,
     )
     yield _try("config", lambda: _config(root or start), "")
-    yield _try("plan", lambda: _plan(root), "")
+    yield _checks(root or start)
+    yield _plan(root)
     if root is not None and (finding := _agents_md(root)) is not None:
         yield finding
     yield _strays(start)
@@ -138,6 +142,15 @@ def _git(start: Path) -> Finding:
     return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
 
 
+def _is_python(root: Path) -> bool:
+    """Whether uv's Python matters here: in a project of another language it does not."""
+    from ralph_tui.engine.verification.project_checks import detect_checks
+    from ralph_tui.engine.verification.project_files import DirectoryFiles
+
+    checks = detect_checks(DirectoryFiles(root))
+    return bool(checks.python) or not checks.commands
+
+
 def _python(root: Path) -> Finding:
     """Whether uv has the Python that the project asks for; without it the gate's commands all fail."""
     done = subprocess.run(
@@ -180,15 +193,72 @@ def _config(root: Path) -> str:
     return ", ".join(used) if used else "defaults"
 
 
-def _plan(root: Path | None) -> str:
-    if root is None:
-        raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
-    from ralph_tui.engine.loop import require_workable
+def _plan(root: Path | None) -> Finding:
+    """Whether there is a plan that can be built; right after `ralph init` there is none yet."""
     from ralph_tui.store.project import Project
 
-    plan = Project(root).load().plan
+    try:
+        if root is None:
+            raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
+        plan = Project(root).load().plan
+        if not plan.tasks:
+            advice = 'Say what to build: ralph "A habit tracker". Or write the plan yourself.'
+            return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
+        return _try("plan", lambda: _workable(plan), "")
+    except RalphError as error:
+        return Finding("plan", ok=False, text=error.message, advice=error.hint)
+
+
+def _workable(plan: "ImplementationPlan") -> str:
+    from ralph_tui.engine.loop import require_workable
+
     require_workable(plan)
     return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"
+
+
+_KIND_WORDS = {
+    CheckKind.TESTS: "tests",
+    CheckKind.TYPECHECK: "types",
+    CheckKind.LINT: "lint",
+    CheckKind.FORMAT: "format",
+}
+
+
+def _checks(root: Path) -> Finding:
+    """How the project is checked, and whether the programs for it are there."""
+    from ralph_tui.engine.verification.project_checks import checks_of
+
+    try:
+        checks = checks_of(root, load_settings(root))
+    except RalphError as error:
+        return Finding("checks", ok=False, text=error.message, advice=error.hint, needed=False)
+    told = "; ".join(
+        f"{word} `{one.command}` from {one.found}"
+        for kind, word in _KIND_WORDS.items()
+        for one in checks.of(kind)
+    )
+    if missing := _missing_program(checks):
+        advice = "Install it, or name another command: ralph config set build.test_command COMMAND"
+        return Finding(
+            "checks", ok=False, text=f"{missing} is not installed; {told}", advice=advice
+        )
+    if not checks.of(CheckKind.TESTS):
+        text = f"no tests found{f'; {told}' if told else ''}"
+        advice = (
+            "Add tests, or name the command: ralph config set build.test_command COMMAND. "
+            "Until then each task needs a command among its criteria."
+        )
+        return Finding("checks", ok=False, text=text, advice=advice, needed=False, is_next=True)
+    return Finding("checks", ok=True, text=told, needed=False)
+
+
+def _missing_program(checks: ProjectChecks) -> str:
+    """A program that a check begins with and that is not on the PATH; empty when all are there."""
+    for one in checks.commands:
+        word = one.command.split()[0]
+        if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:
+            return word
+    return ""
 
 
 def _agents_md(root: Path) -> Finding | None:
@@ -203,7 +273,9 @@ def _agents_md(root: Path) -> Finding | None:
             "AGENTS.md",
             ok=count <= MAX_LINES,
             text=f"{plural(count, 'line')} of at most {MAX_LINES}",
-            advice=f"Only the first {MAX_LINES} go into prompts; shorten it.",
+            advice=(
+                f"Only the first {MAX_LINES} go into prompts, which say where the rest is; shorten it."
+            ),
             needed=False,
         )
         if text

@@ -12,6 +12,7 @@ from ralph_tui.domain.errors import ExitCode
 
 if TYPE_CHECKING:
     from ralph_tui.cli.finding import Finding
+    from ralph_tui.tui.glyphs import Glyphs
 
 
 def doctor(
@@ -35,7 +36,7 @@ def doctor(
         out_json([vars(finding) for finding in findings])
     else:
         _print(findings)
-    well = all(finding.ok for finding in findings if finding.needed)
+    well = all(finding.ok or finding.is_next for finding in findings if finding.needed)
     raise typer.Exit(int(ExitCode.COMPLETE if well else ExitCode.ERROR))
 
 
@@ -45,12 +46,19 @@ def _print(findings: "tuple[Finding, ...]") -> None:
     signs = choose(encoding=sys.stdout.encoding)
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        bad = (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")
-        sign, word = (signs.ok, "ok   ") if finding.ok else bad
+        sign, word = _look(finding, signs)
         typer.echo(f"{sign} {word} {finding.name.ljust(width)}  ", nl=False)
         out(finding.text)
         if not finding.ok and finding.advice:
             out(f"{' ' * 8}{finding.advice}")
+
+
+def _look(finding: "Finding", signs: "Glyphs") -> tuple[str, str]:
+    if finding.ok:
+        return signs.ok, "ok   "
+    if finding.is_next:
+        return signs.chevron, "next "
+    return (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")
 
 
 def register(app: typer.Typer) -> None:

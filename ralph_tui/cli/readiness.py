@@ -27,6 +27,7 @@ def readiness(root: Path) -> Iterator[Notice]:
     most = f"up to {settings.phases.building.max_iterations} iterations{cost}"
     yield Notice(text=f"{models.primary} builds, {models.planning} plans; {most}")
     found = tuple(examine(root))
+    yield from (Notice(text=f"Checks: {f.text}") for f in found if f.name == "checks" and f.ok)
     if any(f.name == "plan" and not f.ok for f in found) and (other := plan_of_another(root)):
         yield Notice(text=other)
     wrong = [f for f in found if not f.ok and f.name not in SEEN]

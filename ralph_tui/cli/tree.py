@@ -1,6 +1,7 @@
 """The command tree: every command with its options, and what a wrong one is told."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,6 +29,7 @@ from ralph_tui.cli import (
 from ralph_tui.cli.faces import open_here
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import discard_stdout, fail
+from ralph_tui.cli.shells import asked_shell, complete_for
 from ralph_tui.domain.errors import ExitCode, RalphError
 
 # Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
@@ -44,7 +46,13 @@ app = typer.Typer(
     Without a command: open the screen on the project here; nothing runs until you say so.
     With a request instead of a command: go the whole way, from questions to a checked result.
     """,
-    epilog=examples('ralph "A habit tracker for the command line"', "ralph demo"),
+    epilog=examples(
+        'ralph "A habit tracker for the command line"',
+        "ralph demo",
+        "ralph -C ~/code/app status",
+        "ralph --install-completion fish",
+    ),
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -69,7 +77,39 @@ def _no_command(
     if context.invoked_subcommand is None:
         raise typer.Exit(open_here(project_root))
     if project_root is not None:
-        raise typer.BadParameter("Put --project-root (-C) after the command.")
+        _hand_down(context, context.invoked_subcommand, project_root)
+
+
+def _hand_down(context: typer.Context, name: str, project_root: Path) -> None:
+    """Let a project that is named before the command be the command's; one named after it comes first."""
+    found = _defaults(getattr(context.command, "commands", {}).get(name), str(project_root))
+    if not found:
+        raise typer.BadParameter(f"`ralph {name}` works on no project, so it takes no -C.")
+    context.default_map = {**(context.default_map or {}), name: found}
+
+
+def _defaults(command: object, root: str) -> dict[str, object]:
+    """What every command at or below this one takes for its project."""
+    below = getattr(command, "commands", None)
+    if below is not None:
+        inside = ((name, _defaults(inner, root)) for name, inner in below.items())
+        return {name: found for name, found in inside if found}
+    names = {parameter.name for parameter in getattr(command, "params", ())}
+    return {"project_root": root} if "project_root" in names else {}
+
+
+@app.command("help", epilog=examples("ralph help build"))
+def _help(
+    command: Annotated[list[str] | None, typer.Argument(help="Of this command.")] = None,
+) -> None:
+    """Show help, for ralph or one command."""
+    raise typer.Exit(run_command([*(command or ()), "--help"]))
+
+
+@app.command("version")
+def _print_version() -> None:
+    """Print the version."""
+    _version(True)  # noqa: FBT003
 
 
 _GROUPS = (
@@ -89,6 +129,14 @@ def is_request(word: str) -> bool:
     return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
 
 
+def _after_root(words: list[str]) -> int:
+    """Where a command line goes on after the project it names first."""
+    first = words[0] if words else ""
+    if first in ("-C", "--project-root"):
+        return 2
+    return 1 if first.startswith(("-C", "--project-root=")) else 0
+
+
 def run_command(words: list[str]) -> int:
     """Run a command line and answer with its exit status; a wrong one is told so.
 
@@ -97,8 +145,11 @@ def run_command(words: list[str]) -> int:
         KeyboardInterrupt: The person wants no more of it.
     """
     stdout = sys.stdout
-    if words and is_request(words[0]):
-        words = ["run", *words]
+    at = _after_root(words)
+    if words[at:] and is_request(words[at]):
+        words = [*words[:at], "run", *words[at:]]
+    if asked := asked_shell(words):
+        return complete_for(*asked)
     try:
         result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
         return result if isinstance(result, int) else int(ExitCode.COMPLETE)

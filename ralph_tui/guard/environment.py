@@ -48,6 +48,7 @@ def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]
         "GIT_OPTIONAL_LOCKS": "0",  # so that looking at the status does not write the index
         "GIT_REFLOG_ACTION": REFLOG_MARK,
         "PATH": os.pathsep.join([str(SHIMS), *path]),
+        "RALPH_GUARD_MANAGER": policy.own_manager,
         "RALPH_GUARD_PYTHON": sys.executable,
         "RALPH_GUARD_REPOSITORY": repository(policy.root),
         "RALPH_GUARD_ROOT": os.path.realpath(policy.root),

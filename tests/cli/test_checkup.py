@@ -1,5 +1,6 @@
 """What `ralph doctor` finds when something of the guard is not as it must be."""
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from ralph_tui.cli.readiness import readiness
 from ralph_tui.guard.environment import SHIMS
 from ralph_tui.guard.sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
+from tests.cli.processes import inside
 from tests.harness.projects import make_project, task
 
 
@@ -208,3 +210,36 @@ def test_it_is_said_what_to_do_with_the_plan_of_another_tool(tmp_path: Path, nam
     worked = make_project(tmp_path / "worked", [task("a")])
     (worked / name).write_text("- [ ] Parse the log", encoding="utf-8")
     assert not any("another tool" in n.text for n in readiness(worked))
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_is_not_there_yet_is_next_and_not_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
+    root = tmp_path / "fresh"
+    assert inside("init", "-C", str(root), cwd=tmp_path).returncode == 0
+    done = inside("doctor", cwd=root)
+    assert done.returncode == 0
+    assert "wrong" not in done.stdout
+    plan = next(line for line in done.stdout.splitlines() if " no tasks yet" in line)
+    assert " next " in plan
+    told = json.loads(inside("doctor", "--json", cwd=root).stdout)
+    assert [f["name"] for f in told if f["is_next"]] == ["checks", "plan"]
+    (root / ".ralph" / "implementation_plan.json").write_text(
+        '{"tasks": [{"id": "a", "description": "x", "dependencies": ["b"]}]}'
+    )
+    broken = found("plan", root)
+    assert (broken.ok, broken.is_next) == (False, False)
+
+
+def test_the_checks_of_the_project_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(tmp_path, [task("a")], files={"Makefile": "test:\n\ttrue\n"})
+    assert found("checks", project).text == "tests `make test` from Makefile test"
+    assert "Checks: tests `make test` from Makefile test" in [n.text for n in readiness(project)]
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    missing = found("checks", project)
+    assert (missing.ok, missing.needed) == (False, True)
+    assert missing.text.startswith("make is not installed; ")

@@ -576,7 +576,7 @@ def test_build_commands_pass_arguments_and_status_on(project: Path) -> None:
 
 
 def test_build_commands_run_what_the_project_has(project: Path) -> None:
-    scripts = {"test": "echo tested", "lint": "exit 4"}
+    scripts = {"test": "true && echo tested", "lint": "exit 4"}
     (project / "package.json").write_text(json.dumps({"scripts": scripts}), encoding="utf-8")
     done = ralph("test", cwd=project)
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["tested"])
@@ -628,3 +628,45 @@ def test_a_task_waits_for_others_and_is_split(project: Path) -> None:
     assert done.stdout == "Split task-003 into task-003-1, task-003-2.\n"
     both = inside("edit", "task-002", "--part", "x", "--priority", "1", cwd=project)
     assert "--part stands alone" in both.stderr
+
+
+def test_the_project_may_be_named_before_the_command(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for words in (["-C", str(project)], [f"--project-root={project}"], [f"-C{project}"]):
+        done = inside(*words, "status", "--json", cwd=tmp_path / "elsewhere")
+        assert json.loads(done.stdout)["project"] == str(project)
+    path = inside("-C", str(project), "config", "path", cwd=tmp_path)
+    assert path.stdout.splitlines()[-1].startswith(str(project))
+    nearer = inside("-C", str(tmp_path), "status", "-C", str(project), cwd=tmp_path)
+    assert str(project) in nearer.stdout
+    refused = inside("-C", str(project), "demo", cwd=tmp_path)
+    assert (refused.returncode, "takes no -C" in refused.stderr) == (3, True)
+    asked = inside("-C", str(tmp_path / "elsewhere"), "Build a thing", "--headless", cwd=tmp_path)
+    assert "has no .ralph directory" in asked.stderr, "a request, and not the name of a command"
+
+
+def test_help_and_version_have_every_usual_name(tmp_path: Path) -> None:
+    version = inside("--version", cwd=tmp_path).stdout
+    assert inside("version", cwd=tmp_path).stdout == version
+    whole = inside("--help", cwd=tmp_path).stdout
+    assert inside("-h", cwd=tmp_path).stdout == inside("help", cwd=tmp_path).stdout == whole
+    one = inside("build", "--help", cwd=tmp_path).stdout
+    assert inside("build", "-h", cwd=tmp_path).stdout == one
+    assert inside("help", "build", cwd=tmp_path).stdout == one
+    assert inside("help", "config", "show", cwd=tmp_path).stdout.startswith(
+        "Usage: ralph config show"
+    )
+    assert inside("help", "nothing", cwd=tmp_path).returncode == 3
+
+
+def test_completion_is_for_the_shell_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "complete --command ralph" in inside("--show-completion", "fish", cwd=tmp_path).stdout
+    assert "compdef" in inside("--show-completion=zsh", cwd=tmp_path).stdout
+    done = inside("--install-completion", "fish", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "ralph" in (tmp_path / ".config/fish/completions/ralph.fish").read_text()
+    unknown = inside("--install-completion", "tcsh", cwd=tmp_path)
+    assert (unknown.returncode, "bash, zsh, fish" in unknown.stderr) == (3, True)

@@ -122,6 +122,25 @@ def test_uv_and_python_work(run: Run) -> None:
     assert run("python3 -c 'print(1)'").stdout == "1\n"
 
 
+def test_poetry_works_where_the_project_is_poetrys(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "poetry").write_text('#!/bin/sh\necho "poetry $*"\n')
+    (programs / "poetry").chmod(0o755)
+    base = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def said(manager: str, *words: str) -> str:
+        env = agent_environment(Policy(root=tmp_path, own_manager=manager), base)
+        done = subprocess.run(
+            ["poetry", *words], env=env, capture_output=True, text=True, check=False
+        )
+        return done.stdout or done.stderr
+
+    assert said("poetry", "run", "pytest", "-q") == "poetry run pytest -q\n"
+    assert "this project uses uv" in said("poetry", "publish")
+    assert "this project uses uv; use uv run COMMAND" in said("", "run", "pytest")
+
+
 def test_secrets_stay_and_the_clis_own_key_goes_along(tmp_path: Path) -> None:
     base = {
         "PATH": "/usr/bin", "HOME": "/h", "AWS_SECRET_ACCESS_KEY": "x", "DATABASE_PASSWORD": "x",
