@@ -6,6 +6,8 @@ from ralph_tui.guard.copies import judge_copies_in_code
 from ralph_tui.guard.git_commands import MUTATING
 from ralph_tui.guard.names import names
 from ralph_tui.guard.process_memory import judge_memory_in_code
+from ralph_tui.guard.reader import read_word
+from ralph_tui.guard.secret_files import judge_secrets_in_code
 from ralph_tui.guard.signals import judge_signals_in_code
 from ralph_tui.guard.syntax import UNKNOWN, literal
 from ralph_tui.guard.verdicts import DeniedError, deny
@@ -22,6 +24,13 @@ _JS_STARTS = re.compile(
     r"|\b(?:require|import)\s*\(\s*(?:[^'\"`\s]|['\"`][^)]*(?:\+|\$\{))"
 )
 """What gives JavaScript a way to start programs, or may hide that it does."""
+_GIT_LIBRARY = re.compile(
+    r"\b(?:simple-git|isomorphic-git|nodegit|rugged|libgit2)\b", re.IGNORECASE
+)
+_LIBRARY_WRITES = re.compile(
+    r"\.\s*(push|pull|fetch|commit|add|rm|mv|checkout\w*|merge\w*|rebase|reset|stash|tag|addTag"
+    r"|branch|create\w*|delete\w*|write\w*|clone|init|addRemote|removeRemote|addConfig)\s*\("
+)
 _STRINGS = re.compile(
     r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
     r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
@@ -42,6 +51,10 @@ _WRITES = re.compile(
     re.IGNORECASE,
 )
 _REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
+_REMOVED = re.compile(
+    r"(?:rmtree|remove_tree|rm_rf|rm_r|rmSync|rmdirSync|rimraf(?:\.sync)?)\W{1,4}['\"]([.*/]+)['\"]"
+)
+"""Everything that is there."""
 _GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
 STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
 """The names of standard input."""
@@ -56,11 +69,16 @@ def judge_code(code: str, given: Invocation) -> None:
     if code.strip() == UNKNOWN:
         unreadable_part(given.shown, "The interpreter would run code that cannot be read here")
     judge_any_code(code, given)
+    for match in _REMOVED.finditer(code):
+        given.places.check_removal(read_word(match[1]), given.shown)
     if _REMOVES.search(code):
         for match in _STRINGS.finditer(code):
             path = next((g for g in match.groups() if g), "")
             if path.startswith(("/", "~", "..")):
                 given.places.check_removal(literal(path), given.shown)
+    if _GIT_LIBRARY.search(code) and (verb := _LIBRARY_WRITES.search(code)):
+        reason = f"`{verb[1]}` changes the repository"
+        deny("git-read-only", given.shown, reason, "Read with git status, git diff, git log.")
     script = given.program.rstrip("0123456789.-") in _JAVASCRIPT
     starts = _JS_STARTS if script else _STARTS_PROGRAMS
     if starts.search(code):
@@ -101,10 +119,11 @@ def judge_any_code(code: str, given: Invocation) -> None:
 
     Raises:
         DeniedError: It changes guarded or the person's files, copies a program that is judged by its
-            name, signals its parents, or reads another process's memory.
+            name, signals its parents, reads keys or another process's memory.
     """
     judge_signals_in_code(code, given)
     judge_memory_in_code(code, given.shown)
+    judge_secrets_in_code(code, given.shown)
     judge_copies_in_code(code, given.shown)
     judge_home_in_code(code, given)
     judge_guarded_mention(code, given)

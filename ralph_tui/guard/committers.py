@@ -25,6 +25,12 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "lefthook": names("install uninstall"),
         "git-lfs": names("install uninstall"),
         "cargo-release": _ANY,
+        "commit-and-tag-version": _ANY,
+        "mvn": names("release:prepare release:perform release:branch scm:checkin scm:tag"),
+        "mvnw": names("release:prepare release:perform release:branch scm:checkin scm:tag"),
+        "dvc": names("install"),
+        "nbdime": names("config-git"),
+        "nbstripout": names("--install --uninstall"),
         "prek": names("install uninstall install-hooks init-template-dir"),
         **dict.fromkeys(names("overcommit simple-git-hooks yorkie ghooks gitmoji tbump bfg"), _ANY),
         "captainhook": names("install uninstall"),
@@ -63,9 +69,10 @@ def refuse_committer(given: Invocation) -> None:
     operands = [word.text for word in read.operands]
     if read.has("--help", "-h", "--version", "--dry-run", "--no-git-tag-version", "--run"):
         return
+    named = (operands and operands[0] in verbs) or read.has(*verbs)
     bare = not operands and given.program == "semantic-release"
     bumps = read.has("--major", "--minor", "--patch", "--new-version", "--prerelease")
     looks = operands == ["version"] and given.program in _LOOKING and not bumps
-    if verbs is _ANY or bare or (operands and operands[0] in verbs and not looks):
+    if verbs is _ANY or bare or (named and not looks):
         reason = f"`{given.program}` commits, tags or installs hooks by itself"
         deny("git-read-only", given.shown, reason, "Leave releases and hooks to the person.")

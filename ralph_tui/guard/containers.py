@@ -6,9 +6,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NoReturn
 
+from ralph_tui.guard.guarded_names import names_guarded
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.packages import PYTHON, is_manager, judge_module, refuse_manager
+from ralph_tui.guard.reader import read_word
 from ralph_tui.guard.syntax import Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
@@ -78,6 +80,10 @@ def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
     given = replace(given, under_uv=True)
     for at, word in enumerate(words):
         mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
+        if mounts:
+            _check_mount(mounts[0], given)
+        for source in _MOUNT_SOURCE.findall(word.text):
+            given.places.check_guarded(literal(source), given.shown)
         if mounts and _EVERYTHING.match(mounts[0].raw or mounts[0].text):
             _refuse(given, "This gives a container what is not the project's, to write to")
     for at, word in enumerate(words):
@@ -91,6 +97,16 @@ def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
         looks = any(word.text in _LOOKS for word in words[at + 3 : at + 4])
         if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :] and not looks:
             judge_module(words[at + 2], words[at + 3 :], given)
+
+
+_MOUNT_SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)(?!.*\breadonly\b|.*,ro\b)")
+
+
+def _check_mount(mount: Word, given: Invocation) -> None:
+    """`SOURCE:TARGET[:ro]`, which gives a container a directory to write to."""
+    source, _, rest = mount.raw.strip("\"'").partition(":")
+    if not rest.endswith((":ro", ",ro")) and names_guarded(source):
+        given.places.check_guarded(read_word(source), given.shown)
 
 
 def _refuse(given: Invocation, reason: str) -> NoReturn:

@@ -20,7 +20,7 @@ _VERBS: Mapping[str, frozenset[str]] = MappingProxyType(
         "repo": names("sync create fork delete rename archive unarchive edit clone set-default"),
         "release": names("create delete edit upload delete-asset"),
         "alias": names("set import delete"),
-        "auth": names("setup-git"),
+        "auth": names("setup-git token login logout refresh"),
         "extension": names("install upgrade exec"),
         "issue": names("develop"),
         "co": _ANY,

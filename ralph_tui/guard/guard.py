@@ -1,5 +1,6 @@
 """The guard: every tool call of an agent passes here, and whatever goes wrong is a denial."""
 
+import os.path
 from collections import deque
 from collections.abc import Iterator, Mapping
 
@@ -7,9 +8,10 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.extras import OWN_SERVER
 from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
-from ralph_tui.guard.paths import WRITE_TOOLS, judge_path
+from ralph_tui.guard.paths import WRITE_TOOLS, absolute, judge_path
 from ralph_tui.guard.policy import SKILL_TOOL, Policy
 from ralph_tui.guard.process_memory import memory_denial, reads_memory
+from ralph_tui.guard.secret_files import is_secret, secret_denial
 from ralph_tui.guard.verdicts import EMPTY, asking, denial
 from ralph_tui.guard.worker import CommandJudge
 
@@ -72,7 +74,7 @@ class Guard:
             return await self._commands.judge(command)
         if call.name in WRITE_TOOLS:
             return _review_write(call, self.policy)
-        return _review_read(call) if name in _READ_TOOLS else ALLOW
+        return _review_read(call, self.policy) if name in _READ_TOOLS else ALLOW
 
 
 def _asked_first(call: ToolCall, verdict: Verdict, policy: Policy) -> Verdict:
@@ -117,10 +119,14 @@ def _review_write(call: ToolCall, policy: Policy) -> Verdict:
     return next((v for v in verdicts if v.decision != "allow"), ALLOW)
 
 
-def _review_read(call: ToolCall) -> Verdict:
-    paths = (call.input.get(key) for key in ("file_path", "path", "pattern"))
-    found = [path for path in paths if isinstance(path, str) and reads_memory(path)]
-    return memory_denial(f"{call.name} {found[0]}") if found else ALLOW
+def _review_read(call: ToolCall, policy: Policy) -> Verdict:
+    values = (call.input.get(key) for key in ("file_path", "path", "pattern"))
+    for path in (value for value in values if isinstance(value, str)):
+        if reads_memory(path):
+            return memory_denial(f"{call.name} {path}")
+        if is_secret(os.path.realpath(absolute(path, policy)), policy):
+            return secret_denial(f"{call.name} {path}")
+    return ALLOW
 
 
 def _review_mcp(call: ToolCall, policy: Policy) -> Verdict:

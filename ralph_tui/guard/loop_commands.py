@@ -16,6 +16,26 @@ _BARE = names("limits breaker answer")
 _SHOWS = {"config": names("show path"), "memory": names("--show --stats")}
 
 
+AGENTS = names(
+    "claude claude-code codex gemini gemini-cli aider aider-chat opencode cursor-agent qwen qwen-code"
+    " copilot crush amp-cli"
+)
+"""Other agents, which would work without a guard."""
+_AGENT_LOOKS = names("--version -v --help -h -V version doctor")
+
+
+def judge_agent(given: Invocation) -> None:
+    """Refuse to start another agent.
+
+    Raises:
+        DeniedError: The command does more than ask for its version.
+    """
+    words = [word.text for word in given.arguments]
+    if not words or words[0] not in _AGENT_LOOKS:
+        reason = "This starts another agent, which nothing here holds to the rules"
+        deny("other-agent", given.shown, reason, "Do the work yourself, or use the Task tool.")
+
+
 def judge_ralph(given: Invocation) -> None:
     """Refuse what starts, steers or answers a loop.
 

@@ -20,11 +20,11 @@ _PIP = re.compile(r"pip[\d.]*")
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*t?w?|py")
 _MANAGERS = names(
     "pip virtualenv pyvenv conda mamba micromamba conda-env poetry pipenv pipx pdm"
-    " easy_install ensurepip rye pixi pip-compile pip-sync"
+    " easy_install ensurepip rye pixi pip-compile pip-sync flit"
 )
 _MODULES = names(
     "pip pip._internal ensurepip venv virtualenv conda poetry pipenv pipx pdm easy_install"
-    " piptools setuptools.command.easy_install"
+    " piptools installer flit setuptools.command.easy_install"
 )
 _MAKES_ENVIRONMENT = names("venv virtualenv pyvenv")
 _UV_RUN = Spec(

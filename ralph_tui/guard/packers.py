@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
+from ralph_tui.guard.guarded_names import names_guarded
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import Word, literal
@@ -73,6 +74,7 @@ def _tar(given: Invocation) -> None:
     if read.has("-x", "--extract", "--get"):
         directories = read.values("-C", "--directory")
         check_all(directories, given, into=True)
+        check_all([word for word in read.operands if names_guarded(word.text)], given)
         if not directories and not read.has("-O", "--to-stdout"):
             given.places.check_here(given.shown, certain=False)
     elif read.has("-c", "-r", "-u", "--create", "--append", "--update"):

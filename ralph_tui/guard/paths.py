@@ -46,8 +46,8 @@ def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
 
 def _judge_write(raw: str, policy: Policy) -> Verdict:
     root = Path(os.path.realpath(policy.root))
-    spelled = Path(os.path.normpath(_absolute(raw, policy)))
-    target = Path(os.path.realpath(_absolute(raw, policy)))
+    spelled = Path(os.path.normpath(absolute(raw, policy)))
+    target = Path(os.path.realpath(absolute(raw, policy)))
     for base, path in ((policy.root, spelled), (root, spelled), (root, target)):
         parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
         if (guarded := guarded_part(parts)) is not None:
@@ -65,7 +65,7 @@ def _judge_write(raw: str, policy: Policy) -> Verdict:
     return _judge_phase(target.relative_to(root), raw, policy.phase)
 
 
-def _absolute(raw: str, policy: Policy) -> str:
+def absolute(raw: str, policy: Policy) -> str:
     """The path as the tool would open it; a leading `~` is taken at its word."""
     if raw.startswith("~"):
         rest = raw[1:].lstrip("/")

@@ -237,6 +237,9 @@ class Places:
         for path in paths:
             if any(_within(own, path) for own in self._own):
                 deny("ralph-files", shown, "This removes ralph's own data", "Name what to remove.")
+            if self.inside(path) and not path[len(self.root) :].strip("/*"):
+                reason = "This removes the whole project, also what was never committed"
+                deny("destructive", shown, reason, "Name what to remove.")
             if not self.inside(path):
                 deny(
                     "outside-project",
@@ -265,12 +268,13 @@ class Places:
         """Remember that a value which later commands may use names a guarded path."""
         if word.text.startswith(("-", "!", "^")):  # an option or a pattern that leaves it out
             return
-        if (
-            names_guarded(word.text)
-            or asks_for_git_directory(word)
-            or (self._own and "/" in word.text and self.guarded(word) == RALPHS_OWN)
-        ):
+        if names_guarded(word.text) or asks_for_git_directory(word) or self._leads_there(word):
             self.suspect = True
+
+    def _leads_there(self, word: Word) -> bool:
+        """Whether a word that does not say so leads to a guarded path: by a pattern, or from outside."""
+        outside = bool(self._own) and "/" in word.text and self.guarded(word) == RALPHS_OWN
+        return outside or (word.has_glob and self.guarded(word) is not None)
 
     def names_own(self, text: str) -> bool:
         """Whether a text names ralph's own data, in full or from the home directory."""

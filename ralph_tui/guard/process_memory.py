@@ -16,7 +16,7 @@ from ralph_tui.guard.walk import Invocation
 
 RULE = "process-memory"
 _FILES = ("environ", "mem")
-_MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)")
+_MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
 _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
 """All processes, or the directory of one; `x` stands for a number that is not known."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")

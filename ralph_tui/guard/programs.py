@@ -11,12 +11,13 @@ from ralph_tui.guard.git import judge_git
 from ralph_tui.guard.guarded_names import names_guarded
 from ralph_tui.guard.interpreters import interpreter
 from ralph_tui.guard.launchers import launcher
-from ralph_tui.guard.loop_commands import RALPH, judge_ralph
+from ralph_tui.guard.loop_commands import AGENTS, RALPH, judge_agent, judge_ralph
 from ralph_tui.guard.names import names
 from ralph_tui.guard.packages import RULES as PACKAGE_RULES
 from ralph_tui.guard.packages import is_manager, judge_own_manager, refuse_manager
 from ralph_tui.guard.process_memory import judge_ps
 from ralph_tui.guard.readers import check_named, judge_other
+from ralph_tui.guard.secret_files import judge_key_printer
 from ralph_tui.guard.signals import SIGNALLERS
 from ralph_tui.guard.suspects import git_words
 from ralph_tui.guard.syntax import UNKNOWN
@@ -26,12 +27,21 @@ from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 from ralph_tui.guard.writers import writer
 
+_ALONE: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {
+        **PACKAGE_RULES,
+        **dict.fromkeys(FORGES, judge_forge),
+        **dict.fromkeys(RALPH, judge_ralph),
+        **dict.fromkeys(AGENTS, judge_agent),
+    }
+)
 _BESIDES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
     {
         **CLOUDS,
         **SIGNALLERS,
         "ps": judge_ps,
         "just": judge_just,
+        **dict.fromkeys(names("gpg security"), judge_key_printer),
         **dict.fromkeys(
             names("cat head tail tac base64 xxd dd gzip xz zstd rsync scp tar bsdtar tee zip 7z"),
             no_copies,
@@ -67,12 +77,8 @@ def judged_alone(given: Invocation) -> bool:
     elif is_manager(program):
         if not judge_own_manager(given):
             refuse_manager(program, given.arguments, given.shown)
-    elif program in FORGES:
-        judge_forge(given)
-    elif program in RALPH:
-        judge_ralph(given)
-    elif program in PACKAGE_RULES:
-        PACKAGE_RULES[program](given)
+    elif program in _ALONE:
+        _ALONE[program](given)
     else:
         return False
     return True

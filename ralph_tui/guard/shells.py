@@ -111,6 +111,11 @@ def _repeat(given: Invocation) -> None:
         unreadable_part(given.shown, "This runs a line of the shell's history, which is not known")
 
 
+def _enable(given: Invocation) -> None:
+    if parse(given.arguments, Spec("f")).has("-f"):
+        unreadable_part(given.shown, "This loads code into the shell itself")
+
+
 def _history(given: Invocation) -> None:
     read = parse(given.arguments, Spec("d"))
     if read.has("-w", "-a"):
@@ -134,6 +139,7 @@ SHELL_RULES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
         **dict.fromkeys(names("compgen complete"), _completion),
         **dict.fromkeys(names("mapfile readarray"), _mapfile),
         "fc": _repeat,
+        "enable": _enable,
         "history": _history,
         **dict.fromkeys(names("at batch newgrp"), _at),
     }

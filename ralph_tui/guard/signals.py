@@ -142,7 +142,9 @@ def _using(given: Invocation) -> None:
 
 def _attach(given: Invocation) -> None:
     """Programs that trace, slow down or read another process."""
-    if any(_PARENT.search(word.raw) or _own_number(word.text, given) for word in given.arguments):
+    found = any(_PARENT.search(w.raw) or _own_number(w.text, given) for w in given.arguments)
+    hunted = given.walker.looked_for_ralph and any(UNKNOWN in w.text for w in given.arguments)
+    if found or hunted:
         _refuse(given)
 
 
@@ -177,6 +179,14 @@ _PARENTS = re.compile(r"-?o?(?:ppid|pgid|pgrp|sid|sess)=?", re.IGNORECASE)
 """A column of `ps` that holds nothing but the numbers of other processes than the one asked for."""
 _SEARCHES = names("grep egrep rg awk gawk mawk sed")
 _REGEX = re.compile(r"/([^/]+)/")
+
+
+_SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(SIGNALLERS)))
+
+
+def mentions_signals(source: str) -> bool:
+    """Whether a text may signal or trace a process; most do not, and need no second look."""
+    return bool(_SIGNALS.search(source))
 
 
 def looks_for_ralph(command: Simple, policy: Policy) -> bool:

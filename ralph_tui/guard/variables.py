@@ -27,6 +27,7 @@ def judge_assignment(name: str, value: Word, shown: str) -> None:
     Raises:
         DeniedError: The variable does that.
     """
+    _refuse_marks(name, shown)
     if name.startswith("GIT_") or name == "GIT":
         if name != "GIT":
             judge_git_variable(name, value)
@@ -51,8 +52,14 @@ def judge_removal(name: str, shown: str) -> None:
     Raises:
         DeniedError: It is one of them.
     """
-    if name.startswith(("GIT_CONFIG", "RALPH_GUARD", "RALPH_TUI")):
+    _refuse_marks(name, shown)
+    if name.startswith("GIT_CONFIG"):
         _refuse(shown, "Scripts meet the guard through this variable")
+
+
+def _refuse_marks(name: str, shown: str) -> None:
+    if name.startswith(("RALPH_GUARD", "RALPH_TUI")):
+        _refuse(shown, "Ralph recognizes what agents start by this variable")
 
 
 def judge_subscript(value: Word, shown: str) -> None:

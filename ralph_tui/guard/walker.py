@@ -26,8 +26,9 @@ from ralph_tui.guard.project_tools import (
     tool_of,
 )
 from ralph_tui.guard.readers import judge_other
+from ralph_tui.guard.secret_files import judge_secret_paths, judge_secret_words, mentions_secrets
 from ralph_tui.guard.shell import read_command
-from ralph_tui.guard.signals import looks_for_ralph
+from ralph_tui.guard.signals import looks_for_ralph, mentions_signals
 from ralph_tui.guard.state import DECLARATIONS, MOVES, change_directory, declare
 from ralph_tui.guard.suspects import asked_first, judge_blocked, judge_unknown, refuse_endless
 from ralph_tui.guard.syntax import (
@@ -69,7 +70,8 @@ class CommandWalker:
         self.source = source
         self.seen: set[tuple[str, ...]] = set()
         self.looked_for_ralph = False
-        self._signals = "kill" in source
+        self._signals = mentions_signals(source)
+        self._secrets = mentions_secrets(source)
         self._memory = mentions_memory(source)
         self._rewrites = rewrites
         self.tools: dict[int, ThroughUv] = {}
@@ -114,6 +116,8 @@ class CommandWalker:
             self.looked_for_ralph = True
         if self._memory:
             judge_reading(command, self._places, self.source)
+        if self._secrets:
+            judge_secret_words(command, self._places)
         if command.words:
             self._words(command, feed, certain=certain)
             if command.assignments:  # which hold for this command only
@@ -207,6 +211,8 @@ class CommandWalker:
             self._substitutions(redirect.target, printed)
             if self._memory:
                 judge_paths([redirect.target], self._places, self.source, redirect.target.raw)
+            if self._secrets and redirect.operator == "<":
+                judge_secret_paths([redirect.target], self._places, redirect.target.raw)
             if redirect.body is not None:
                 self._substitutions(redirect.body)
             if redirect.operator == "<" and names_program(redirect.target):

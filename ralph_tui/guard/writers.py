@@ -150,7 +150,7 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "sponge": _operands(),
         **dict.fromkeys(names("dos2unix unix2dos mac2unix trash trash-put"), _operands()),
         **dict.fromkeys(names("rimraf del-cli srm wipe"), _remove_trees),
-        **dict.fromkeys(names("tree shuf"), _output),
+        **dict.fromkeys(names("tree shuf iconv"), _output),
         "chmod": _chmod,
         "chown": _chmod,
         "chgrp": _chmod,

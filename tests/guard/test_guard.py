@@ -58,6 +58,19 @@ async def test_other_processes_memory_is_not_read(
     assert (await guard.review(asked)).rule == "process-memory"
 
 
+@pytest.mark.parametrize("path", [".ssh/id_rsa", ".aws/credentials", ".claude/.credentials.json"])
+async def test_the_persons_keys_are_not_read(tmp_path: Path, path: str) -> None:
+    home = tmp_path / "home"
+    guard = Guard(Policy(root=tmp_path / "proj", home=home))
+    (tmp_path / "proj").mkdir()
+    (tmp_path / "proj" / "link").symlink_to(home / path)
+    for named in (str(home / path), f"~/{path}", "link"):
+        assert (await guard.review(call("Read", file_path=named))).rule == "secret-files", named
+    for other in ("~/.ssh/id_rsa.pub", "~/.ssh/known_hosts", "~/.gitconfig", f"copy/{path}"):
+        assert (await guard.review(call("Read", file_path=other))).decision == "allow", other
+    await guard.close()
+
+
 @pytest.mark.parametrize(
     "path", ["/proc/cpuinfo", "/proc/self/status", "src/environ", "/etc/hosts"]
 )
