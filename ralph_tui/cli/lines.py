@@ -272,6 +272,8 @@ _TELLERS: Mapping[type[ev.EventBase], _Teller] = {
     ev.GateStarted: _simply(work.gate_started),
     ev.GateChecked: _simply(work.gate_checked),
     ev.GateFinished: _simply(work.gate_finished),
+    ev.ReviewStarted: _simply(work.review_started),
+    ev.ReviewFinished: _simply(work.review_finished),
     ev.LearningRecorded: _simply(work.learning),
     ev.InjectionQueued: _simply(work.injection_queued),
     ev.InjectionConsumed: _simply(work.injection_consumed),

@@ -15,6 +15,7 @@ from ralph_tui.domain.decisions import DECISIONS
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.state import Halt, SessionRecord
+from ralph_tui.domain.verification import VerificationOutcome
 from ralph_tui.store.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
@@ -171,8 +172,9 @@ def _sign(signs: "Glyphs", task: Task) -> str:
 
 
 def _word(task: Task) -> str:
-    if task.is_unverified:
-        return "unverified"
+    rests = task.verification
+    if rests is not None and task.status is TaskStatus.COMPLETE:
+        return "complete" if rests.outcome is VerificationOutcome.VERIFIED else rests.outcome.value
     return "held" if task.is_held else task.status.value.replace("_", " ")
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.durations import took
+from ralph_tui.domain.review import criteria_count, evidence_lines
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.figures import plural
+from ralph_tui.tui.render.figures import money, plural
 from ralph_tui.tui.timeline.notes import unfinished
 
 _PHASES = frozenset(phase.value for phase in Phase)
@@ -47,6 +48,9 @@ def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:
     """The verdict of all checks."""
     about, phase = subject(e.task_id), e.task_id in _PHASES
     result = GateResult(task_id=e.task_id, receipts=e.receipts)
+    if e.reviewed:
+        yield line(f"{signs.note} {about}: {result.basis}; a reviewer judges the rest", "", 1)
+        return
     if e.passed and not result.verified:
         word = f"{result.basis}" if phase else f"is unverified: {result.basis}"
         yield line(f"{signs.warning} {about}{':' * phase} {word}", "yellow", 1)
@@ -58,6 +62,21 @@ def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:
     failed = ", ".join(one_line(r.command, 80) for r in e.receipts if not r.ok)
     word = "" if phase else " is not complete yet,"
     yield line(f"{signs.failed} {about}{':' * phase}{word} failed: {failed}", "yellow", 1)
+
+
+def review_started(signs: Glyphs, e: ev.ReviewStarted) -> Iterator[Line]:
+    """A reviewer begins."""
+    model = f" ({e.model})" if e.model else ""
+    yield line(f"{signs.verifying} reviewing {criteria_count(e.criteria)}{model}", "cyan", 1)
+
+
+def review_finished(signs: Glyphs, e: ev.ReviewFinished) -> Iterator[Line]:
+    """The reviewer's verdicts with their evidence."""
+    review = e.review
+    sign, tone = (signs.ok, "green") if review.agreed else (signs.failed, "yellow")
+    yield line(f"{sign} {review.told}, {money(review.cost_usd)}", tone, 1)
+    for text in evidence_lines(review):
+        yield line(text, "", 2)
 
 
 def learning(signs: Glyphs, e: ev.LearningRecorded) -> Iterator[Line]:

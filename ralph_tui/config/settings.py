@@ -13,6 +13,7 @@ from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.extras import McpServers
 from ralph_tui.domain.git import EVERY_READING, GIT_READ_ONLY
 from ralph_tui.domain.model import Count, Model
+from ralph_tui.domain.review import ReviewPolicy
 from ralph_tui.domain.sandbox import SandboxExceptions
 
 INTERRUPT_PERCENT = 80
@@ -132,6 +133,13 @@ class BuildingSettings(PhaseExtras):
     recheck_finished: bool = Field(
         default=True,
         description="Run the checks of finished tasks again at the end of a run and before validation.",
+    )
+    review: ReviewPolicy = Field(
+        "prose",
+        description=(
+            "When a second, read-only session reviews a claim: off, prose (criteria that no command"
+            " checks), always."
+        ),
     )
     gate_timeout_seconds: Seconds = Field(600, description="Longest one gate command may take.")
     iteration_timeout_seconds: Seconds = Field(900, description="Longest one iteration may take.")
@@ -297,6 +305,7 @@ class ModelSettings(Model):
 
     primary: Text = Field("sonnet", description="Model for building and validation.")
     planning: Text = Field("opus", description="Model for discovery and planning.")
+    review: str = Field("", description="Model for reviews of claims; empty: the primary model.")
 
 
 class AgentSettings(Model):

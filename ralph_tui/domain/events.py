@@ -18,6 +18,7 @@ from ralph_tui.domain.model import Count, Money, Record, Timestamp
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.questions import AskedQuestion
+from ralph_tui.domain.review import Review
 from ralph_tui.domain.state import Adjusted, ApprovalKind, Phase
 from ralph_tui.domain.verification import Receipt
 
@@ -307,6 +308,23 @@ class GateChecked(EventBase):
     receipt: Receipt
 
 
+class ReviewStarted(EventBase):
+    """A reviewer looks at criteria that no command checks."""
+
+    type: Literal["review_started"] = "review_started"
+    task_id: str
+    criteria: tuple[str, ...]
+    model: str = ""
+
+
+class ReviewFinished(EventBase):
+    """The reviewer's verdicts, or why there are none."""
+
+    type: Literal["review_finished"] = "review_finished"
+    task_id: str
+    review: Review
+
+
 class GateFinished(EventBase):
     """The verdict on a claim."""
 
@@ -315,6 +333,8 @@ class GateFinished(EventBase):
     passed: bool
     receipts: tuple[Receipt, ...] = ()
     unchecked: tuple[str, ...] = ()
+    reviewed: bool = False
+    """A reviewer judges next what no command checks."""
 
 
 class LearningRecorded(EventBase):
@@ -589,6 +609,8 @@ Event = Annotated[
     | GateStarted
     | GateChecked
     | GateFinished
+    | ReviewStarted
+    | ReviewFinished
     | LearningRecorded
     | InjectionQueued
     | InjectionConsumed

@@ -62,6 +62,8 @@ class Task(Record):
     reopened: Count = 0
     """How often it was complete and one of its checks failed later."""
     retry_count: Count = 0
+    review_rejections: Count = 0
+    """Claims that a reviewer rejected; the second waits for the person."""
     held: bool = False
     """The person wants it later: it is not chosen until it is released."""
     may_be_unverified: bool = False

@@ -130,7 +130,7 @@ class Iteration:
         """The outcome, from the facts on disk first and the turn's end second."""
         work = self._desk.work
         if work.settled is TaskStatus.COMPLETE:
-            told = work.gate_result.told if work.gate_result is not None else ""
+            told = work.told
             return _result(IterationOutcome.COMPLETE, told)
         if work.settled is TaskStatus.BLOCKED:
             blockers = work.task.blockers if work.task else ()
@@ -169,7 +169,7 @@ class Iteration:
 
     def _without_claim(self) -> IterationResult:
         gate = self._desk.work.gate_result
-        reason = "the model stopped without a claim"
+        reason = self._desk.work.review_refusal or "the model stopped without a claim"
         if gate is not None and self._desk.work.claim_refused:
             reason = f"the claim was refused: {gate.refusal}"
         return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.work.retry_counted)

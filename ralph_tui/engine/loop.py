@@ -23,7 +23,7 @@ from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_tem
 from ralph_tui.engine.record import blocked_told, recorded, told
 from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.result import IterationResult
-from ralph_tui.engine.verification.coverage import may_be_unverified, without_check
+from ralph_tui.engine.verification.coverage import can_complete, without_check
 from ralph_tui.engine.verification.finished_work import FinishedWork
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
@@ -93,10 +93,9 @@ class BuildLoop:
         return await self._iterate(task)
 
     async def _can_complete(self, task: Task) -> bool:
-        """Whether a check can run for the task, or the person allows that none does."""
-        if may_be_unverified(task, self._shop.settings.phases.building):
-            return True
-        return await asyncio.to_thread(self._shop.gate.can_check, task)
+        """Whether something can judge a claim on the task, or the person allows that nothing does."""
+        rules = await asyncio.to_thread(self._shop.gate.rules)
+        return can_complete(task, self._shop.settings.phases.building, rules)
 
     async def _set_aside(self, task: Task) -> None:
         """Block a task that came up during the run and that no check can verify: nothing is spent on it."""
@@ -126,6 +125,8 @@ class BuildLoop:
             return None  # the person was quicker: choose again
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
+        rules = await asyncio.to_thread(self._shop.gate.rules)
+        await self._shop.reviewer.begin(task, rules.checks)
         meter = session_meter(self._shop, self._checkpoint.costs())
         before = await asyncio.to_thread(self._contents.digest)
         prompt = await self._prompt(task, number, guidance)

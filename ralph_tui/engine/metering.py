@@ -39,6 +39,16 @@ class Meter:
             costs=self.costs,
         )
 
+    def beside(self, usd: float) -> ev.UsageReported:
+        """Add what a session beside this one cost, such as a reviewer's; the event to tell."""
+        self._spent = self._spent.add(usd)
+        self.costs = self.costs.add(usd)
+        return ev.UsageReported(
+            context_tokens=self.budget.current_usage,
+            context_capacity=self.budget.total_capacity,
+            costs=self.costs,
+        )
+
     @property
     def exceeded(self) -> CostLevel | None:
         """The widest limit that is used up, or None."""

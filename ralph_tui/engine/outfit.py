@@ -14,10 +14,11 @@ from ralph_tui.engine.extras import (
     skill_names,
 )
 from ralph_tui.engine.ports import SessionSpec
-from ralph_tui.engine.prompting import system_prompt
-from ralph_tui.engine.ralph_tools import tool_specs
+from ralph_tui.engine.prompting import builtin_template, system_prompt
+from ralph_tui.engine.ralph_tools import review_tool_specs, tool_specs
 from ralph_tui.engine.subagents import SUB_AGENTS
 from ralph_tui.engine.verification.project_checks import checks_of
+from ralph_tui.engine.verification.reviewer import MOST_TURNS, READ_TOOLS
 from ralph_tui.engine.workshop import SpecFor
 from ralph_tui.guard.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
 from ralph_tui.guard.sandbox import Sandbox
@@ -105,3 +106,22 @@ def spec_maker(
         return spec.model_copy(update={"max_budget_usd": most, "model": model})
 
     return spec_for
+
+
+def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> SessionSpec:
+    """The spec of a reviewer's session: it reads in `directory`, and has nothing else of a worker's."""
+    return spec.model_copy(
+        update={
+            "cwd": directory,
+            "system_prompt": builtin_template("review_system.md"),
+            "tools": READ_TOOLS,
+            "ralph_tools": review_tool_specs(),
+            "sub_agents": (),
+            "mcp_servers": {},
+            "skills": (),
+            "setting_sources": (),
+            "max_turns": MOST_TURNS,
+            "model": settings.models.review or settings.models.primary,
+            "sandbox": None,
+        }
+    )

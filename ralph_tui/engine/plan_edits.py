@@ -99,7 +99,9 @@ def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     if task.status is not TaskStatus.BLOCKED:
         message = f"Task {task_id} is {task.status.value.replace('_', ' ')}, not blocked."
         raise RalphError(message, NOTHING_CHANGED)
-    return plan.with_task(task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0)
+    return plan.with_task(
+        task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0, review_rejections=0
+    )
 
 
 def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from ralph_tui.domain.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan_problems import MAX_ID
+from ralph_tui.domain.review import CriterionReview
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.text import inert, one_line
 from ralph_tui.domain.tools import ToolAnswer
@@ -77,6 +78,13 @@ class SubmitReport(ToolInput):
     observations: list[str] = []
 
 
+class SubmitReview(ToolInput):
+    """A reviewer's verdicts."""
+
+    criteria: list[CriterionReview] = Field(min_length=1, max_length=100)
+    summary: str = Field("", max_length=TEXT_LIMIT)
+
+
 class Memory(ToolInput):
     """A session summary."""
 
@@ -140,7 +148,17 @@ _PLANNING_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
 _VALIDATION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     ("ralph_submit_report", "Hand in the validation report.", SubmitReport, False),
 )
-_ALL = {entry[0]: entry for entry in (*_TOOLS, *_PLANNING_TOOLS, *_VALIDATION_TOOLS)}
+_REVIEW_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    (
+        "ralph_submit_review",
+        "Hand in one verdict for each numbered criterion, with quoted evidence.",
+        SubmitReview,
+        False,
+    ),
+)
+_ALL = {
+    entry[0]: entry for entry in (*_TOOLS, *_PLANNING_TOOLS, *_VALIDATION_TOOLS, *_REVIEW_TOOLS)
+}
 
 PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
     Phase.DISCOVERY: ("ralph_append_learning",),
@@ -160,6 +178,15 @@ INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.
 
 def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
     """The tools of a phase as the model sees them; constant, for the prompt cache."""
+    return _specs(PHASE_RALPH_TOOLS[phase])
+
+
+def review_tool_specs() -> tuple[ToolSpec, ...]:
+    """The tool of a reviewer."""
+    return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
+
+
+def _specs(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
     return tuple(
         ToolSpec(
             name=name,
@@ -167,7 +194,7 @@ def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
             input_schema=_schema(model),
             read_only=read_only,
         )
-        for name, description, model, read_only in (_ALL[n] for n in PHASE_RALPH_TOOLS[phase])
+        for name, description, model, read_only in (_ALL[n] for n in names)
     )
 
 

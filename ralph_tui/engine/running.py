@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from ralph_tui.engine.journaling import Emitter
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.lifecycle import Lifecycle
 from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.outfit import guard_policy, spec_maker
+from ralph_tui.engine.outfit import guard_policy, review_spec, spec_maker
 from ralph_tui.engine.own_processes import shielding_own
 from ralph_tui.engine.permitting import withdraw_left_over
 from ralph_tui.engine.phases.session import Stage
@@ -31,9 +32,10 @@ from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.strays import settle_strays
 from ralph_tui.engine.verification.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.reviewer import Reviewer
 from ralph_tui.engine.verify import Gate, gate_environment
 from ralph_tui.engine.wiring import Wiring, nobody
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.guard import Guard
 from ralph_tui.store.project import Project
@@ -196,6 +198,17 @@ class Running:
             emit=self._custody.emit,
             prefix=self._sandbox.prefix,
         )
+        shop: Workshop
+        spec_for: SpecFor
+        reviewer = Reviewer(
+            root=self._project.root,
+            agent=self._agent,
+            ledger=self._ledger,
+            emit=self._custody.emit,
+            settings=lambda: shop.settings,
+            spec_for=lambda directory: review_spec(spec_for(math.inf), directory, shop.settings),
+            clock=lambda: datetime.now(UTC),
+        )
         shop = Workshop(
             ledger=self._ledger,
             configured=self._settings,
@@ -206,6 +219,7 @@ class Running:
             emit=self._custody.emit,
             clock=lambda: datetime.now(UTC),
             unwritten=self._emitter.written,
+            reviewer=reviewer,
             answerable=self._mission.interactive and not self._mission.no_input,
         )
         if self._checkpoint is None:

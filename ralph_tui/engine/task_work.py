@@ -7,8 +7,9 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.memory import MemoryNote
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
+from ralph_tui.domain.review import Review
 from ralph_tui.domain.tools import ToolAnswer
-from ralph_tui.domain.verification import GateResult
+from ralph_tui.domain.verification import GateResult, VerificationOutcome
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.learned import record_learning
@@ -18,6 +19,9 @@ from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verify import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
+
+MOST_REJECTIONS = 2
+"""Claims a reviewer may reject before the task waits for the person."""
 
 
 class TaskWork(TaskInHand):
@@ -29,10 +33,20 @@ class TaskWork(TaskInHand):
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
+        self.review_refusal = ""
+        """What the reviewer objected to in the last claim that it rejected; empty when none was."""
         self._checking: asyncio.Task[ToolAnswer] | None = None
         self._shop = shop
         self._meter = meter
         self._permit = permit
+
+    @property
+    def told(self) -> str:
+        """What the completion of the task rests on, in one line."""
+        rests = self.task.verification if self.task else None
+        if rests is not None and rests.outcome is VerificationOutcome.REVIEWED:
+            return rests.reason
+        return self.gate_result.told if self.gate_result is not None else ""
 
     @property
     def claim_refused(self) -> bool:
@@ -146,27 +160,45 @@ class TaskWork(TaskInHand):
         if news := self.news():
             return _not_yet(news)
         gate, notes = self._shop.gate, claim.verification_notes
+        rules = await asyncio.to_thread(gate.rules)
+        criteria = self._shop.reviewer.criteria(task, rules.checks)
         allowed = may_be_unverified(task, self._shop.settings.phases.building)
-        result = await gate.run(task, notes, self._permit, must_verify=not allowed)
+        result = await gate.run(
+            task,
+            notes,
+            self._permit,
+            must_verify=not (allowed or criteria),
+            reviewed=bool(criteria),
+        )
         self.gate_result = result
         if not result.passed:
             return rt.error(receipt_text(result))
         now = self._shop.clock()
+        verification, told, answer = result.verification(now), result.told, receipt_text(result)
+        if criteria:
+            review = await self._shop.reviewer.review(task, criteria, result, self._meter)
+            if not review.agreed:
+                return await self._not_agreed(review)
+            told = f"{result.basis}, {review.told}" if result.verified else review.told
+            verification = review.verification(now, told)
+            answer = f"ACCEPTED: {told}."
         settled = await self.settle(
-            result.told,
+            told,
             TaskStatus.COMPLETE,
             judged=task,
             completion_notes=claim.verification_notes or None,
             completed_at=now,
-            verification=result.verification(now),
             last_failure="",
+            verification=verification,
             blockers=(),
             begun=None,
+            review_rejections=0,
         )
         if not settled:
             news = self.news()  # edited while the checks ran
             return _not_yet(news) if news and not self.taken_away else self._taken_away()
         await gate.accept(task)
+        await self._shop.reviewer.finished(task.id)
         remaining = sum(
             1 for t in self._ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
         )
@@ -174,7 +206,32 @@ class TaskWork(TaskInHand):
         summary = (
             f"\nTask {task.id} is complete; {done:.0%} of the plan, {remaining} to go. Stop now."
         )
-        return ToolAnswer(text=receipt_text(result) + summary)
+        return ToolAnswer(text=answer + summary)
+
+    async def _not_agreed(self, review: Review) -> ToolAnswer:
+        """Tell the worker once why the reviewer rejected its claim; the second time the person decides."""
+        if not review.rejected:
+            return rt.error(
+                f"NOT YET: the claim could not be reviewed ({review.failure}). Claim again once."
+            )
+        self.review_refusal = review.told
+        rejections = (self.task.review_rejections if self.task else 0) + 1
+        if rejections < MOST_REJECTIONS:
+            await self.change("a reviewer rejected the claim", review_rejections=rejections)
+            objections = "\n".join(f"- {text}" for text in review.objections)
+            return rt.error(
+                "NOT YET: the checks passed, but a reviewer who read the files rejected this:\n"
+                f"{objections}\nDo what is missing, then claim again. The next rejection blocks the task."
+            )
+        blocker = f"Needs your decision: {review.told}"
+        blockers = (*(self.task.blockers if self.task else ()), blocker)
+        await self.settle(
+            f"blocked: {blocker}",
+            TaskStatus.BLOCKED,
+            blockers=blockers,
+            review_rejections=rejections,
+        )
+        return ToolAnswer(text="The reviewer rejected it again. The person decides now. Stop.")
 
     def _settled_already(self) -> ToolAnswer:
         status = self.status.value if self.status else "gone"

@@ -143,10 +143,6 @@ class Gate:
         inspection = await self._examiner.inspect((check.command,))
         return await self._receipt(check, unasked, inspection)
 
-    def can_check(self, task: Task) -> bool:
-        """Whether any command runs for a claim on `task`; blocks while it reads a few files."""
-        return bool(self.checks(task))
-
     async def run(
         self,
         task: Task,
@@ -155,6 +151,7 @@ class Gate:
         *,
         must_verify: bool = False,
         allowed: tuple[str, ...] = (),
+        reviewed: bool = False,
     ) -> GateResult:
         """Run every check, one after the other, and tell each receipt.
 
@@ -164,6 +161,7 @@ class Gate:
             permit: Asks the person about commands that need it.
             must_verify: A gate in which no command ran is a refusal.
             allowed: Check files that may be changed for this task.
+            reviewed: A reviewer judges next what no command checks.
         """
         rules = await asyncio.to_thread(self.rules)
         checks = plan_checks(task, rules)
@@ -195,6 +193,7 @@ class Gate:
                 passed=result.passed,
                 receipts=result.receipts,
                 unchecked=result.unchecked,
+                reviewed=reviewed and result.passed,
             )
         )
         return result

@@ -13,6 +13,7 @@ from ralph_tui.engine.adjusting import adjusted_settings
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
+from ralph_tui.engine.verification.reviewer import Reviewer
 from ralph_tui.engine.verify import Gate, Review
 
 SpecFor = Callable[[float], SessionSpec]
@@ -33,6 +34,7 @@ class Workshop:
         emit: Sends an event to the journal and the faces.
         clock: The wall clock, in UTC.
         unwritten: Waits for the journal; why it cannot be written, once it could not.
+        reviewer: Has claims reviewed by a second session.
         answerable: Whether somebody is there to answer while the loop waits.
     """
 
@@ -45,6 +47,7 @@ class Workshop:
     emit: EventSink
     clock: Callable[[], datetime]
     unwritten: Callable[[], Awaitable[StoreError | None]]
+    reviewer: Reviewer
     answerable: bool
 
     @property

@@ -56,7 +56,8 @@ def make_project(
     ralph.mkdir(parents=True)
     # Where there is a sandbox it takes a second at every connect; tests/scenario/test_sandbox is about it.
     gate = {
-        "phases": {"building": {"backpressure": list(backpressure)}},
+        # What a reviewer says is up to tests/scenario/test_review.
+        "phases": {"building": {"backpressure": list(backpressure), "review": "off"}},
         "safety": {"sandbox": "off"},
     }
     settings = _merged(gate, config or {})

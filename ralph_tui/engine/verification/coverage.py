@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from ralph_tui.config.settings import BuildingSettings
+from ralph_tui.domain.check_commands import ProjectChecks
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.verification import criterion_text
 from ralph_tui.engine.verification.project_checks import GateRules
-from ralph_tui.engine.verify import plan_checks
+from ralph_tui.engine.verify import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
 """Task ids that are named in one sentence."""
@@ -20,8 +22,7 @@ def uncovered(
 ) -> tuple[Task, ...]:
     """The open tasks that no check can verify and that the person has not allowed.
 
-    A task that the person holds is not looked at until it is released. Where a reviewer judges criteria in
-    prose, this is the place to leave those tasks out.
+    A task that the person holds is not looked at until it is released.
     """
     if building.allow_unverified or rules.commands:
         return ()
@@ -31,7 +32,33 @@ def uncovered(
         if task.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
         and not task.held
         and not plan_checks(task, rules)
+        and not criteria_to_review(task, building, rules.checks)
         and not task.may_be_unverified
+    )
+
+
+NO_CRITERIA = "The task does what its description asks for."
+"""What a reviewer judges where a task states no criterion."""
+
+
+def criteria_to_review(
+    task: Task, building: BuildingSettings, checks: ProjectChecks
+) -> tuple[str, ...]:
+    """The criteria of a task that a reviewer judges; empty when no review takes place."""
+    if building.review == "off":
+        return ()
+    if building.review == "prose":
+        return prose_criteria(task, checks)
+    every = tuple(criterion_text(criterion) for criterion in task.verification_criteria)
+    return every or (NO_CRITERIA,)
+
+
+def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
+    """Whether a check or a reviewer can judge a task, or the person allows that none does."""
+    return bool(
+        may_be_unverified(task, building)
+        or plan_checks(task, rules)
+        or criteria_to_review(task, building, rules.checks)
     )
 
 

@@ -7,6 +7,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.durations import duration, took
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.review import criteria_count, evidence_lines
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.verification import GateResult
 from ralph_tui.domain.words import ENDS, FAILURES
@@ -102,6 +103,8 @@ def _gate_finished(e: ev.GateFinished) -> Note:
     failed, phase = sum(1 for receipt in e.receipts if not receipt.ok), e.task_id in _PHASES
     more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
     result = GateResult(task_id=e.task_id, receipts=e.receipts)
+    if e.reviewed:
+        return Note("note", "gate", f"{result.basis}; a reviewer judges the rest", more=more)
     if e.passed:
         word = "accepted" if result.verified else "unverified"
         text = result.basis if phase else f"{word}: {e.task_id}, {result.basis}"
@@ -111,6 +114,20 @@ def _gate_finished(e: ev.GateFinished) -> Note:
     total = plural(len(e.receipts), "check")
     text = f"not yet: {failed} of {total} failed{'' if phase else ', the agent was told'}"
     return Note("failed", "gate", text, Tone.BAD, more=more)
+
+
+def _review_started(e: ev.ReviewStarted) -> Note:
+    text = f"judging {criteria_count(e.criteria)} of {e.task_id}"
+    return Note("verifying", "review", text, Tone.INFO, e.model, more="\n".join(e.criteria))
+
+
+def _review_finished(e: ev.ReviewFinished) -> Note:
+    review, cost = e.review, money(e.review.cost_usd)
+    more = "\n".join(evidence_lines(review))
+    if review.agreed:
+        return Note("ok", "review", f"{e.task_id}: {review.told}", Tone.OK, cost, more)
+    glyph, tone = ("failed", Tone.BAD) if review.rejected else ("warning", Tone.WARN)
+    return Note(glyph, "review", f"{e.task_id}: {review.told}", tone, cost, more)
 
 
 def _handoff_finished(e: ev.HandoffFinished) -> Note:
@@ -193,6 +210,8 @@ _TABLE: dict[type[ev.EventBase], Callable[[Any], Note | None]] = {
     ev.SessionStarted: _session_started,
     ev.GateStarted: _gate_started,
     ev.GateFinished: _gate_finished,
+    ev.ReviewStarted: _review_started,
+    ev.ReviewFinished: _review_finished,
     ev.LearningRecorded: lambda e: Note(
         "learned", "learned", f"{e.category.lower()}: {e.text}", Tone.INFO
     ),

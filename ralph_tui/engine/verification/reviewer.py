@@ -1,0 +1,314 @@
+"""The reviewer: a fresh session that judges criteria no command checks, from the files alone.
+
+It works in a frozen copy of the project without the worker's notes, can only read, and never sees the
+worker's words. Python checks that the lines it quotes exist. Its result is "reviewed", never "verified".
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.check_commands import ProjectChecks
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.extras import ToolOutput
+from ralph_tui.domain.permissions import NOBODY, Ruling
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.questions import Permission, Question
+from ralph_tui.domain.review import CriterionReview, Review, review_problems
+from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
+from ralph_tui.domain.verification import GateResult
+from ralph_tui.engine import ralph_tools as rt
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.ports import (
+    AfterTool,
+    Agent,
+    AgentSession,
+    EventSink,
+    QuestionReply,
+    SessionSpec,
+    TurnEnded,
+    TurnUsage,
+)
+from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt
+from ralph_tui.engine.verification.coverage import criteria_to_review
+from ralph_tui.engine.verification.work_snapshots import WorkSnapshots
+
+READ_TOOLS = ("Read", "Grep", "Glob")
+SUBMIT = "ralph_submit_review"
+MOST_TURNS = 60
+MAX_REMINDERS = 2
+REVIEWER = "reviewer"
+"""The parent that the reviewer's tool calls name in events."""
+
+
+@dataclass
+class _Submission:
+    """Takes the reviewer's verdicts once they hold."""
+
+    criteria: tuple[str, ...]
+    directory: Path
+    verdicts: tuple[CriterionReview, ...] = ()
+    summary: str = ""
+
+    def take(self, given: rt.SubmitReview) -> ToolAnswer:
+        problems = review_problems(given.criteria, self.criteria, self._read)
+        if problems:
+            return rt.error(f"NOT YET:\n{bullets(problems)}\nHand in the whole review again.")
+        self.verdicts = tuple(sorted(given.criteria, key=lambda verdict: verdict.number))
+        self.summary = given.summary
+        return rt.answer({"accepted": True, "next": "Stop now."})
+
+    def _read(self, name: str) -> str | None:
+        path = self.directory / name
+        if not is_inside(path, self.directory):
+            return None
+        try:
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
+
+def is_inside(path: Path, directory: Path) -> bool:
+    """Whether a path leads into a directory, links followed."""
+    return path.resolve().is_relative_to(directory.resolve())
+
+
+class ReviewOverseer:
+    """Lets a reviewer read its copy of the project, and hand in its review."""
+
+    def __init__(self, submission: _Submission) -> None:
+        """Pass what is handed in on to `submission`."""
+        self._submission = submission
+        self._reminders = 0
+
+    async def review_tool(self, call: ToolCall) -> Verdict:
+        """Allow reading inside the copy, and nothing else."""
+        if call.name == f"mcp__ralph__{SUBMIT}":
+            return ALLOW
+        named = call.input.get("file_path") or call.input.get("path") or "."
+        place = self._submission.directory / str(named)
+        pattern = str(call.input.get("pattern", "")) if call.name == "Glob" else ""
+        leaves = pattern.startswith(("/", "~")) or ".." in Path(pattern).parts
+        if call.name in READ_TOOLS and not leaves and is_inside(place, self._submission.directory):
+            return ALLOW
+        return Verdict(
+            decision="deny",
+            rule="review-only",
+            part=call.name,
+            reason="A reviewer only reads the files of the project",
+            instead="Use Read, Grep and Glob inside the project, then ralph_submit_review.",
+        )
+
+    async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
+        """Take the review."""
+        given = rt.parse(name, arguments)
+        if isinstance(given, ToolAnswer):
+            return given
+        if not isinstance(given, rt.SubmitReview):
+            return rt.error(f"{name} has no use in a review.")
+        return await asyncio.to_thread(self._submission.take, given)
+
+    async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
+        """End the turn once the review is in."""
+        del call, output
+        return AfterTool(end_turn=bool(self._submission.verdicts))
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Nobody is asked during a review."""
+        del questions
+        return QuestionReply(refused="Nobody is asked during a review. Judge what the files show.")
+
+    async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
+        """Nothing beyond reading is permitted."""
+        del call, wanted
+        return Ruling(allowed=False, reason="a reviewer only reads", by=NOBODY)
+
+    @property
+    def waiting_for_person(self) -> bool:
+        """Nobody is waited for."""
+        return False
+
+    async def on_stop(self, last_message: str) -> str | None:
+        """Remind a reviewer that stops without a review."""
+        del last_message
+        if self._submission.verdicts or self._reminders >= MAX_REMINDERS:
+            return None
+        self._reminders += 1
+        return f"The review is missing. Hand it in with {SUBMIT}."
+
+
+@dataclass
+class Reviewer:
+    """Has claims reviewed.
+
+    Attributes:
+        root: The project.
+        agent: Makes sessions.
+        ledger: Where money is written down.
+        emit: Tells what happens.
+        settings: The settings as they are now.
+        spec_for: The spec of a session that works in a directory.
+        clock: The wall clock, in UTC.
+    """
+
+    root: Path
+    agent: Agent
+    ledger: Ledger
+    emit: EventSink
+    settings: Callable[[], Settings]
+    spec_for: Callable[[Path], SessionSpec]
+    clock: Callable[[], datetime]
+    _snapshots: WorkSnapshots = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look at the project."""
+        self._snapshots = WorkSnapshots(self.root)
+
+    def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
+        """What a reviewer would judge in a claim on `task`."""
+        return criteria_to_review(task, self.settings().phases.building, checks)
+
+    async def begin(self, task: Task, checks: ProjectChecks) -> None:
+        """Remember the project as it is before the first attempt at a task that will be reviewed.
+
+        Raises:
+            SetupError: Git is missing or cannot read the project.
+        """
+        if self.criteria(task, checks):
+            await asyncio.to_thread(self._snapshots.begin, task.id)
+
+    async def finished(self, task_id: str) -> None:
+        """Forget how the project was when a task began."""
+        await asyncio.to_thread(self._snapshots.forget, task_id)
+
+    async def review(
+        self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: Meter
+    ) -> Review:
+        """Have a claim reviewed; money and requests count for the iteration of `meter`."""
+        settings = self.settings()
+        model = settings.models.review or settings.models.primary
+        self.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
+        with tempfile.TemporaryDirectory(prefix="ralph-review-") as holder:
+            try:
+                directory, changes = await asyncio.to_thread(self._frozen, task.id, Path(holder))
+                review = await self._talk(task, criteria, gate, meter, directory, changes)
+            except SetupError as error:
+                review = Review(criteria=criteria, failure=error.message)
+        review = review.model_copy(update={"model": model})
+        self.emit(ev.ReviewFinished(task_id=task.id, review=review))
+        return review
+
+    def _frozen(self, task_id: str, holder: Path) -> tuple[Path, str]:
+        """Copy the project as it is now; where, and the diff since the task began."""
+        directory = holder.resolve() / (self.root.resolve().name or "project")
+        directory.mkdir()
+        tree = self._snapshots.take()
+        self._snapshots.copy_to(tree, directory)
+        return directory, self._snapshots.changes(task_id, tree)
+
+    async def _talk(
+        self,
+        task: Task,
+        criteria: tuple[str, ...],
+        gate: GateResult,
+        meter: Meter,
+        directory: Path,
+        changes: str,
+    ) -> Review:
+        submission = _Submission(criteria, directory)
+        spec = self.spec_for(directory)
+        session = await self.agent.open(spec, ReviewOverseer(submission))
+        spent = _Spent(self.ledger, self.emit, self.clock, meter)
+        try:
+            async with asyncio.timeout(self.settings().phases.building.iteration_timeout_seconds):
+                ended = await self._turn(session, _prompt(task, criteria, gate, changes), spent)
+        except TimeoutError:
+            ended = TurnEnded(interrupted=True)
+        finally:
+            await asyncio.shield(session.close())
+        failure = "" if submission.verdicts else _why_unfinished(ended, spent)
+        return Review(
+            criteria=criteria,
+            verdicts=submission.verdicts,
+            summary=submission.summary,
+            failure=failure,
+            cost_usd=spent.usd,
+            requests=spent.requests,
+        )
+
+    async def _turn(self, session: AgentSession, prompt: str, spent: "_Spent") -> TurnEnded:
+        ended = TurnEnded()
+        async for item in session.run_turn(prompt):
+            match item:
+                case TurnUsage():
+                    await spent.count(item, self.settings())
+                    if spent.over:
+                        await session.interrupt()
+                case TurnEnded():
+                    ended = item
+                case ev.ToolStarted() | ev.ToolFinished() | ev.AssistantText():
+                    self.emit(item.model_copy(update={"parent_id": REVIEWER}))
+                case ev.ToolDenied() | ev.ApiRetry() | ev.Notice():
+                    self.emit(item)
+                case _:
+                    pass  # context and session of the reviewer are not the worker's
+        return ended
+
+
+@dataclass
+class _Spent:
+    """Counts what a review costs on the meter of the iteration that asked for it."""
+
+    ledger: Ledger
+    emit: EventSink
+    clock: Callable[[], datetime]
+    meter: Meter
+    usd: float = 0.0
+    tokens: int = 0
+    requests: int = 0
+    over: bool = False
+
+    async def count(self, usage: TurnUsage, settings: Settings) -> None:
+        more = max(0.0, usage.session_cost_usd - self.usd)
+        tokens, requests = (
+            usage.session_tokens - self.tokens,
+            usage.session_requests - self.requests,
+        )
+        self.usd += more
+        self.tokens, self.requests = usage.session_tokens, usage.session_requests
+        self.meter.limits = settings.safety.cost_limits
+        now = self.clock()
+        self.emit(self.meter.beside(more))
+        await self.ledger.record_usage(
+            self.meter.costs, self.meter.budget, tokens=tokens, requests=requests, now=now
+        )
+        self.over = self.meter.exceeded is not None
+
+
+def _why_unfinished(ended: TurnEnded, spent: _Spent) -> str:
+    if spent.over:
+        return "a cost limit was reached during the review"
+    if ended.failure is not None:
+        return ended.failure.message
+    return "the review took too long" if ended.interrupted else "the reviewer handed in no review"
+
+
+def _prompt(task: Task, criteria: tuple[str, ...], gate: GateResult, changes: str) -> str:
+    numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1))
+    receipts = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in gate.receipts]
+    places = {
+        "task.id": task.id,
+        "task.description": task.description or task.id,
+        "criteria": numbered,
+        "receipts": bullets(receipts) or "- nothing",
+        "changes": changes or "(not known; judge the files as they are)",
+    }
+    return phase_prompt(builtin_template("review.md"), places, source="review.md")

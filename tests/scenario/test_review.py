@@ -1,0 +1,131 @@
+"""Criteria in prose, on the real CLI: a second session judges them from the files, and Python checks its quotes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.verification import VerificationOutcome
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import make_project, task, task_of
+from tests.harness.scenarios import scenario
+from tests.scenario.running import Run, play
+
+pytestmark = pytest.mark.real_cli
+
+GREETS = {"path": "greet.py", "content": "def greet(name):\\n    return f'Hello, {name}!'\\n"}
+SECRET_WORDS = "I swear on my honor that it greets"
+PROSE = task("a", verification_criteria=["greet returns a greeting with the name"])
+CONFIG = {"phases": {"building": {"review": "prose"}}}
+
+WORKS = f"""
+    - name: works on a
+      task: a
+      turns:
+        - say: {SECRET_WORDS}
+          write: {{path: greet.py, content: "{GREETS["content"]}"}}
+        - write: {{path: MEMORY.md, content: "{SECRET_WORDS}"}}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: "{SECRET_WORDS}"}}}}
+        - when: {{last_result: "ACCEPTED: a reviewer found"}}
+          say: Done.
+        - when: {{last_result: "NOT YET: the checks passed, but a reviewer"}}
+          write: {{path: greet.py, content: "{GREETS["content"]}# once more\\n"}}
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: "{SECRET_WORDS}"}}}}
+        - say: That is all.
+"""
+
+
+def verdict(met: bool, quote: str = "", line: int = 2) -> str:
+    """The review of the one criterion, as a tool call."""
+    evidence = [{"file": "greet.py", "line": line, "text": quote}] if quote else []
+    one = {"number": 1, "met": met, "reason": "Read greet.py.", "evidence": evidence}
+    return json.dumps({"submit_review": {"criteria": [one], "summary": "Read."}})
+
+
+QUOTE = "return f'Hello, {name}!'"
+
+
+def reviews(*calls: str, name: str = "reviews") -> str:
+    """A reviewer that makes these calls, one a turn."""
+    turns = "".join(f"        - ralph: {call}\n" for call in calls)
+    return f"""
+    - name: {name}
+      when: Ralph Review of a
+      turns:
+{turns}        - say: I have said what I have to say.
+"""
+
+
+async def reviewed(root: Path, *scripts: str, iterations: int = 1) -> tuple[Run, list[str]]:
+    project = make_project(root, [PROSE], ("detected",), CONFIG)
+    async with serving(scenario(*scripts)) as server:
+        run = await play(project, server, overrides={"phases.building.max_iterations": iterations})
+        asked = [r.body for r in server.requests if "Ralph Review of a" in str(r.body["messages"])]
+    return run, [str(body) for body in asked]
+
+
+async def test_a_reviewer_judges_prose_from_the_files_alone(tmp_path: Path) -> None:
+    looks = f"""
+    - name: looks around
+      when: Ralph Review of a
+      turns:
+        - read: greet.py
+        - tools: [{{name: Read, input: {{file_path: /etc/hostname}}}}]
+        - tools: [{{name: Grep, input: {{pattern: honor}}}}]
+        - ralph: {verdict(True, "return 'Hello'")}
+        - when: {{last_result: does not contain the quoted lines}}
+          ralph: {verdict(True, QUOTE)}
+        - say: It does.
+    """
+    run, asked = await reviewed(tmp_path, looks, WORKS)
+    assert run.end.exit_code == 0, run.end.reason
+    done = task_of(run.project, "a")
+    assert done.status is TaskStatus.COMPLETE
+    assert done.verification is not None
+    assert done.verification.outcome is VerificationOutcome.REVIEWED
+    (finished,) = run.of(ev.ReviewFinished)
+    assert finished.review.agreed
+    assert finished.review.verdicts[0].evidence[0].file == "greet.py"
+    assert finished.review.cost_usd > 0
+    heard = "".join(asked)
+    assert SECRET_WORDS not in heard, "the reviewer never sees the worker's words"
+    assert "+    return f" in heard, "it is given the diff"
+    names = set(re.findall(r"'name': '(\w+)'", asked[0]))
+    assert not names & {"Bash", "Write", "Edit", "Agent", "mcp__ralph__ralph_mark_task_complete"}
+    assert {"Read", "Grep", "Glob", "mcp__ralph__ralph_submit_review"} <= names
+    assert [d.rule for d in run.of(ev.ToolDenied)] == ["review-only"]
+    costs = run.of(ev.UsageReported)[-1].costs
+    assert run.of(ev.IterationFinished)[0].cost_usd == pytest.approx(costs.iteration)
+    status = json.loads((await run_ralph(["tasks", "--json"], run.project)).stdout)
+    assert "reviewed" in json.dumps(status)
+
+
+async def test_a_rejection_goes_back_once_and_then_waits_for_the_person(tmp_path: Path) -> None:
+    rejects = reviews(verdict(False))
+    run, _ = await reviewed(tmp_path, rejects, WORKS, iterations=2)
+    blocked = task_of(run.project, "a")
+    assert blocked.status is TaskStatus.BLOCKED
+    assert blocked.blockers[-1].startswith("Needs your decision: a reviewer rejected it")
+    assert [finished.review.rejected for finished in run.of(ev.ReviewFinished)] == [True, True]
+    assert run.end.exit_code == 1
+    assert "Needs your decision" in run.end.reason + run.end.hint
+
+
+async def test_a_reviewer_that_says_nothing_accepts_nothing(tmp_path: Path) -> None:
+    silent = reviews(name="silent")
+    run, _ = await reviewed(tmp_path, silent, WORKS)
+    assert task_of(run.project, "a").status is TaskStatus.PENDING
+    assert all(f.review.failure and not f.review.agreed for f in run.of(ev.ReviewFinished))
+
+
+async def test_without_a_reviewer_prose_is_no_check(tmp_path: Path) -> None:
+    off = {"phases": {"building": {"review": "off"}}}
+    project = make_project(tmp_path, [PROSE], ("detected",), off)
+    async with serving(scenario(WORKS)) as server:
+        refused = await run_ralph(["build", "--headless"], project, server)
+    assert refused.status == 3
+    assert "no check that can run" in refused.stderr
