@@ -24,6 +24,7 @@ from ralph_tui.cli import (
     serve,
     starting,
     steer,
+    verifying,
     zsh,
 )
 from ralph_tui.cli.faces import open_here
@@ -114,7 +115,7 @@ def _print_version() -> None:
 
 _GROUPS = (
     *(loops, demo, starting, look, journal, replay, steer, replan, limits, deciding, memories),
-    *(serve, resetting, doctor, build_tools, configuration, guarding),
+    *(serve, resetting, doctor, build_tools, configuration, guarding, verifying),
 )
 for group in _GROUPS:
     group.register(app)

@@ -39,9 +39,10 @@ def gate_checked(signs: Glyphs, e: ev.GateChecked) -> Iterator[Line]:
 def _outcome(receipt: Receipt) -> str:
     word = receipt.status.value.replace("_", " ")
     code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
-    told = receipt.status is ReceiptStatus.FAILED and receipt.exit_code is not None
-    why = f": {one_line(receipt.reason, 120)}" if receipt.reason and not told else ""
-    return f"{word}{code}, {took(receipt.seconds)}{why}"
+    counted = f", {receipt.counts.text}" if receipt.counts else ""
+    told = receipt.reason == f"exit status {receipt.exit_code}"
+    why = f": {one_line(receipt.reason, 240)}" if receipt.reason and not told else ""
+    return f"{word}{code}, {took(receipt.seconds)}{counted}{why}"
 
 
 def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:

@@ -107,6 +107,39 @@ class Receipt(Model):
         return self.status in (ReceiptStatus.PASSED, ReceiptStatus.SKIPPED)
 
 
+_INPUTS = {
+    Inputs.UNCHANGED: "check files unchanged",
+    Inputs.ALLOWED: "check files changed, which is allowed",
+    Inputs.ORIGINALS: "check files changed, so the originals were used as well",
+}
+_PLACES = {Place.HERE: "in place", Place.COPY: "in place and in a clean copy"}
+
+
+def receipt_facts(receipt: Receipt) -> tuple[str, ...]:
+    """What a receipt rests on beside its outcome, as a person reads it; nothing where no command ran."""
+    if receipt.inputs is None or receipt.place is None:
+        return ()
+    counted = receipt.counts.text if receipt.counts else "known by its exit status only"
+    before = f" (before: {receipt.before.text})" if receipt.counts and receipt.before else ""
+    held = "in the sandbox" if receipt.sandboxed else "without a sandbox"
+    facts = [f"{counted}{before}", _INPUTS[receipt.inputs], f"{_PLACES[receipt.place]}, {held}"]
+    if receipt.changed:
+        more = f" and {len(receipt.changed) - MOST_SHOWN} more" * (
+            len(receipt.changed) > MOST_SHOWN
+        )
+        facts.insert(2, f"changed: {', '.join(receipt.changed[:MOST_SHOWN])}{more}")
+    if receipt.failing:
+        more = f" and {len(receipt.failing) - MOST_SHOWN} more" * (
+            len(receipt.failing) > MOST_SHOWN
+        )
+        facts.append(f"failing: {', '.join(receipt.failing[:MOST_SHOWN])}{more}")
+    return tuple(facts)
+
+
+MOST_SHOWN = 5
+"""Files and tests that a receipt names in one line."""
+
+
 def _refused_by(receipt: Receipt) -> str:
     if receipt.source == "evidence":
         return receipt.reason

@@ -37,7 +37,7 @@ COMMANDS = (
         "add",
     ),
     *("drop", "inject", "answer", "approve", "reject", "memory", "reset", "doctor", "test", "lint"),
-    *("typecheck", "deps", "config", "guard", "limits", "breaker"),
+    *("typecheck", "deps", "config", "guard", "limits", "breaker", "verify"),
 )
 
 GROUPS = ("deps", "config", "guard")

@@ -7,7 +7,12 @@ from ralph_tui.domain.durations import took
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.plan import MAX_RETRIES, Task
 from ralph_tui.domain.text import head, inert
-from ralph_tui.domain.verification import Receipt, criterion_text, runnable_command
+from ralph_tui.domain.verification import (
+    Receipt,
+    criterion_text,
+    receipt_facts,
+    runnable_command,
+)
 from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.library import TaskPast
@@ -142,6 +147,7 @@ def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
             Span(f"  {word}{lasted}{note}", tone),
         ]
     ]
+    lines += [[Span("  "), Span(inert(fact), Tone.MUTED)] for fact in receipt_facts(receipt)]
     if not receipt.ok:
         tail = inert(receipt.tail).strip().splitlines()[-_TAIL_LINES:]
         lines += [[Span("  "), Span(printed, Tone.MUTED)] for printed in tail]

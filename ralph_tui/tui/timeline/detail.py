@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ralph_tui.domain.durations import took
 from ralph_tui.domain.text import head
+from ralph_tui.domain.verification import receipt_facts
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.calls import Call, CallState, Section, SectionKind
 from ralph_tui.tui.render.tools import renderer_for
@@ -71,6 +72,7 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
             (
                 Section("Command", receipt.command, SectionKind.COMMAND),
                 Section("Why", receipt.reason, SectionKind.NOTE),
+                Section("Evidence", "\n".join(receipt_facts(receipt))),
                 Section("Output (its end)", receipt.tail or "It printed nothing.", kind),
             ),
         )
