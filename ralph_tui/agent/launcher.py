@@ -3,7 +3,8 @@
 A terminal sends Ctrl+C to the whole foreground group; the CLI would take it as its own interrupt and
 the iteration that was to be finished would fail. The SDK starts whatever `cli_path` names, so it gets
 a small script that leaves our group, drops the variables the agent must not have (an environment
-laid over ours can change them, not remove them), and becomes the CLI.
+laid over ours can change them, not remove them), and becomes the CLI. The key goes through a pipe: in the
+environment of the CLI, every process of the same user could read it.
 """
 
 import sys
@@ -16,11 +17,30 @@ import os, sys
 os.setpgid(0, 0)
 for name in os.environ.pop("RALPH_GUARD_REMOVED", "").split():
     os.environ.pop(name, None)
+for name, told in {handed!r}.items():
+    key = os.environ.pop(name, "")
+    if key:
+        reader, writer = os.pipe()
+        os.write(writer, os.fsencode(key))
+        os.close(writer)
+        os.set_inheritable(reader, True)
+        os.environ[told] = str(reader)
 os.execv({cli!r}, [{cli!r}, *sys.argv[1:]])
 """
 
+HANDED = {
+    "ANTHROPIC_API_KEY": "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR",
+    "CLAUDE_CODE_OAUTH_TOKEN": "CLAUDE_CODE_OAUTH_TOKEN_FILE_DESCRIPTOR",
+}
+"""Keys that the CLI reads from a descriptor, by the variable that names it."""
+
 MAX_SHEBANG = 127
 """Linux cuts a longer first line."""
+
+
+def launch_script(python: str, cli: str) -> str:
+    """The script that becomes `cli`."""
+    return SCRIPT.format(python=python, cli=cli, handed=HANDED)
 
 
 def bundled_cli() -> Path | None:
@@ -44,7 +64,7 @@ class Launcher:
             return
         self._directory = tempfile.TemporaryDirectory(prefix="ralph-cli-")
         path = Path(self._directory.name) / "claude"
-        path.write_text(SCRIPT.format(python=sys.executable, cli=str(cli)), encoding="utf-8")
+        path.write_text(launch_script(sys.executable, str(cli)), encoding="utf-8")
         path.chmod(0o700)
         self.path = path
 

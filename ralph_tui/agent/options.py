@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -10,8 +10,10 @@ from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, McpSdkServerCo
 from claude_agent_sdk.types import CanUseToolShadowedWarning, SandboxSettings
 
 from ralph_tui.agent.hooks import Hooks
+from ralph_tui.agent.launcher import HANDED
 from ralph_tui.agent.tools import SERVER_NAME
 from ralph_tui.domain.extras import OWN_SERVER
+from ralph_tui.domain.secrets import is_secret_name
 from ralph_tui.engine.ports import SessionSpec
 from ralph_tui.guard.sandbox import Sandbox, witness_variable
 
@@ -33,6 +35,8 @@ TRIMMED_REQUEST = {
     "DISABLE_AUTOUPDATER": "1",
 }
 """Environment that takes out of the request what the loop does not need (SDK-FACTS section 1.5)."""
+
+_OF_PROVIDERS = ("ANTHROPIC_", "AWS_", "GOOGLE_", "AZURE_")
 
 SETTINGS = json.dumps(
     {
@@ -137,6 +141,18 @@ def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
         "network": {"allowedDomains": list(held.domains)},
     }
     return cast("SandboxSettings", settings)
+
+
+def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Have the CLI keep its own keys from commands, which works in its sandbox only.
+
+    The launcher hands over what it can in another way. What is left would be in the environment of the shell
+    around each command (`inherited`). Extra servers would lose variables, too, so they keep it as it is.
+    """
+    left = (name for name in inherited if is_secret_name(name) and name not in HANDED)
+    used = any(inherited[name] and name.startswith(_OF_PROVIDERS) for name in left)
+    hides = used and spec.sandbox is not None and not spec.mcp_servers
+    return {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB": "1"} if hides else {}
 
 
 def _bounds(spec: SessionSpec) -> dict[str, str]:

@@ -27,7 +27,7 @@ from ralph_tui.agent.failures import failure, silence, why_lost
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.leaving import leave, start
 from ralph_tui.agent.offered import tool_difference
-from ralph_tui.agent.options import session_options
+from ralph_tui.agent.options import key_hiding, session_options
 from ralph_tui.agent.sandbox_watch import lost_sandbox, suspects
 from ralph_tui.agent.tools import tool_server
 from ralph_tui.agent.translate import Translator
@@ -93,10 +93,11 @@ class ClaudeSession:
         self._inbox: asyncio.Queue[Message | _Own | _Lost] = asyncio.Queue()
         self._translator = Translator()
         self._hooks = Hooks(self._emit, self._tool_started, self._translator.deny_tool)
+        hiding = key_hiding(spec, self._told_environment)
         self._client = ClaudeSDKClient(
             session_options(
                 spec,
-                environment={**environment, SESSION_MARK: self._mark},
+                environment={**environment, SESSION_MARK: self._mark, **hiding},
                 hooks=self._hooks,
                 server=tool_server(spec.ralph_tools, self._call_tool),
                 log=self._told,

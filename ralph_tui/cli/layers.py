@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ralph_tui.cli.exposure import exposure
 from ralph_tui.cli.finding import Finding
 from ralph_tui.cli.trying import (
     SEE_SECRETS,
@@ -42,7 +43,9 @@ def layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
         yield _hooks(git, repository, environment)
         with place(Path(directory, "place")) as here:
             yield _secrets(here)
-            yield _sandbox(here, sandbox)
+            held = _sandbox(here, sandbox)
+            yield held
+            yield exposure(held=held.ok and sys.platform != "darwin")
     yield _fingerprint(start)
 
 
@@ -135,12 +138,16 @@ def _sandbox(here: Place, mode: str) -> Finding:
         return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
     reason = why_no_sandbox()
     held = f"not available: {reason}" if reason else _held(here)
-    tried = "" if sys.platform == "darwin" else " (each tried)"
+    who = (
+        "the agent's commands, but not the checks that ralph runs on macOS"
+        if sys.platform == "darwin"
+        else "the agent's commands and the checks (each tried)"
+    )
     text = held or (
-        f"holds scripts{tried}: .git, .ralph and all outside the project read-only, keys hidden, "
+        f"holds {who}: .git, .ralph and all outside the project read-only, keys hidden, "
         "no network but safety.sandbox_domains"
     )
-    advice = f"{INSTALL}. Without it a script can do what it does not show."
+    advice = f"{INSTALL}. Without a sandbox, the effects of scripts cannot be checked."
     return Finding("sandbox", not held, text, advice, needed=mode == "required")
 
 

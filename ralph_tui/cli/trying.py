@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_tui.agent.launcher import SCRIPT
+from ralph_tui.agent.launcher import launch_script
 from ralph_tui.guard.environment import cli_overlay
 from ralph_tui.guard.policy import Policy
 
@@ -81,7 +81,7 @@ def possible(here: Place, prefix: Sequence[str], tries: Mapping[str, str]) -> tu
     """
     base = {**os.environ, **dict.fromkeys(SECRET_NAMES, here.canary)}
     environment = base | cli_overlay(Policy(root=here.root), base)
-    starter = SCRIPT.format(python=environment["RALPH_GUARD_PYTHON"], cli="/bin/sh")
+    starter = launch_script(environment["RALPH_GUARD_PYTHON"], "/bin/sh")
     script = "\n".join(
         f"if {{ {command}; }} >/dev/null 2>&1; then echo {shlex.quote(name)}; fi"
         for name, command in tries.items()

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+from ralph_tui.guard.environ_block import without_keys
+
 RUN_MARK = "RALPH_TUI_RUN"
 """Set in everything a run of the loop starts; its value is the run id."""
 
@@ -91,6 +93,7 @@ class Watchdog:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env=without_keys(os.environ),
         )
 
     async def stop(self) -> None:

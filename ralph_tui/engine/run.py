@@ -20,6 +20,7 @@ from ralph_tui.engine.running import Running
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
 from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.wiring import Wiring
+from ralph_tui.guard.environ_block import blank_keys
 from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
@@ -35,6 +36,7 @@ async def run_mission(
         RalphError: Something is wrong that was found before anything was started or spent.
     """
     hide(secret_values(os.environ))
+    blank_keys()
     hide(extra_values(wiring.settings, wiring.everything))
     project = Project(root)
     phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)

@@ -33,6 +33,7 @@ from ralph_tui.engine.verification.evidence.examine import (
     task_words,
 )
 from ralph_tui.engine.verification.project_checks import GateRules
+from ralph_tui.guard.environ_block import without_keys
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 
@@ -70,15 +71,14 @@ def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, 
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the gate's commands: the project's, not ralph's own virtual environment."""
-    kept = {name: value for name, value in base.items() if name not in _NOT_THE_PROJECTS}
+    """The environment of the gate's commands: the project's, without keys and ralph's own Python."""
+    kept = {n: v for n, v in without_keys(base).items() if n not in _NOT_THE_PROJECTS}
     return kept | dict(marks)
 
 
 _NOT_THE_PROJECTS = frozenset(
-    {"VIRTUAL_ENV", "UV_RUN_RECURSION_DEPTH", "PYTHONHOME", "ANTHROPIC_API_KEY",
-     "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
-)  # fmt: skip
+    {"VIRTUAL_ENV", "UV_RUN_RECURSION_DEPTH", "PYTHONHOME", "ANTHROPIC_CUSTOM_HEADERS"}
+)
 
 
 NOTHING_RAN = Receipt(

@@ -1,7 +1,10 @@
 """What `ralph doctor` finds when something of the guard is not as it must be."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from ralph_tui.guard.environment import SHIMS
 from ralph_tui.guard.sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
+from tests.guard.test_sandbox import broken
 from tests.harness.projects import make_project, task
 
 
@@ -134,6 +138,44 @@ def test_a_sandbox_is_tried_and_needed_when_it_is_required(tmp_path: Path, mode:
     finding = found("sandbox", tmp_path)
     assert finding.needed is (mode == "required")
     assert finding.ok is (mode != "off" and not why_no_sandbox())
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.skipif(bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}")
+def test_a_sandbox_that_is_installed_and_broken_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", broken(tmp_path / "bin", "socat", "UNIX-LISTEN*"))
+    finding = found("sandbox", tmp_path)
+    assert (finding.ok, finding.text) == (False, "not available: socat does not work (broken)")
+
+
+@pytest.mark.usefixtures("quick")
+def test_keys_that_a_script_can_read_are_named_where_there_is_no_sandbox(
+    tmp_path: Path, isolated: Path
+) -> None:
+    (isolated / ".claude").mkdir()
+    login = isolated / ".claude" / ".credentials.json"
+    login.write_text("{}")
+    program = "import sys; from tests.cli.test_checkup import keys; print(keys(sys.argv[1]))"
+    shell = f"{sys.executable} -c '{program}' {tmp_path}; :"
+    done = subprocess.run(
+        ["sh", "-c", shell],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "SOME_TOKEN": "of the person"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "SOME_TOKEN in the environment of sh (pid " in done.stdout
+    assert str(login) in done.stdout
+
+
+def keys(start: str) -> str:
+    """What doctor says about keys where the sandbox is off."""
+    Path(start, ".ralph").mkdir()
+    Path(start, ".ralph", "config.yaml").write_text("safety: {sandbox: 'off'}\n")
+    return next(f.text for f in layers.layers(Path(start), "off") if f.name == "keys")
 
 
 REACH = "reach a host that is not allowed"

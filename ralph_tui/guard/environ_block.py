@@ -1,0 +1,52 @@
+"""Takes keys out of what other processes can read of this one: `/proc/PID/environ`.
+
+Linux shows the environment a process was started with to every process of the same user, and so to every
+script of an agent that is not in a sandbox.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ralph_tui.domain.secrets import is_secret_name
+
+_ENV_START = 47
+"""Index of env_start in /proc/self/stat, counted from the state (man 5 proc: field 50)."""
+
+
+def blank_keys() -> None:
+    """Blank the values of secret variables in this process's block; `os.environ` and children keep them."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    start, end = (int(field) for field in fields[_ENV_START : _ENV_START + 2])
+    seen = Path("/proc/self/environ").read_bytes()
+    if not start or ctypes.string_at(start, end - start) != seen:
+        return  # not the block that others read
+    for name, offset, length in _secrets(seen):
+        if name in os.environ:
+            os.putenv(name, os.environ[name])  # the C library then has a copy of its own
+        ctypes.memset(start + offset, ord("*"), length)
+
+
+def _secrets(block: bytes) -> Iterator[tuple[str, int, int]]:
+    """Name, offset and length of each secret value."""
+    offset = 0
+    for entry in block.split(b"\0"):
+        name, equals, value = entry.partition(b"=")
+        if equals and value and is_secret_name(os.fsdecode(name)):
+            yield os.fsdecode(name), offset + len(name) + 1, len(value)
+        offset += len(entry) + 1
+
+
+def without_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a helper of ours that needs no key."""
+    return {name: value for name, value in environment.items() if not is_secret_name(name)}
+
+
+def shown_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Names of the secret variables whose values an environment shows."""
+    return tuple(n for n, v in environment.items() if v.strip("*") and is_secret_name(n))
