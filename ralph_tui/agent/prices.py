@@ -29,12 +29,17 @@ def price_of(model: str) -> Price:
     return next((price for family, price in _FAMILIES if family in model), OPUS)
 
 
-def estimate(model: str, usage: TokenUsage) -> float:
-    """What one response cost, in US dollars."""
+def estimate(model: str, usage: TokenUsage) -> int:
+    """What one response cost, in nano-dollars: a price for a million tokens has no smaller part."""
     price = price_of(model)
     return (
-        usage.input_tokens * price.input
-        + usage.output_tokens * price.output
-        + usage.cache_read_tokens * price.cache_read
-        + usage.cache_creation_tokens * price.cache_write
-    ) / 1_000_000
+        usage.input_tokens * _nanos(price.input)
+        + usage.output_tokens * _nanos(price.output)
+        + usage.cache_read_tokens * _nanos(price.cache_read)
+        + usage.cache_creation_tokens * _nanos(price.cache_write)
+    )
+
+
+def _nanos(usd_per_million: float) -> int:
+    """A token's price in nano-dollars."""
+    return round(usd_per_million * 1_000)

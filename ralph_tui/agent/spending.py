@@ -1,4 +1,8 @@
-"""What a session spends: estimates while a turn runs, the CLI's own figure at its end."""
+"""What a session spends: estimates while a turn runs, the CLI's own figure at its end.
+
+Counted in whole numbers. What was reported once is not taken back: a figure of the CLI that is lower than
+the estimate before it takes effect when the session has cost as much.
+"""
 
 import math
 from collections.abc import Mapping
@@ -6,6 +10,7 @@ from typing import Any
 
 from ralph_tui.agent.prices import estimate
 from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.money import dollars, micros
 from ralph_tui.engine.ports import TurnUsage
 
 
@@ -17,8 +22,12 @@ class Spending:
         self._model = ""
         self._started: dict[str, Any] = {}
         self._last = TokenUsage()
-        self._exact = 0.0
-        self._estimated = 0.0
+        self._settled = 0
+        """Micro-dollars by the CLI's own figure."""
+        self._estimated = 0
+        """Nano-dollars by list prices since then."""
+        self._reported = 0
+        """Micro-dollars; never less than reported before."""
         self._tokens = 0
         self._output = 0
         self._requests = 0
@@ -56,24 +65,35 @@ class Spending:
 
     def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
         """Take the CLI's figure; without a usable one the estimate stands, never zero."""
-        if total_cost_usd is not None and self._exact <= total_cost_usd < float("inf"):
-            self._exact = total_cost_usd
+        if total_cost_usd is not None and self._settled <= _micros(total_cost_usd):
+            self._settled = _micros(total_cost_usd)
         else:
-            self._exact += self._estimated
-        self._estimated = 0.0
+            self._settled += _rounded(self._estimated)
+        self._estimated = 0
         windows = [int(m.get("contextWindow") or 0) for m in models.values()]
         self._window = max(windows, default=self._window)
 
     def report(self) -> TurnUsage:
         """The figures as they stand."""
+        self._reported = max(self._reported, self._settled + _rounded(self._estimated))
         return TurnUsage(
             usage=self._last,
-            session_cost_usd=self._exact + self._estimated,
+            session_cost_usd=dollars(self._reported),
             session_tokens=self._tokens,
             session_output_tokens=self._output,
             session_requests=self._requests,
             context_window=self._window,
         )
+
+
+def _micros(usd: float) -> int:
+    """The CLI's figure; what is no amount is none."""
+    return micros(usd) if 0 <= usd < math.inf else -1
+
+
+def _rounded(nanos: int) -> int:
+    """Nano-dollars as whole micro-dollars."""
+    return (nanos + 500) // 1_000
 
 
 def token_usage(usage: Mapping[str, Any]) -> TokenUsage:

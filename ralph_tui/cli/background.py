@@ -38,7 +38,7 @@ def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable
         doing = "plan" if left.replans else command
         words = ["run" if left.whole else doing, "--headless", "--wait", *options]
         if left.usd is not None:
-            words += ["--max-cost", f"{left.usd:.4f}"]
+            words += ["--max-cost", f"{left.usd:.6f}"]
         if left.iterations is not None:
             words += ["--max-iterations", str(left.iterations)]
         words += ["--project-root", str(root)]

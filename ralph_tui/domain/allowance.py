@@ -1,6 +1,6 @@
 """How much of a subscription's windows is used, as the CLI reports it."""
 
-from ralph_tui.domain.model import Model, Money, Timestamp
+from ralph_tui.domain.model import Amount, Model, Timestamp
 
 WINDOWS = {
     "five_hour": "5-hour",
@@ -14,7 +14,7 @@ class Allowance(Model):
     """One window."""
 
     window: str
-    percent: Money
+    percent: Amount
     resets_at: Timestamp | None = None
 
     @property

@@ -11,7 +11,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from ralph_tui.domain.circles import Files, Left, came_back, leaving, seen
-from ralph_tui.domain.model import Count, Model, Money, Record, Timestamp
+from ralph_tui.domain.model import Amount, Count, Model, Record, Timestamp
+from ralph_tui.domain.money import Money, plus
 
 KEPT_EVIDENCE = 5
 """How many of the last pieces of evidence a signal keeps."""
@@ -144,7 +145,7 @@ class CircuitBreaker(Record):
     max_cost_usd: Money = 200.0
     last_error: str = ""
     last_denied: str = ""
-    usual_output: Money = 0.0
+    usual_output: Amount = 0.0
     """Output tokens of an iteration, as a moving average."""
     evidence: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     blamed: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -203,7 +204,7 @@ class CircuitBreaker(Record):
                 "usual_output": self._usual(verdict),
                 "evidence": self._with_evidence(counts, verdict),
                 "blamed": self._blamed(counts, verdict.task),
-                "total_cost": self.total_cost + verdict.cost_usd,
+                "total_cost": plus(self.total_cost, verdict.cost_usd),
                 "left": leaving(self.left, verdict.files),
             }
         )

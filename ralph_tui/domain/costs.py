@@ -3,7 +3,8 @@
 import math
 from enum import StrEnum
 
-from ralph_tui.domain.model import Model, Money
+from ralph_tui.domain.model import Model
+from ralph_tui.domain.money import Money, minus, plus
 
 
 class CostLevel(StrEnum):
@@ -47,7 +48,9 @@ class CostMeter(Model):
             msg = f"A cost must be a finite number of dollars, zero or more, not {usd}."
             raise ValueError(msg)
         return CostMeter(
-            iteration=self.iteration + usd, session=self.session + usd, total=self.total + usd
+            iteration=plus(self.iteration, usd),
+            session=plus(self.session, usd),
+            total=plus(self.total, usd),
         )
 
     def next_iteration(self) -> "CostMeter":
@@ -70,5 +73,4 @@ class CostMeter(Model):
     def remaining(self, limits: CostLimits) -> float:
         """What the next response may cost before the narrowest limit is used up; infinite without one."""
         limited = [level for level in CostLevel if limits.of(level) > 0]
-        left = min((limits.of(level) - self.of(level) for level in limited), default=math.inf)
-        return max(0.0, left)
+        return min((minus(limits.of(level), self.of(level)) for level in limited), default=math.inf)

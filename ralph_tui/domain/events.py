@@ -14,7 +14,8 @@ from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.costs import CostLimits, CostMeter
-from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.model import Amount, Count, Record, Timestamp
+from ralph_tui.domain.money import Money
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.questions import AskedQuestion
@@ -136,7 +137,7 @@ class LoopFinished(EventBase):
     tasks_unverified: Count = 0
     """Complete although no check could run for them."""
     cost_usd: Money = 0.0
-    seconds: Money = 0.0
+    seconds: Amount = 0.0
 
 
 class PhaseChanged(EventBase):
@@ -187,7 +188,7 @@ class IterationFinished(EventBase):
     cost_usd: Money = 0.0
     tokens: Count = 0
     context_tokens: Count = 0
-    seconds: Money = 0.0
+    seconds: Amount = 0.0
     handoff: bool = False
     files_changed: tuple[str, ...] = ()
 
@@ -274,7 +275,7 @@ class ToolFinished(EventBase):
     tool_id: str
     name: str = ""
     outcome: ToolOutcome
-    seconds: Money = 0.0
+    seconds: Amount = 0.0
     output: str = ""
     parent_id: str | None = None
 
@@ -438,7 +439,7 @@ class HandoffStarted(EventBase):
 
     type: Literal["handoff_started"] = "handoff_started"
     reason: str
-    percent: Money
+    percent: Amount
 
 
 class HandoffFinished(EventBase):
@@ -474,7 +475,7 @@ class ApiRetry(EventBase):
     type: Literal["api_retry"] = "api_retry"
     attempt: Count
     max_attempts: Count
-    delay_seconds: Money
+    delay_seconds: Amount
     status: int | None = None
     error: str = ""
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ralph_tui.domain.learnings import Chosen
-from ralph_tui.domain.model import Count, Model, Money
+from ralph_tui.domain.model import Count, Model
+from ralph_tui.domain.money import Money
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.state import Phase, RalphState
 

@@ -36,8 +36,8 @@ def _as_utc(value: datetime) -> datetime:
 Timestamp = Annotated[datetime, AfterValidator(_as_utc)]
 """An instant, always aware and in UTC."""
 
-Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""US dollars; never negative, never NaN (a NaN would switch every limit off)."""
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A measured number that cannot be negative: seconds, percent."""
 
 Count = Annotated[int, Field(ge=0)]
 """A whole number that cannot be negative: tokens, retries, iterations."""

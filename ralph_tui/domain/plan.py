@@ -7,7 +7,8 @@ from enum import StrEnum
 from itertools import count
 from typing import Any
 
-from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.model import Count, Record, Timestamp
+from ralph_tui.domain.money import Money
 from ralph_tui.domain.plan_problems import MAX_ID, PlanProblem, odd_id, plan_problems
 from ralph_tui.domain.verification import Criterion, TaskVerification, VerificationOutcome
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ralph_tui.domain.model import Count, Model, Money
+from ralph_tui.domain.model import Count, Model
+from ralph_tui.domain.money import Money
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.verification import TaskVerification, VerificationOutcome
 

@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.model import Count, Money, Record, Timestamp
+from ralph_tui.domain.model import Count, Record, Timestamp
+from ralph_tui.domain.money import Money
 from ralph_tui.domain.rate import RequestRate
 
 STATE_SCHEMA_VERSION = 1

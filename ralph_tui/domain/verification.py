@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Literal
 
 from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
-from ralph_tui.domain.model import Model, Money, Record, Timestamp
+from ralph_tui.domain.model import Amount, Model, Record, Timestamp
 from ralph_tui.domain.test_counts import TestCounts
 
 _TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
@@ -85,7 +85,7 @@ class Receipt(Model):
     source: Literal["backpressure", "criterion", "evidence"]
     status: ReceiptStatus
     exit_code: int | None = None
-    seconds: Money = 0.0
+    seconds: Amount = 0.0
     tail: str = ""
     reason: str = ""
     counts: TestCounts | None = None

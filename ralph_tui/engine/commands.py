@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_tui.domain.model import Model, Money
+from ralph_tui.domain.model import Amount, Model
 from ralph_tui.domain.text import tail
 
 KEPT_BYTES = 64 * 1024
@@ -22,7 +22,7 @@ class CommandResult(Model):
 
     exit_code: int | None
     """None when it ran out of time."""
-    seconds: Money
+    seconds: Amount
     tail: str
     output: str = ""
     """More of the output, where the caller wants to read it."""

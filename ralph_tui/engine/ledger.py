@@ -141,8 +141,8 @@ class Ledger:
         def change(docs: Documents) -> Documents:
             state = docs.state
             figures = {
-                "session_cost_usd": costs.session,
-                "total_cost_usd": costs.total,
+                "session_cost_usd": max(state.session_cost_usd, costs.session),
+                "total_cost_usd": max(state.total_cost_usd, costs.total),
                 "session_tokens_used": state.session_tokens_used + tokens,
                 "total_tokens_used": state.total_tokens_used + tokens,
                 "requests": state.requests.counting(requests, now),

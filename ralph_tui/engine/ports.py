@@ -9,7 +9,8 @@ from pydantic import Field, JsonValue
 from ralph_tui.domain.budget import TokenUsage
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.extras import McpServer, ToolOutput
-from ralph_tui.domain.model import Count, Model, Money, Timestamp
+from ralph_tui.domain.model import Count, Model, Timestamp
+from ralph_tui.domain.money import Money
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.questions import Permission, Question
 from ralph_tui.domain.state import Phase

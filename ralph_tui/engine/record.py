@@ -3,6 +3,7 @@
 from ralph_tui.domain.breaker import NOBODYS, IterationVerdict
 from ralph_tui.domain.events import Event, IterationFinished, IterationOutcome
 from ralph_tui.domain.model import Count
+from ralph_tui.domain.money import minus, plus
 from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.ending import failure_told
@@ -106,7 +107,9 @@ def _counted(
     """The breaker counts what says something about the work; guidance is used up, the context's use kept."""
     breaker = docs.breaker
     if result.outcome not in _NOT_COUNTED and not waited_out(result):
-        breaker = breaker.record_iteration(verdict)
+        # One meter counts the project's money; the breaker shows what it says.
+        before = max(breaker.total_cost, minus(docs.state.total_cost_usd, verdict.cost_usd))
+        breaker = breaker.model_copy(update={"total_cost": before}).record_iteration(verdict)
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
     number, context = docs.state.iteration_count, result.context_tokens
     budget = docs.budget.recording(number, name, context=context, tokens=result.tokens)
@@ -122,7 +125,7 @@ def _plan_after(
     used: Count = (task.actual_tokens_used or 0) + result.tokens
     changes: dict[str, object] = {
         "actual_tokens_used": used,
-        "actual_cost_usd": (task.actual_cost_usd or 0.0) + result.cost_usd,
+        "actual_cost_usd": plus(task.actual_cost_usd or 0.0, result.cost_usd),
     }
     if result.failed_checks:
         changes["last_failure"] = result.failed_checks

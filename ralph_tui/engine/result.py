@@ -3,7 +3,8 @@
 from ralph_tui.domain.circles import Files
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.memory import MemoryNote
-from ralph_tui.domain.model import Count, Model, Money
+from ralph_tui.domain.model import Amount, Count, Model
+from ralph_tui.domain.money import Money
 from ralph_tui.engine.ports import Failure
 
 NOT_THE_TASKS_FAULT = frozenset(
@@ -39,7 +40,7 @@ class IterationResult(Model):
     cost_usd: Money = 0.0
     tokens: Count = 0
     context_tokens: Count = 0
-    seconds: Money = 0.0
+    seconds: Amount = 0.0
     files: tuple[str, ...] = ()
     output_tokens: Count = 0
     denied: str = ""

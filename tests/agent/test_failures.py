@@ -119,6 +119,19 @@ def test_the_clis_figure_replaces_the_estimate() -> None:
     assert spending.report().session_cost_usd == 0.5, "a falling figure is not believed"
 
 
+def test_a_figure_below_the_estimate_takes_nothing_back() -> None:
+    spending, reported = Spending(), []
+    for total in (0.01, 0.35, 0.36):
+        spending.start_response("claude-sonnet-5-5", {"input_tokens": 100_000})
+        spending.finish_response({"output_tokens": 1_000})
+        reported.append(spending.report().session_cost_usd)
+        spending.settle(total, {})
+        reported.append(spending.report().session_cost_usd)
+    assert reported == sorted(reported)
+    assert reported[:3] == [0.21, 0.21, 0.22]
+    assert reported[3] == 0.35, "the CLI's figure holds again"
+
+
 @given(st.dictionaries(st.text(), st.one_of(st.none(), st.text(), st.integers(), st.floats())))
 def test_any_usage_object_is_read(usage: dict[str, object]) -> None:
     assert token_usage(usage).context >= 0

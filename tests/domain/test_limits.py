@@ -14,26 +14,26 @@ from ralph_tui.domain.breaker import (
 )
 from ralph_tui.domain.budget import BudgetDecision, ContextBudget, TokenUsage, Zone
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.domain.money import MOST, dollars, micros, minus, plus
 
 verdicts = st.builds(
     IterationVerdict,
     is_failure=st.booleans(),
     tasks_completed=st.integers(0, 1),
-    cost_usd=st.floats(0, 30),
+    cost_usd=st.integers(0, 30_000_000).map(dollars),
 )
 
 
 @given(st.lists(verdicts, max_size=12))
 def test_the_breaker_opens_exactly_at_a_threshold(history: list[IterationVerdict]) -> None:
     breaker = CircuitBreaker(max_cost_usd=100.0)
-    failures = stagnation = 0
-    cost = 0.0
+    failures = stagnation = cost = 0
     for verdict in history:
         breaker = breaker.record_iteration(verdict)
         failures = failures + 1 if verdict.is_failure else 0
         stagnation = 0 if verdict.tasks_completed else stagnation + 1
-        cost += verdict.cost_usd
-        reached = failures >= 3 or stagnation >= 5 or cost >= 100
+        cost += micros(verdict.cost_usd)
+        reached = failures >= 3 or stagnation >= 5 or cost >= micros(100)
         assert (breaker.state is BreakerState.OPEN) == reached
         assert breaker.should_halt()[0] == reached
         assert (breaker.failure_count, breaker.stagnation_count) == (failures, stagnation)
@@ -96,13 +96,14 @@ def test_the_figures_of_the_seeds() -> None:
     assert usage.context == 10
 
 
-@given(st.lists(st.floats(0, 10), max_size=20))
-def test_the_meter_adds_at_every_level(spent: list[float]) -> None:
+@given(st.lists(st.integers(0, 10_000_000), max_size=20))
+def test_the_meter_adds_exactly_at_every_level(spent: list[int]) -> None:
     meter = CostMeter(total=5.0)
-    for usd in spent:
-        meter = meter.add(usd)
-    assert meter.iteration == pytest.approx(sum(spent))
-    assert meter.total == pytest.approx(5.0 + sum(spent))
+    for amount in spent:
+        meter = meter.add(dollars(amount))
+    assert meter.iteration == dollars(sum(spent))
+    assert meter.total == dollars(5_000_000 + sum(spent))
+    assert CostMeter.model_validate_json(meter.model_dump_json()) == meter
     assert meter.next_iteration().iteration == 0.0
     over = meter.exceeded(CostLimits(per_iteration=10, per_session=20, total=30))
     if meter.total >= 30:
@@ -129,6 +130,14 @@ def test_no_strange_number_switches_a_limit_off(bad: float) -> None:
         CostLimits(total=bad)
     with pytest.raises(ValidationError):
         CostMeter(total=bad)
+
+
+def test_amounts_are_whole_micro_dollars_whatever_a_file_says() -> None:
+    assert plus(0.1, 0.2) == 0.3
+    assert minus(0.3, 0.1) == 0.2
+    assert minus(0.1, 0.3) == 0.0
+    assert CostMeter(total=0.025980999999999997).total == 0.025981
+    assert CostMeter(total=1e308).total == MOST, "more than anybody has, but no crash"
 
 
 def bad(**fields: object) -> IterationVerdict:
