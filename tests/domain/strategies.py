@@ -6,7 +6,7 @@ from enum import Enum
 from types import UnionType
 from typing import Annotated, Literal, Union, cast, get_args, get_origin
 
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -88,7 +88,20 @@ _SIMPLE: dict[object, st.SearchStrategy[object]] = {
 
 def models(kind: type[BaseModel]) -> st.SearchStrategy[BaseModel]:
     """Instances of a model, every field drawn."""
-    return st.builds(kind, **{n: _values(f.annotation) for n, f in kind.model_fields.items()})
+    return st.builds(kind, **{n: _of_field(f) for n, f in kind.model_fields.items()})
+
+
+def _of_field(field: FieldInfo) -> st.SearchStrategy[object]:
+    """Values of a field, whose bounds pydantic keeps beside its type."""
+    shortest = max((m.min_length for m in field.metadata if isinstance(m, MinLen)), default=0)
+    if field.annotation is str:
+        return st.text(min_size=shortest, max_size=8)
+    if field.annotation is int:
+        least = max(
+            (int(cast("int", m.ge)) for m in field.metadata if isinstance(m, Ge)), default=0
+        )
+        return st.integers(least, 1_000_000)
+    return _values(field.annotation)
 
 
 _KINDS: tuple[type[EventBase], ...] = get_args(get_args(Event)[0])
