@@ -50,6 +50,22 @@ def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
 
 
+def complete(
+    task_id: TaskId,
+    reason: Annotated[
+        str,
+        typer.Option("--reason", "-r", metavar="TEXT", help="Why no check is needed."),
+    ] = "",
+    project_root: ProjectRoot = None,
+) -> None:
+    """Call a task complete on your word, unchecked.
+
+    The reports say that you accepted it. An agent cannot do this.
+    """
+    task = controls_of(project_root).complete(task_id, reason)
+    out(f"{task.id} is complete, accepted by you: {task.title}.")
+
+
 def retry(
     task_id: Annotated[
         str,
@@ -187,6 +203,7 @@ def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
 def register(app: typer.Typer) -> None:
     """Add these commands."""
     app.command(epilog=examples("ralph skip task-003"))(skip)
+    app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))(complete)
     app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)
     app.command(epilog=examples("ralph hold task-003"))(hold)
     app.command(epilog=examples("ralph release task-003"))(release)

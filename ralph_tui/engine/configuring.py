@@ -9,8 +9,8 @@ from ralph_tui.config.keys import description, is_mapping, known_keys
 from ralph_tui.config.load import COMMAND_LINE, load_settings, provenance
 from ralph_tui.config.yamlfile import read_text
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.store.files import write_atomic
 from ralph_tui.store.layout import Layout
+from ralph_tui.store.project import Project
 
 
 class Effective(NamedTuple):
@@ -69,7 +69,7 @@ def change_setting(root: Path, key: str, typed: str) -> Changed:
         message = error.message.removeprefix(f"{COMMAND_LINE}: ")
         raise ConfigError(message, error.hint) from error
     checked = value_of(settings, key)
-    write_atomic(path, with_setting(read_text(path), key, checked, path).encode())
+    Project(root).write_config(with_setting(read_text(path), key, checked, path))
     source = provenance(root)[key]
     return Changed(yaml_value(checked), path, "" if source.startswith(f"{path}:") else source)
 

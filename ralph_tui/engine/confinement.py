@@ -10,6 +10,7 @@ from pathlib import Path
 from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.sandbox import INSTALL, Sandbox, sandbox_for, why_no_sandbox
+from ralph_tui.store.mirror import state_home
 
 ON_MACOS = (
     "macOS holds the agent's commands only: the checks that ralph runs are not in the sandbox"
@@ -65,6 +66,9 @@ def confine(root: Path, safety: SafetySettings, environ: Mapping[str, str]) -> C
         domains=safety.sandbox_domains,
         writable=safety.sandbox_writable,
     )
+    own = (os.path.realpath(state_home() / "ralph"),)
+    Path(own[0]).mkdir(mode=0o700, parents=True, exist_ok=True)
+    held = held.model_copy(update={"deny_read": (*held.deny_read, *own)})
     warning = f"On this machine, {ON_MACOS}." if sys.platform == "darwin" else ""
     leaves = not (root / ".claude").exists()
     return Confinement(sandbox=held, warning=warning, leaves_directory=leaves)

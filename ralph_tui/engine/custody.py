@@ -12,6 +12,7 @@ from ralph_tui.engine.gitstate import standing
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.guard.gitwatch import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.guard.guard import COMMAND_TOOLS
+from ralph_tui.store.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
 
@@ -20,9 +21,18 @@ class Custody:
     """Notes when commands of an agent run, and what changes in the repository meanwhile."""
 
     def __init__(
-        self, root: Path, emit: EventSink, *, clock: Callable[[], float] = time.time
+        self,
+        root: Path,
+        emit: EventSink,
+        *,
+        clock: Callable[[], float] = time.time,
+        activity: ActivityLog | None = None,
     ) -> None:
-        """Watch the repository of `root`; the clock is the one of its files."""
+        """Watch the repository of `root`; the clock is the one of its files.
+
+        `activity` hears that a command has ended.
+        """
+        self._activity = activity
         self._root = root
         self._watch = GitWatch(root)
         self._emit = emit
@@ -47,6 +57,8 @@ class Custody:
         self._emit(event)
 
     def _ended(self, key: str) -> None:
+        if self._activity is not None:
+            self._activity.end(key)
         started = self._running.pop(key, None)
         if started is not None:
             self._busy.append((started, self._clock()))

@@ -78,6 +78,7 @@ class BuildDesk:
         """The person's ruling; a denial counts as one of the guard's does."""
         ruling = await self._permitting.permit(wanted)
         if ruling.allowed:
+            self._shop.may_write(call)
             self._note(call)
         else:
             self._sub_agents.ended(call)

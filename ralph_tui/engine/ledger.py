@@ -53,6 +53,7 @@ class Ledger:
         self._docs: Documents | None = None
         self._changed = asyncio.Event()
         self._complaint = ""
+        self._undone = ""
         self._unfinished = Unfinished(emit)
         self._begun: set[asyncio.Future[Documents]] = set()
         """Changes that are being made; nobody else keeps those whose caller was cancelled."""
@@ -78,6 +79,8 @@ class Ledger:
         """
         async with self._lock:
             only_looks = self._standing is not None
+            if not only_looks:
+                await asyncio.to_thread(self.project.undo_agents_edits)
             read = self.project.look if only_looks else self.project.load
             self._docs = await asyncio.to_thread(read)
             self._report_damage()
@@ -172,7 +175,7 @@ class Ledger:
         """
         async with self._lock:
             try:
-                docs = await asyncio.to_thread(self.project.look)
+                docs = await asyncio.to_thread(self._look)
             except StoreError as error:
                 if self._standing is not None:
                     raise
@@ -183,6 +186,12 @@ class Ledger:
                 return
             self._complaint = ""
             self._publish(docs, CHANGED_ON_DISK)
+
+    def _look(self) -> Documents:
+        """The documents on disk; a loop first undoes what its agent's commands changed in them."""
+        if self._standing is None:
+            self.project.undo_agents_edits()
+        return self.project.look()
 
     async def follow(self) -> None:
         """Refresh whenever another program changes a file, until cancelled."""
@@ -289,3 +298,11 @@ class Ledger:
     def _report_damage(self) -> None:
         for message in self.project.damage():
             self._emit(ev.Notice(level="warning", text=message))
+        for message in self.project.undone():
+            self._undone = self._undone or message
+            self._emit(ev.Notice(level="error", text=message))
+
+    def take_undone(self) -> str:
+        """The first change of the agent that was undone since this was asked last; empty without one."""
+        first, self._undone = self._undone, ""
+        return first

@@ -23,6 +23,7 @@ from ralph_tui.engine.prompting import PromptParts, building_prompt, builtin_tem
 from ralph_tui.engine.record import blocked_told, recorded, told
 from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.result import IterationResult
+from ralph_tui.engine.verification.completion import accept_marked_by_hand
 from ralph_tui.engine.verification.coverage import can_complete, without_check
 from ralph_tui.engine.verification.finished_work import FinishedWork
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
@@ -70,6 +71,7 @@ class BuildLoop:
 
     async def _work(self) -> End:
         while True:
+            await accept_marked_by_hand(self._shop)
             end = await self._step()
             if end is not None:
                 return end
@@ -141,6 +143,9 @@ class BuildLoop:
         after = await asyncio.to_thread(self._contents.digest)
         contents = Files(iteration=number, before=before, after=after)
         result = result.model_copy(update={"contents": contents})
+        await self._shop.ledger.refresh()
+        if self._shop.ledger.take_undone() and not result.denied:
+            result = result.model_copy(update={"denied": "a change of ralph's documents"})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
         done = self._docs.plan.task(iteration.task_id)
         if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:

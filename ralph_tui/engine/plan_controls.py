@@ -3,11 +3,14 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import ImplementationPlan, Task
 from ralph_tui.engine.doings import Doings
 from ralph_tui.engine.plan_edits import (
+    completed,
     dropped,
     find,
+    find_open,
     held,
     moved,
     released,
@@ -16,6 +19,8 @@ from ralph_tui.engine.plan_edits import (
     split,
 )
 from ralph_tui.engine.plan_fields import TaskFields, added, edited
+from ralph_tui.engine.verification.completion import decided_by_person, recorded
+from ralph_tui.store.files import utc_now
 from ralph_tui.store.project import Documents, Project
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]
@@ -38,6 +43,23 @@ class PlanControls:
             RalphError: There is no such task, or it is complete.
         """
         return find(self._replan("you skipped it", lambda plan: skipped(plan, task_id)), task_id)
+
+    def complete(self, task_id: str, reason: str) -> Task:
+        """Call a task complete without a check, on the person's word; returns it.
+
+        Raises:
+            RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
+        """
+        if not reason.strip():
+            message = "A task that is complete without a check needs a reason."
+            raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
+        project = self._project
+        find_open(project.transact(lambda docs: docs).plan, task_id)
+        rests = recorded(project.receipts, task_id, decided_by_person(reason.strip(), utc_now()))
+        return find(
+            self._replan("you called it complete", lambda plan: completed(plan, task_id, rests)),
+            task_id,
+        )
 
     def retry(self, task_id: str) -> Task:
         """Put a blocked task back to pending with its retries at zero.

@@ -11,6 +11,7 @@ from ralph_tui.domain.plan import (
     Task,
     TaskStatus,
 )
+from ralph_tui.domain.verification import TaskVerification
 
 NOTHING_CHANGED = "Nothing was changed."
 
@@ -87,6 +88,26 @@ def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
     task = find_open(plan, task_id)
     blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
     return plan.with_task(task_id, status=TaskStatus.BLOCKED, blockers=blockers)
+
+
+def completed(
+    plan: ImplementationPlan, task_id: str, rests: TaskVerification
+) -> ImplementationPlan:
+    """The plan with a task complete because the person says so.
+
+    Raises:
+        RalphError: There is no such task, or it is complete.
+    """
+    find_open(plan, task_id)
+    return plan.with_task(
+        task_id,
+        status=TaskStatus.COMPLETE,
+        verification=rests,
+        completed_at=rests.at,
+        completion_notes=rests.reason or None,
+        blockers=(),
+        begun=None,
+    )
 
 
 def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:

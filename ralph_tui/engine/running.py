@@ -12,6 +12,7 @@ from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.plan import TaskStatus
 from ralph_tui.domain.state import Phase
+from ralph_tui.domain.tools import ToolCall, Verdict
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.beginning import begin, started
 from ralph_tui.engine.checkpoint import Checkpoint
@@ -33,11 +34,12 @@ from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.strays import settle_strays
 from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.reviewer import Reviewer
-from ralph_tui.engine.verify import Gate, gate_environment
+from ralph_tui.engine.verify import Gate, Review, gate_environment
 from ralph_tui.engine.wiring import Wiring, nobody
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay
-from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
+from ralph_tui.store.agent_activity import ActivityLog
 from ralph_tui.store.project import Project
 
 
@@ -65,9 +67,14 @@ class Running:
         self._ledger = Ledger(project, lambda event: emitter.emit(wiring.told(event)))
         percent = wiring.settings.limits.stop_at_allowance_percent
         self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
-        self._custody = Custody(project.root, self._allowances.emit)
         exceptions = wiring.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
+        self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
+        self._custody = Custody(
+            project.root,
+            self._allowances.emit,
+            activity=self._activity,
+        )
         self._agent: Agent | None = None
         self._checkpoint: Checkpoint | None = None
         self._checks: ChecksOfRun | None = None
@@ -109,6 +116,8 @@ class Running:
 
     async def _after_all(self, end: End) -> End:
         """The end, unless the last session did what ends a loop, or was not written down."""
+        await self._ledger.refresh()  # with everything ended that a command started
+        self._activity.end_all()
         try:
             changed = await self._custody.check()
         except RalphError as error:
@@ -119,6 +128,26 @@ class Running:
         if changed is None and unwritten is not None:
             changed = failed(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
+
+    def _noting(self, review: Review) -> Review:
+        """The guard's review, which also notes what is about to run."""
+
+        async def reviewed(call: ToolCall) -> Verdict:
+            verdict = await review(call)
+            if verdict.decision not in ("deny", "ask"):
+                self._note_call(call)
+            return verdict
+
+        return reviewed
+
+    def _note_call(self, call: ToolCall) -> None:
+        """Note a call that could change ralph's documents: all that runs programs outside of the sandbox."""
+        is_held = call.name in COMMAND_TOOLS and self._held.sandbox is not None
+        if may_write_unseen(call.name) and not is_held:
+            self._activity.begin(call.tool_id)
+
+    def _warn(self, text: str) -> None:
+        self._emitter.emit(ev.Notice(level="warning", text=text))
 
     def _has_specs(self) -> bool:
         return any(spec.criteria for spec in self._project.read_specs())
@@ -198,6 +227,7 @@ class Running:
             emit=self._custody.emit,
             prefix=self._sandbox.prefix,
         )
+        gate.activity = self._activity
         shop: Workshop
         spec_for: SpecFor
         reviewer = Reviewer(
@@ -214,13 +244,14 @@ class Running:
             configured=self._settings,
             agent=self._agent,
             gate=gate,
-            review=guard.review,
+            review=self._noting(guard.review),
             landed=guard.landed,
             emit=self._custody.emit,
             clock=lambda: datetime.now(UTC),
             unwritten=self._emitter.written,
             reviewer=reviewer,
             answerable=self._mission.interactive and not self._mission.no_input,
+            may_write=self._note_call,
         )
         if self._checkpoint is None:
             self._checkpoint = Checkpoint(

@@ -14,6 +14,7 @@ from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.learned import record_learning
 from ralph_tui.engine.metering import Meter
+from ralph_tui.engine.verification.completion import recorded
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verify import Permit, receipt_text, unasked
@@ -182,6 +183,9 @@ class TaskWork(TaskInHand):
             told = f"{result.basis}, {review.told}" if result.verified else review.told
             verification = review.verification(now, told)
             answer = f"ACCEPTED: {told}."
+        verification = await asyncio.to_thread(
+            recorded, self._ledger.project.receipts, task.id, verification
+        )
         settled = await self.settle(
             told,
             TaskStatus.COMPLETE,

@@ -34,6 +34,7 @@ from ralph_tui.engine.verification.evidence.examine import (
 )
 from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.guard.environ_block import without_keys
+from ralph_tui.store.agent_activity import ActivityLog
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 
@@ -117,6 +118,8 @@ class Gate:
 
         `rules` is asked at each claim: an agent may have added the first test.
         """
+        self.activity: ActivityLog | None = None
+        """Notes when commands run that nothing holds, because they may run what the agent wrote."""
         self._prefix = prefix
         self._root = root
         self.rules = rules
@@ -238,14 +241,21 @@ class Gate:
         """Run one command of a check, held as all of them are."""
         prefix = await asyncio.to_thread(self._prefix, run.check, run.writable)
         self._sandboxed = bool(prefix)
-        return await run_command(
-            run.command,
-            cwd=run.cwd,
-            environment=run.environment,
-            limit_seconds=self._timeout,
-            prefix=prefix,
-            keep=run.keep,
-        )
+        key = f"check-{id(run)}"
+        if self.activity is not None and not prefix:
+            self.activity.begin(key)
+        try:
+            return await run_command(
+                run.command,
+                cwd=run.cwd,
+                environment=run.environment,
+                limit_seconds=self._timeout,
+                prefix=prefix,
+                keep=run.keep,
+            )
+        finally:
+            if self.activity is not None:
+                self.activity.end(key)
 
     # The check files, over the life of a task.
 

@@ -20,6 +20,10 @@ SpecFor = Callable[[float], SessionSpec]
 """Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""
 
 
+def _nothing_noted(_: ToolCall) -> None:
+    """Nobody asks what a call may write."""
+
+
 @dataclass(frozen=True)
 class Workshop:
     """The parts one run of the loop is made of.
@@ -36,6 +40,7 @@ class Workshop:
         unwritten: Waits for the journal; why it cannot be written, once it could not.
         reviewer: Has claims reviewed by a second session.
         answerable: Whether somebody is there to answer while the loop waits.
+        may_write: Notes that a call the person allowed is about to run and may write files unseen.
     """
 
     ledger: Ledger
@@ -49,6 +54,7 @@ class Workshop:
     unwritten: Callable[[], Awaitable[StoreError | None]]
     reviewer: Reviewer
     answerable: bool
+    may_write: Callable[[ToolCall], None] = _nothing_noted
 
     @property
     def settings(self) -> Settings:

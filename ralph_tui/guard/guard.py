@@ -20,6 +20,15 @@ _REMEMBERED = 256
 
 COMMAND_TOOLS = frozenset({"Bash", "Monitor", "PowerShell"})
 _READ_TOOLS = frozenset({"Read", "Grep", "Glob"})
+
+_OWN_TOOLS = "mcp__ralph__"
+
+
+def may_write_unseen(name: str) -> bool:
+    """Whether a tool runs a program that may write files without saying which."""
+    return name in COMMAND_TOOLS or (name.startswith("mcp__") and not name.startswith(_OWN_TOOLS))
+
+
 _ALIASES = {"Agent": "Task", "MultiEdit": "Edit"}
 _PATH_WORDS = ("path", "file", "dir", "folder", "uri", "destination", "target")
 _READING_VERBS = ("get", "read", "list", "search", "find", "fetch", "query", "show", "stat")

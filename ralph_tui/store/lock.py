@@ -55,7 +55,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
     """
     from filelock import SoftFileLock, Timeout
 
-    _refuse_agent(layout)
+    refuse_agent(layout)
     dot.require(layout)  # the library would make a directory that went away
     lock = _file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
@@ -75,13 +75,38 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
         lock.release()
 
 
-def _refuse_agent(layout: Layout) -> None:
-    """What an agent starts may look at its loop, whatever command or script it comes by, not change it."""
-    if os.environ.get(AGENT_OF) == os.path.realpath(layout.root):
+def refuse_agent(layout: Layout) -> None:
+    """What an agent starts may look at its loop, whatever command or script it comes by, not change it.
+
+    Raises:
+        StoreError: This process, or one it descends from, was started by an agent of the project.
+    """
+    root = os.path.realpath(layout.root)
+    if os.environ.get(AGENT_OF) == root or _descends_from_agent(root):
         raise StoreError(
             "The agent that works on this project may not change its state.",
             "Its task goes on with the ralph_* tools; the person decides the rest.",
         )
+
+
+MOST_ANCESTORS = 64
+
+
+def _descends_from_agent(root: str) -> bool:
+    """Whether this process or an ancestor was given the mark when it began, whatever it has removed since."""
+    wanted = os.fsencode(f"{AGENT_OF}={root}")
+    pid = os.getpid()
+    for _ in range(MOST_ANCESTORS):
+        process = _PROC / str(pid)
+        try:
+            if wanted in (process / "environ").read_bytes().split(b"\0"):
+                return True
+            pid = int((process / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):  # no such system, or another user's process
+            return False
+        if pid <= 1:
+            return False
+    return False
 
 
 class LoopLock:

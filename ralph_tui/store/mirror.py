@@ -21,6 +21,9 @@ KEPT_SECONDS = 30 * 24 * 3600
 """How long the copy of a project that is gone is kept, or of one that was reset."""
 
 ORIGIN = "project-path"
+NO_COPIES = frozenset({ORIGIN, "events.jsonl", "agent.json", "intent.json", "receipts.jsonl"})
+"""Files beside the copies that ralph keeps for itself."""
+
 PREVIOUS = ".previous"
 """Behind the name of the copy of what was there before a reset."""
 DOCUMENTS = (
@@ -71,8 +74,14 @@ def bring_back_previous(root: Path) -> None:
 class Mirror:
     """Keeps the copy of one project up to date."""
 
-    def __init__(self, layout: Layout, tell: Callable[[str], None]) -> None:
-        """Copy from `layout`; `tell` gets a sentence for what cannot be kept."""
+    def __init__(
+        self,
+        layout: Layout,
+        tell: Callable[[str], None],
+        may_copy: Callable[[Path, bytes], bool] = lambda _, __: True,
+    ) -> None:
+        """Copy from `layout` what `may_copy` agrees to; `tell` gets a sentence for what cannot be kept."""
+        self._may_copy = may_copy
         self._layout = layout
         self._tell = tell
         self._seen: dict[str, tuple[int, int, int]] = {}
@@ -128,7 +137,7 @@ class Mirror:
             data = read_regular(path, limit=FILE_LIMIT)
         except (DamagedError, StoreError):
             return  # no document of ours, or not ours to follow; who reads it says so
-        if data is not None:
+        if data is not None and self._may_copy(path, data):
             _put(target, data)
             self._seen[name] = signature
 
@@ -139,7 +148,12 @@ def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
     if layout.specs.is_dir():
         paths += sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]
     for path in paths:
-        yield "--".join(path.relative_to(layout.root).parts), path
+        yield copy_name(layout, path), path
+
+
+def copy_name(layout: Layout, path: Path) -> str:
+    """What a file of the project is called in the copy: its path with dashes."""
+    return "--".join(path.relative_to(layout.root).parts)
 
 
 _OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
@@ -151,7 +165,8 @@ def holds_work(root: Path) -> bool:
     try:
         with os.scandir(mirror_of(root)) as entries:
             return any(
-                e.name not in _OF_THE_PERSON and not e.name.endswith(".tmp") for e in entries
+                e.name not in _OF_THE_PERSON | NO_COPIES and not e.name.endswith(".tmp")
+                for e in entries
             )
     except (OSError, StoreError):
         return False

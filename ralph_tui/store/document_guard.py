@@ -1,0 +1,164 @@
+"""Undoes what an agent's commands change in ralph's documents, from the copy they cannot reach.
+
+A document is as ralph or the person left it when it is as ralph's own copy, or as a transaction was about to
+write it when ralph died. Everything else was changed by another program: by the person, unless a command of
+the agent ran at that moment.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.store.agent_activity import commands_alive, put, read_activity
+from ralph_tui.store.aside import forget_older
+from ralph_tui.store.files import DamagedError, file_stamp, read_regular, write_atomic
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import boot_id
+from ralph_tui.store.mirror import copy_name, mirror_of
+
+GUARDED = (
+    "state", "plan", "budget", "breaker", "questions", "injections", "config", "validation_report",
+)  # fmt: skip
+"""Every document that decides something: tasks and their status, approvals, answers, settings, limits, costs.
+
+A document counts as a whole. An agent has no business in any field of it, and what a person wants of it while
+a command runs is `ralph edit` or the screen.
+"""
+
+INTENT = "intent.json"
+"""Digests of what a transaction is about to write."""
+
+
+class DocumentGuard:
+    """Knows what ralph's documents are to be; call everything but `differs` with the write lock held."""
+
+    def __init__(
+        self, layout: Layout, clock: Callable[[], datetime], undone: Callable[[str], None]
+    ) -> None:
+        """Guard the documents of `layout`; `undone` gets a sentence for each change that is undone."""
+        self._layout = layout
+        self._clock = clock
+        self._undone = undone
+        self._copies: dict[str, tuple[tuple[int, int, int], bytes]] = {}
+
+    def differs(self) -> bool:
+        """Whether a document is not as ralph left it; takes no lock."""
+        return any(self._changed())
+
+    def undo(self) -> None:
+        """Put back every document that a command of the agent has changed."""
+        for path, data, copy in self._changed():
+            if data is not None and self._is_intended(
+                path, data
+            ):  # its writer died before it was copied
+                self._keep(path, data)
+                continue
+            if not self._is_the_agents(path, data):
+                continue
+            aside = ""
+            if data:
+                kept = path.with_name(f"{path.name}.refused-{file_stamp(self._clock())}")
+                write_atomic(kept, data)
+                forget_older(path, "refused")
+                aside = f" The other version is kept as {kept.name}."
+            write_atomic(path, copy)
+            self._undone(
+                f"{path.name} was changed while a command of the agent ran. Ralph put its own copy back."
+                f"{aside} If you made this change, repeat it with `ralph edit` or on the screen."
+            )
+
+    def may_copy(self, path: Path, data: bytes) -> bool:
+        """Whether a document as it is may become ralph's own copy."""
+        if path not in self._paths():
+            return True
+        known = self._copy(path)
+        return (
+            known in (None, data)
+            or self._is_intended(path, data)
+            or not self._is_the_agents(path, data)
+        )
+
+    def intend(self, writes: Mapping[Path, bytes]) -> None:
+        """Note what is about to be written, so that a crash right after it is not blamed on anybody."""
+        digests = {path.name: _digest(data) for path, data in writes.items()}
+        try:
+            put(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
+        except (OSError, StoreError):
+            return  # there is no own copy either, and the mirror says so
+
+    def _paths(self) -> tuple[Path, ...]:
+        return tuple(getattr(self._layout, name) for name in GUARDED)
+
+    def _changed(self) -> Iterator[tuple[Path, bytes | None, bytes]]:
+        """The documents that differ from ralph's own copy, with both contents."""
+        for path in self._paths():
+            copy = self._copy(path)
+            if copy is None:
+                continue
+            try:
+                data = read_regular(path)
+            except (DamagedError, StoreError):
+                data = None
+            if data != copy:
+                yield path, data, copy
+
+    def _is_intended(self, path: Path, data: bytes) -> bool:
+        return self._intents().get(path.name) == _digest(data)
+
+    def _is_the_agents(self, path: Path, data: bytes | None) -> bool:
+        """Whether a command of the agent ran when this was changed."""
+        activity = read_activity(self._layout.root)
+        if activity.boot != boot_id():
+            return False
+        if data is None:  # gone, or no file: nobody knows since when
+            return activity.covers_any_since(self._copied_at(path)) or commands_alive(activity)
+        try:
+            info = path.lstat()
+        except OSError:
+            return True
+        changed = max(info.st_ctime, info.st_mtime if info.st_mtime <= time.time() else 0.0)
+        return (
+            activity.covers(info.st_ctime) or activity.covers(changed) or commands_alive(activity)
+        )
+
+    def _intents(self) -> dict[str, str]:
+        try:
+            found = json.loads(read_regular(mirror_of(self._layout.root) / INTENT) or b"{}")
+            return {str(name): str(digest) for name, digest in found.items()}
+        except (OSError, ValueError, AttributeError, DamagedError, StoreError):
+            return {}
+
+    def _keep(self, path: Path, data: bytes) -> None:
+        try:
+            put(mirror_of(self._layout.root) / copy_name(self._layout, path), data)
+        except (OSError, StoreError):
+            return  # the mirror says so
+
+    def _copied_at(self, path: Path) -> float:
+        return (mirror_of(self._layout.root) / copy_name(self._layout, path)).stat().st_mtime
+
+    def _copy(self, path: Path) -> bytes | None:
+        """Ralph's own copy of a document; None where there is none."""
+        try:
+            copy = mirror_of(self._layout.root) / copy_name(self._layout, path)
+            info = os.stat(copy)  # noqa: PTH116 - asked at every transaction
+            signature = (info.st_mtime_ns, info.st_size, info.st_ino)
+            known = self._copies.get(path.name)
+            if known is not None and known[0] == signature:
+                return known[1]
+            data = read_regular(copy)
+        except (OSError, DamagedError, StoreError):
+            return None
+        if data is None:
+            return None
+        self._copies[path.name] = (signature, data)
+        return data
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

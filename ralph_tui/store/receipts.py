@@ -1,0 +1,107 @@
+"""Ralph's own record of what each completion rests on, kept where an agent cannot write.
+
+A status in the plan file is believed when this record has it: the gate ran, or the person decided.
+"""
+
+import os
+import uuid
+from datetime import datetime
+
+from pydantic import ValidationError
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.model import Record, Timestamp
+from ralph_tui.domain.plan import Task
+from ralph_tui.domain.verification import VerificationOutcome
+from ralph_tui.store.files import DamagedError, append_durable, read_regular
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.lock import refuse_agent
+from ralph_tui.store.mirror import mirror_of
+
+NAME = "receipts.jsonl"
+
+
+class CompletionReceipt(Record):
+    """One completion of one task."""
+
+    id: str
+    task_id: str
+    outcome: VerificationOutcome
+    at: Timestamp
+    by: str = ""
+    reason: str = ""
+
+
+class ReceiptBook:
+    """The completions of one project; adding one blocks for a write to the disk."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Nothing is read yet."""
+        self._layout = layout
+        self._known: dict[str, CompletionReceipt] = {}
+        self._seen: tuple[int, int, int] | None = None
+
+    def add(
+        self,
+        task_id: str,
+        outcome: VerificationOutcome,
+        at: datetime,
+        *,
+        by: str = "",
+        reason: str = "",
+    ) -> str:
+        """Record that a task is complete, before the plan says so; the id of the record.
+
+        Raises:
+            StoreError: It cannot be written, or an agent asks for it.
+        """
+        refuse_agent(self._layout)
+        receipt = CompletionReceipt(
+            id=uuid.uuid4().hex[:16], task_id=task_id, outcome=outcome, at=at, by=by, reason=reason
+        )
+        directory = mirror_of(self._layout.root)
+        if not directory.is_dir():
+            raise StoreError(f"{directory} is not there.", "Check the home directory.")
+        append_durable(directory / NAME, receipt.model_dump_json().encode() + b"\n")
+        return receipt.id
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether there is a place for it at all."""
+        try:
+            return os.access(mirror_of(self._layout.root), os.W_OK)
+        except StoreError:
+            return False
+
+    def vouches_for(self, task: Task) -> bool:
+        """Whether the record has the completion that the plan tells of."""
+        rests = task.verification
+        found = self._read().get(rests.receipt) if rests is not None else None
+        return (
+            found is not None
+            and rests is not None
+            and (found.task_id, found.outcome) == (task.id, rests.outcome)
+        )
+
+    def _read(self) -> dict[str, CompletionReceipt]:
+        try:
+            path = mirror_of(self._layout.root) / NAME
+            info = path.stat()
+            seen = (info.st_mtime_ns, info.st_size, info.st_ino)
+            if seen == self._seen:
+                return self._known
+            data = read_regular(path) or b""
+        except (OSError, DamagedError, StoreError):
+            return {}
+        self._known = {
+            receipt.id: receipt for receipt in map(_parsed, data.splitlines()) if receipt
+        }
+        self._seen = seen
+        return self._known
+
+
+def _parsed(line: bytes) -> CompletionReceipt | None:
+    try:
+        return CompletionReceipt.model_validate_json(line)
+    except ValidationError:
+        return None
