@@ -189,6 +189,12 @@ _UV = """\
 _NO_TESTS = "- Tests: none found yet. Before you rely on a test command, add the tests and declare what runs them."
 
 
+_DECLARED = (
+    "- Declare a new dependency where the project declares the others; the commands above install it. "
+    "Never run pip install."
+)
+
+
 def project_commands(checks: ProjectChecks) -> str:
     """How this project is checked and how it gets its dependencies, as a list."""
     lines = [
@@ -200,6 +206,8 @@ def project_commands(checks: ProjectChecks) -> str:
         lines.append(_UV)
     elif checks.python in ("poetry", "pdm", "hatch"):
         lines.append(f"- Python runs through `{checks.python} run <command>`, as the project does.")
+    elif checks.python == "pip":
+        lines.append(_DECLARED)
     lines.append("- Keep to these commands and to the tools the project already uses.")
     return "\n".join(lines)
 

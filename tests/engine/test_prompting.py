@@ -1,5 +1,6 @@
 import pytest
 
+from ralph_tui.domain.check_commands import CheckCommand, CheckKind, ProjectChecks
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.plan import Task
 from ralph_tui.domain.state import Phase
@@ -12,6 +13,7 @@ from ralph_tui.engine.prompting import (
     system_prompt,
 )
 
+NPM = CheckCommand(kind=CheckKind.TESTS, command="npm test", runner="npm", file="package.json")
 TASK = Task(id="auth-01", description="Create User model", verification_criteria=("It exists",))
 
 
@@ -100,3 +102,40 @@ def test_phase_templates_have_only_known_places() -> None:
 def test_the_reminder_repeats_a_red_gate() -> None:
     assert "NOT YET" in reminder("a", "NOT YET: x")
     assert "neither claimed nor blocked" in reminder("a", "")
+
+
+@pytest.mark.parametrize(
+    ("checks", "says", "never"),
+    [
+        (
+            ProjectChecks(commands=(NPM,)),
+            "- Tests: `npm test`\n- Keep to these commands",
+            ("uv", "pytest", "mypy", "ruff"),
+        ),
+        (ProjectChecks(python="uv"), "- Add a dependency: `uv add <package>`", ("mypy", "ruff")),
+        (ProjectChecks(python="pip"), "Never run pip install", ("uv ", "pytest")),
+        (ProjectChecks(python="poetry"), "`poetry run <command>`", ("uv ", "pytest")),
+    ],
+)
+@pytest.mark.parametrize("phase", Phase)
+def test_every_phase_is_told_the_projects_own_commands(
+    checks: ProjectChecks, says: str, never: tuple[str, ...], phase: Phase
+) -> None:
+    text = system_prompt(phase, "", checks=checks)
+    assert says in text
+    assert [word for word in never if word in text] == []
+    assert "{{" not in text
+
+
+@pytest.mark.parametrize(
+    ("phase", "steps"),
+    [
+        (Phase.DISCOVERY, ("code_search", "file_analysis")),
+        (Phase.PLANNING, ("code_search", "file_analysis", "AGENTS.md")),
+        (Phase.BUILDING, ("code_search", "file_analysis", "test_execution", "AGENTS.md")),
+        (Phase.VALIDATION, ("code_search", "test_execution")),
+    ],
+)
+def test_the_seeds_steps_are_in_the_prompts(phase: Phase, steps: tuple[str, ...]) -> None:
+    text = system_prompt(phase, "")
+    assert [step for step in steps if step not in text] == []

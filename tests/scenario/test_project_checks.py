@@ -35,7 +35,19 @@ package = false
 pytest = {{ path = "{wheel}" }}
 """
 
-OURS = "import sys\n\n\ndef main():\n    print('the pytest of the extra', *sys.argv[1:])\n"
+OURS = f"""
+import sys
+
+sys.path.append({str(Path(pytest.__file__).parents[1])!r})
+
+
+def main():
+    import pytest
+
+    print("the pytest of the extra", *sys.argv[1:])
+    sys.exit(pytest.console_main())
+"""
+"""Brings the real one along from where it is."""
 WORKS = """
     - name: works
       task: a
@@ -87,10 +99,11 @@ async def test_tests_in_an_extra_are_what_runs(
 ) -> None:
     files = {
         "pyproject.toml": EXTRA.format(wheel=wheel(tmp_path)),
+        "tests/test_a.py": "def test_a():\n    assert True\n",
         "say.py": "import sys\nprint('prefix', sys.prefix)\n",
     }
     unset = {"phases": {"building": {"backpressure": ["detected"]}}}
-    criteria: list[JsonValue] = ["tests", "uv run pytest tests/a.py passes"]
+    criteria: list[JsonValue] = ["tests", "uv run pytest tests/test_a.py passes"]
     tasks = [task("a", verification_criteria=criteria)]
     project = make_project(tmp_path, tasks, config=unset, files=files)
     for name, value in decoy(tmp_path / "bin").items():
@@ -100,10 +113,11 @@ async def test_tests_in_an_extra_are_what_runs(
         system = json.dumps(server.requests[0].body["system"])
         heard = "".join(str(request.body["messages"]) for request in server.requests)
     (gate,) = run.of(ev.GateFinished)
-    assert [(r.command, r.tail.splitlines()[-1]) for r in gate.receipts] == [
-        ("uv run --extra test pytest", "the pytest of the extra"),
-        ("uv run --extra test pytest tests/a.py", "the pytest of the extra tests/a.py"),
+    assert [r.command for r in gate.receipts] == [
+        "uv run --extra test pytest",
+        "uv run --extra test pytest tests/test_a.py",
     ]
+    assert all("the pytest of the extra" in r.tail for r in gate.receipts)
     assert task_of(project, "a").status is TaskStatus.COMPLETE
     assert "- Tests: `uv run --extra test pytest`" in system
     assert "uv run mypy" not in system
@@ -113,16 +127,21 @@ async def test_tests_in_an_extra_are_what_runs(
 async def test_an_npm_project_is_checked_by_its_own_script(tmp_path: Path) -> None:
     script = "node -e \"process.exit(require('fs').existsSync('a.txt') ? 0 : 3)\""
     package = json.dumps({"name": "x", "scripts": {"test": script, "lint": "exit 0"}})
-    unset = {"phases": {"building": {"backpressure": ["detected"]}}}
-    project = make_project(tmp_path, [task("a")], config=unset, files={"package.json": package})
+    config = {
+        "phases": {"building": {"backpressure": ["detected"]}},
+        "build": {"lint_command": "npm run lint --silent"},
+    }
+    tasks = [task("a", verification_criteria=["tests", "lint", "all"])]
+    project = make_project(tmp_path, tasks, config=config, files={"package.json": package})
     (project / "pyproject.toml").unlink()
     async with serving(scenario(CLAIMS_TOO_EARLY)) as server:
         run = await play(project, server)
         system = json.dumps(server.requests[0].body["system"])
     commands = [[r.command for r in gate.receipts] for gate in run.of(ev.GateFinished)]
-    assert commands == [["npm test", "npm run lint"]] * 2
+    lint = "npm run lint --silent"
+    assert commands == [["npm test", lint, f"npm test && {lint}"]] * 2
     assert [gate.passed for gate in run.of(ev.GateFinished)] == [False, True]
     assert "- Tests: `npm test`" in system
-    assert "- Lint: `npm run lint`" in system
+    assert f"- Lint: `{lint}`" in system, "what the settings name wins"
     for uvs in ("uv run", "uv add", "pytest", "mypy"):
         assert uvs not in system

@@ -80,9 +80,10 @@ _JUST_RECIPE = re.compile(r"^@?([A-Za-z][\w-]*)(?:[ \t]+[^:=\n]*)?:(?!=)", re.MU
 
 _NESTS = ("packages", "apps", "libs", "services", "crates", "modules")
 """Directories of a monorepo that hold projects instead of being one."""
-_NO_PROJECTS = frozenset(
-    {"node_modules", "venv", "env", "vendor", "target", "dist", "build", "docs"}
-)
+_NO_PROJECTS = frozenset({
+    "node_modules", "venv", "env", "vendor", "target", "dist", "build", "docs", "examples", "example",
+    "tests", "test", "fixtures", "templates",
+})  # fmt: skip
 MOST_SUB_PROJECTS = 20
 
 

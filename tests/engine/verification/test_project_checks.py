@@ -144,6 +144,8 @@ NODE_TEST = 'import test from "node:test";\n'
          "pnpm test", "package.json scripts.test"),
         ({"package.json": package({"test": "react-scripts test"})}, "CI=true npm test", "package.json scripts.test"),
         ({"package.json": package({"test": 'echo "Error: no test specified" && exit 1'})}, "", ""),
+        ({"package.json": package({"test": 'echo "See the CI"'})}, "", ""),
+        ({"examples/package.json": package({"test": "jest"})}, "", ""),
         ({"package.json": package({}), "test/a.test.mjs": NODE_TEST}, "node --test", "test/a.test.mjs"),
         ({"a.test.js": NODE_TEST}, "node --test", "a.test.js"),
         ({"package.json": "{"}, "npm test", "package.json (cannot be read)"),
