@@ -34,7 +34,8 @@ def _copy(given: Invocation) -> None:
     sources, targets = _sources_and_targets(read)
     check_all(targets, given, into=True)
     if read.has("-l", "--link", "-s", "--symbolic-link"):  # what is then written is the source
-        check_all(sources, given)
+        for source in sources:
+            given.places.check_guarded(source, given.shown)
     _no_copies_of_programs(sources, given)
     if len(sources) * len(targets) > _MOST_PAIRS:
         unreadable_part(given.shown, "It is not known what is copied where")

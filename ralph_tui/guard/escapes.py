@@ -13,7 +13,7 @@ from ralph_tui.guard.walk import Invocation
 
 _WRITES_GUARDED = re.compile(
     r"(?:\.(?:once|output|backup|save|excel|log|clone|archive|ar|dump|import)\b|\\(?:copy|[owg])\b|\bvacuum\s+into\b"
-    r"|\battach\b|\bwritefile\b|\bcopy\b|\boutfile\b|\btee\b)[^;\n]*?"
+    r"|\battach\b|\bwritefile\b|\bcopy\b|\boutfile\b|\btee\b)[^;\n]{0,200}?"
     r"((?:[\w./~-]*/)?\.(?:ralph|git|claude)(?![\w-]))",
     re.IGNORECASE,
 )

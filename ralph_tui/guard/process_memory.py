@@ -29,10 +29,10 @@ _DEEP = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
 _PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
 """What takes the next word as its value: options with a dash, and letters without."""
 _PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
-_IN_CODE = re.compile(
-    r"/proc/[^'\"\s]*(?:environ|/mem)\b|\.environ\(\)"
-    r"|['\"]/proc/?['\"](?=[\s\S]*environ['\"])"
-)
+_IN_CODE = re.compile(r"/proc/[^'\"\s]{0,80}(?:environ|/mem)\b|\.environ\(\)")
+_DIRECTORY_IN_CODE = re.compile(r"['\"]/proc/?['\"]")
+_FILE_IN_CODE = re.compile(r"environ['\"]")
+"""The two halves of a path that code puts together."""
 
 
 def mentions_memory(source: str) -> bool:
@@ -104,7 +104,10 @@ def judge_memory_in_code(code: str, shown: str) -> None:
     Raises:
         DeniedError: It does.
     """
-    if mentions_memory(code) and _IN_CODE.search(code):
+    if not mentions_memory(code):
+        return
+    in_parts = _DIRECTORY_IN_CODE.search(code) and _FILE_IN_CODE.search(code)
+    if in_parts or _IN_CODE.search(code):
         _refuse(shown)
 
 

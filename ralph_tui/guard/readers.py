@@ -28,6 +28,10 @@ _PIECES = re.compile(r"[=:,]")
 _NAMES_FILE = re.compile(r"[a-z_]*(?:out|file|dir|report|path)\w*=")
 _NAMES_FORMAT = re.compile(r"\w+:")
 """Before the file of `--cov-report xml:FILE`."""
+_INPUT = re.compile(
+    r"--?(?:.*-)?(?:config|config-file|input|source|git-dir|repo|repository|from|baseline|env-file)"
+)
+"""Options whose value is only read."""
 _OUTPUT = re.compile(r"-[oO]|--out.*")
 
 
@@ -78,7 +82,7 @@ def check_outputs(words: Sequence[Word], given: Invocation) -> None:
 def _check_option(word: Word, given: Invocation) -> None:
     """The value of an option that is one word: `--report=xml:FILE`, `-oFILE`."""
     name, equals, value = word.text.partition("=")
-    if equals and any(part in name.casefold() for part in EXCLUDES):
+    if equals and (_INPUT.fullmatch(name) or any(e in name.casefold() for e in EXCLUDES)):
         return
     if equals and name.startswith("--out"):
         given.places.check_write(word.cut(len(name) + 1), given.shown)

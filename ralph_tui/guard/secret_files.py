@@ -22,11 +22,12 @@ _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
 _LOOKS = names(
     "ls ll dir stat test [ [[ du file realpath readlink dirname basename echo printf cd pushd which"
     " ssh ssh-add ssh-copy-id ssh-keygen sftp kubectl helm aws az gcloud gh docker git terraform"
-    " ansible ansible-playbook"
+    " ansible ansible-playbook export declare typeset local readonly"
 )
 """Programs that show no more than names, or use keys as they are meant to be used."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
 _JOINTS = re.compile(r"['\"\s,+()]+(?:/['\"\s,+()]*)?|/+")
+_HOME_IN_CODE = r"(?:[Hh]ome|HOME|~|/root|/Users)[^\n;]{0,40}?(?<![\w.])"
 _READS = re.compile(r"open|read|slurp|load|File\b|copy|cat\b", re.IGNORECASE)
 
 
@@ -101,6 +102,8 @@ def judge_secret_paths(words: Sequence[Word], places: Places, shown: str) -> Non
 
 def _at_home(word: Word, policy: Policy) -> Sequence[str]:
     """The path in a word such as `k=@$HOME/.ssh/x`."""
+    if " " in word.text:
+        return ()
     _, mark, rest = word.raw.replace("${HOME}", "$HOME").partition("$HOME/")
     return (os.path.normpath(f"{policy.home}/{rest}".rstrip("\"'")),) if mark else ()
 
@@ -115,7 +118,7 @@ def judge_secrets_in_code(code: str, shown: str) -> None:
         return
     plain = _JOINTS.sub("/", code)
     for name in _FILES:
-        found = re.search(rf"(?<![\w.]){re.escape(name)}(?:/([\w.-]+))?(?![\w-])", plain)
+        found = re.search(rf"{_HOME_IN_CODE}{re.escape(name)}(?:/([\w.-]+))?(?![\w-])", plain)
         if found and not (name == ".ssh" and _PUBLIC.fullmatch(found[1] or "config")):
             raise DeniedError(secret_denial(shown))
 

@@ -29,6 +29,11 @@ _FILES = names(
 )
 """Variables that name what a tool writes, in upper case."""
 _SCRIPT_SHELL = re.compile(r"(?:--|npm[_-]config[_-])?script[_-]shell", re.IGNORECASE)
+_STARTED = re.compile(
+    r"\w*(?:CC|CXX|LD|AR|RUNNER|WRAPPER|LAUNCHER|SHELL|CMD|COMMAND|EXEC|FLAGS|PROGRAM|HOOK|SCRIPT|MAKE)",
+    re.IGNORECASE,
+)
+"""Variables that name what a tool starts."""
 _STARTS_CODE = re.compile(r"(?:os|subprocess|builtins|runpy|pty|posix|shutil)\.")
 _OPTIONS = re.compile(r"(?:-[a-z]+\s*)+")
 
@@ -54,7 +59,7 @@ def judge_setting(name: str, value: Word, given: Invocation) -> None:
     if name in ("MAKEFLAGS", "GNUMAKEFLAGS"):
         for part in text.split():
             judge_make_shell(*part.partition("=")[::2], given)
-    if given.program not in READERS and not is_prose(name, text):
+    if given.program not in READERS and _STARTED.fullmatch(name):
         for match in COMMAND_TEXT.finditer(text):
             if match[1] != "git" or match[2] in MUTATING:
                 judge_possible_command(text[match.start(1) :], given)
@@ -101,7 +106,8 @@ def require_shell(text: str, given: Invocation) -> None:
     Raises:
         DeniedError: It is none.
     """
-    program = text.split(maxsplit=1)[0].rpartition("/")[2] if text.split() else ""
+    first = text if text.endswith(".exe") else text.partition(" ")[0]  # there a path holds blanks
+    program = re.split(r"[/\\]", first)[-1].removesuffix(".exe")
     if program and UNKNOWN not in text and program not in SHELLS:
         _refuse(given)
 

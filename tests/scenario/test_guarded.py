@@ -1,5 +1,6 @@
 """What text cannot show, on the real CLI: scripts of the agent meet the shims, and secrets are not there."""
 
+import json
 import os
 import subprocess
 import time
@@ -92,6 +93,41 @@ async def test_a_script_of_the_agent_meets_the_shims_and_sees_no_secrets(
     assert log(project) == "1 HEAD -> main\n"
     assert task_of(project, "a").status is TaskStatus.COMPLETE
     assert os.environ["AWS_SECRET_ACCESS_KEY"], "ralph keeps its own environment"
+
+
+REACHES = {
+    "kill -STOP $PPID": "ralph-signals",
+    "pkill -f mark_task_complete": "ralph-signals",  # words of the prompt, which the CLI is given
+    "kill $(pgrep -f ralph)": "ralph-signals",
+    "tr '\\0' '\\n' < /proc/$PPID/environ": "process-memory",
+    "tee $(ls .ralph/*.json) < /dev/null": "unreadable-command",
+    "uv pip install left-pad": "uv-only",
+}
+"""What would end the loop, read its keys or change its state, by the rule that refuses it."""
+
+ENDS_ITS_OWN = scenario(
+    f"""
+    - name: ends ralph, then its own server
+      task: a
+      turns:
+        - tools: {json.dumps([{"name": "Bash", "input": {"command": c}} for c in REACHES])}
+        - bash: sleep 600 & kill $!; wait $!; echo "ended with $?"
+        - ralph: {{mark_task_complete: {{task_id: a, verification_notes: Done.}}}}
+          write: {{path: done.txt, content: done}}
+        - when: {{last_result: "ACCEPTED:"}}
+          say: Done.
+    """
+)
+
+
+async def test_an_agent_ends_what_it_started_but_not_ralph(tmp_path: Path) -> None:
+    project = make_project(tmp_path, [task("a")], ["test -f done.txt"])
+    async with serving(ENDS_ITS_OWN) as server:
+        run = await play(project, server)
+    assert [e.rule for e in run.of(ev.ToolDenied)] == list(REACHES.values())
+    ended = [e.output for e in run.of(ev.ToolFinished) if "ended with" in e.output]
+    assert ended == ["ended with 143"]
+    assert task_of(project, "a").status is TaskStatus.COMPLETE
 
 
 LEAKS = """\
