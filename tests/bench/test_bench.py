@@ -11,6 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.bench import lasting, long_journal, startup
+from tests.bench.gate_time import GateTime
 from tests.bench.keys import paced
 from tests.bench.loops import NO_CHECK, UNIT_TESTS, Timed, bare_loop, ralph_loop
 from tests.bench.report import Row, in_turns, timed_row
@@ -44,6 +45,14 @@ def test_an_iteration_against_a_bare_shell_loop(
     rows.append(timed_row(what, ours, peer, "shell loop of `claude -p`", "< 1"))
     if check is NO_CHECK:
         _tell_requests(rows, pairs[-1][1], pairs[-1][0])
+
+
+def test_the_gate_against_its_checks_alone(tmp_path: Path, rows: list[Row]) -> None:
+    timed = GateTime(tmp_path / "project")
+    timed.alone()
+    ours, peer = in_turns(timed.gate, timed.alone, ROUNDS)
+    what = "a claim's pytest run, check files unchanged"
+    rows.append(timed_row(what, ours, peer, "the command alone", "≤ 1.05"))
 
 
 def _tell_requests(rows: list[Row], ours: Timed, peer: Timed) -> None:

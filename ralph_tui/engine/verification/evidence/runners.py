@@ -204,14 +204,11 @@ def _runner(words: list[str]) -> Runner | None:
 
 def _module_runner(words: list[str]) -> Runner | None:
     """The runner of `python … -m NAME`."""
-    for position, word in enumerate(words[1:], 1):
-        if word == "-m":
-            name = words[position + 1] if position + 1 < len(words) else ""
-            modules = {"pytest": Runner.PYTEST, "unittest": Runner.UNITTEST}
-            return modules.get(name)
-        if not word.startswith("-"):
-            return None
-    return None
+    left = words[1:]
+    while left and left[0].startswith("-") and left[0] != "-m":
+        left = left[2 if left[0] in {"-W", "-X"} else 1 :]
+    modules = {"pytest": Runner.PYTEST, "unittest": Runner.UNITTEST}
+    return modules.get(left[1]) if left[:1] == ["-m"] and len(left) > 1 else None
 
 
 def _script_runner(words: list[str], root: Path) -> Runner | None:

@@ -52,6 +52,12 @@ def write(root: Path, files: Changes) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def check_environment() -> dict[str, str]:
+    """The environment of checks: without what the tests' own runner left in it, and quick to start."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+
+
 class Tried:
     """A project, the checks of its one task, and the examination of a claim."""
 
@@ -70,9 +76,7 @@ class Tried:
     async def claim(self, changes: Changes | None = None) -> Examined:
         """Make the changes and examine the claim."""
         write(self.root, changes or {})
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
-        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-        examiner = Examiner(self.root, self.files, self._run, environment)
+        examiner = Examiner(self.root, self.files, self._run, check_environment())
         inspection = await examiner.inspect([self.command], task_words(self.task))
         return await examiner.examine(self.command, inspection)
 

@@ -1,0 +1,79 @@
+"""The clean copy runs the copy's code, and an environment that was tampered with is noticed."""
+
+import base64
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.engine.verification.evidence.clean_copy import copy_project, with_path
+from ralph_tui.engine.verification.evidence.installed import environment_faults
+from tests.engine.verification.evidence.projects import write
+
+SITE = ".venv/lib/python3.11/site-packages"
+CODE = "import sample; print(sample.__file__)"
+
+
+def test_a_copy_imports_its_own_code_from_an_editable_install(tmp_path: Path) -> None:
+    root = tmp_path / "sample-project"
+    write(root, {"src/sample.py": "", ".ralph/state.json": "{}", "a/__pycache__/x.pyc": ""})
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    (site,) = (root / ".venv/lib").glob("python*/site-packages")
+    (site / "sample.pth").write_text(f"{root / 'src'}\n")
+    (root / ".git").mkdir()
+    copy = copy_project(root)
+    try:
+        command = copy.command(f"{root}/.venv/bin/python -c '{CODE}'", root)
+        environment = with_path({"PATH": "/usr/bin:/bin", "PYTHONPATH": "/x"}, copy.environment)
+        assert environment["PYTHONPATH"] == f"{copy.root}/src:/x"
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=copy.root, env=environment, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.stdout.strip() == str(copy.root / "src" / "sample.py"), done.stderr
+        assert not (copy.root / ".ralph").exists()
+        assert not (copy.root / "a" / "__pycache__").exists()
+        assert (copy.root / ".git").read_text() == f"gitdir: {root / '.git'}\n"
+        assert copy.environment["UV_PROJECT_ENVIRONMENT"] == str(root / ".venv")
+    finally:
+        copy.remove()
+    assert (root / "src" / "sample.py").is_file()
+    assert (root / ".venv" / "bin" / "python").exists()
+
+
+def installed(root: Path) -> Path:
+    """An environment with a pytest as an installer leaves it."""
+    files = {"_pytest/runner.py": "def run(): ...\n", "hook.pth": "import hook\n"}
+    rows = [
+        f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b'=').decode()},1"
+        for name, text in files.items()
+    ]
+    record = {"pytest-9.0.0.dist-info/RECORD": "\n".join(rows) + "\n"}
+    write(root / SITE, files | record)
+    write(root / SITE, {"_virtualenv.pth": "import _virtualenv", "project.pth": f"{root}/src\n"})
+    return root
+
+
+def test_an_environment_as_it_was_installed_has_no_faults(tmp_path: Path) -> None:
+    assert environment_faults(installed(tmp_path)) == ()
+    assert environment_faults(tmp_path / "nothing") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("_pytest/runner.py", "def run(): pass\n", "is not as it was installed"),
+        ("evil.pth", "import os; os._exit(0)\n", "no package installed it"),
+        ("sitecustomize.py", "", "no package installed it"),
+        ("_virtualenv.pth", "import _virtualenv, os\n", "no package installed it"),
+    ],
+)
+def test_an_environment_that_was_changed_is_no_evidence(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    write(installed(tmp_path) / SITE, {name: text})
+    (fault,) = environment_faults(tmp_path)
+    assert f"{SITE}/{name}" in fault
+    assert said in fault

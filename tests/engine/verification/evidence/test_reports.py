@@ -1,0 +1,162 @@
+"""Which runners a command starts, and what their reports say."""
+
+import json
+import os
+import pwd
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ralph_tui.domain.test_counts import Runner, TestCounts
+from ralph_tui.engine.commands import run_command
+from ralph_tui.engine.verification.evidence.judge import weaker
+from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
+from ralph_tui.engine.verification.evidence.runners import (
+    JEST_REPORT,
+    recognized,
+    report_environment,
+    report_from,
+)
+from tests.engine.verification.evidence.projects import write
+
+SCRIPTS = {"test": "jest --ci", "unit": "vitest run", "both": "jest && vitest", "build": "tsc"}
+
+
+@pytest.mark.parametrize(
+    ("command", "runners"),
+    [
+        ("uv run pytest -q", [Runner.PYTEST]),
+        ("uv run --extra test pytest", [Runner.PYTEST]),
+        ("uv run --group dev python -m pytest tests", [Runner.PYTEST]),
+        ("FOO=1 timeout 60 poetry run pytest", [Runner.PYTEST]),
+        ("coverage run -m pytest && coverage report", [Runner.PYTEST]),
+        (".venv/bin/python3.12 -W error -m unittest discover", [Runner.UNITTEST]),
+        ("uv run pytest && uv run mypy .", [Runner.PYTEST]),
+        ("npx jest", [Runner.JEST]),
+        ("npm exec -- jest", [Runner.JEST]),
+        ("npm test", [Runner.JEST]),
+        ("npm run unit", [Runner.VITEST]),
+        ("npm run both", []),
+        ("npm run build", []),
+        ("node --test", [Runner.NODE]),
+        ("cargo test --workspace", [Runner.CARGO]),
+        ("go test ./...", [Runner.GO]),
+        ("uv run python -m pytester", []),
+        ("echo pytest", []),
+        ("make test", []),
+        ("pytest 'unclosed", []),
+    ],
+)
+def test_the_runner_of_a_command(tmp_path: Path, command: str, runners: list[Runner]) -> None:
+    write(tmp_path, {"package.json": json.dumps({"scripts": SCRIPTS})})
+    assert list(recognized(command, tmp_path)) == runners
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("python -m unittest -v", "python -m ralph_unittest_report -v"),
+        ("go test ./... -run X", "go test -json ./... -run X"),
+        ("npm test", "npm test -- --json --outputFile=/r/jest.json"),
+        ("npx jest", "npx jest --json --outputFile=/r/jest.json"),
+        ("uv run pytest", "uv run pytest"),
+    ],
+)
+def test_runners_are_told_to_report(tmp_path: Path, command: str, told: str) -> None:
+    write(tmp_path, {"package.json": json.dumps({"scripts": SCRIPTS})})
+    assert report_from(command, tmp_path, Path("/r")).command == told
+
+
+def test_what_reports_need_is_added_to_an_environment() -> None:
+    joined = report_environment({"PYTHONPATH": "a", "B": "1"}, {"PYTHONPATH": "r"})
+    assert joined == {"PYTHONPATH": "r:a", "B": "1"}
+
+
+CARGO = """\
+running 2 tests
+test tests::ok ... ok
+test tests::ig ... ignored
+
+test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+running 1 test
+"""
+
+
+def test_a_test_program_that_leaves_early_is_noticed(tmp_path: Path) -> None:
+    report = read_reports(tmp_path, CARGO, (Runner.CARGO,))
+    assert (report.counts.passed, report.counts.skipped) == (1, 1)
+    assert report.faults == ("cargo test ended before its closing summary",)
+    silent = read_reports(tmp_path, "running 3 tests\n", (Runner.CARGO,))
+    assert silent.faults == (
+        "cargo test left no report: it ended early, or it is not the installed one",
+    )
+
+
+GO = [
+    {"Action": "start", "Package": "a"},
+    {"Action": "output", "Package": "a", "Test": "TestX", "Output": "=== RUN TestX\n"},
+    {"Action": "pass", "Package": "a", "Test": "TestX"},
+    {"Action": "skip", "Package": "a", "Test": "TestY"},
+    {"Action": "pass", "Package": "a"},
+]
+
+
+def test_go_is_read_from_its_events(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(line) + "\n" for line in GO)
+    report = read_reports(tmp_path, f"# building\n{lines}", (Runner.GO,))
+    assert (report.counts, report.faults) == (TestCounts(passed=1, skipped=1), ())
+    assert go_text(f"# building\n{lines}") == "# building\n=== RUN TestX\n"
+    cut = "".join(json.dumps(line) + "\n" for line in GO[:3])
+    assert read_reports(tmp_path, cut, (Runner.GO,)).faults == (
+        "the tests of a ended before their closing summary",
+    )
+
+
+def test_jest_is_read_from_its_file(tmp_path: Path) -> None:
+    tests = [{"fullName": "a b", "status": "passed"}, {"fullName": "c", "status": "pending"}]
+    files = [{"name": "x", "status": "passed", "assertionResults": tests}]
+    files.append({"name": "y", "status": "failed", "assertionResults": []})
+    (tmp_path / JEST_REPORT).write_text(json.dumps({"success": False, "testResults": files}))
+    report = read_reports(tmp_path, "", (Runner.JEST,))
+    assert report.counts == TestCounts(passed=1, failed=1, skipped=1)
+    assert report.failing == ("y",)
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ({"a": "passed", "b": "passed", "new": "skipped"}, []),
+        ({"a": "passed", "renamed": "passed"}, []),
+        ({"a": "passed", "b": "skipped", "new": "passed"}, ["1 test (b) is skipped now"]),
+        ({"a": "xfailed", "b": "xfailed"}, ["2 tests (a, b) are expected to fail now"]),
+        ({"a": "passed"}, ["1 test (b) did not run any more"]),
+    ],
+)
+def test_a_run_that_shows_less_than_the_one_before(now: dict[str, str], said: list[str]) -> None:
+    assert list(weaker({"a": "passed", "b": "failed"}, TestReport(outcomes=now))) == said
+
+
+@pytest.mark.long
+async def test_cargo_is_counted(tmp_path: Path) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    write(
+        tmp_path,
+        {
+            "Cargo.toml": '[package]\nname = "x"\nversion = "0.1.0"\nedition = "2021"\n',
+            "src/lib.rs": "#[test] fn one() {}\n#[test] #[ignore] fn two() {}\n",
+            "tests/more.rs": "#[test] fn three() {}\n",
+        },
+    )
+    home = pwd.getpwuid(os.getuid()).pw_dir  # where rustup keeps its toolchain
+    done = await run_command(
+        "cargo test --offline",
+        cwd=tmp_path,
+        environment={**os.environ, "HOME": home},
+        limit_seconds=120,
+        keep=100_000,
+    )
+    report = read_reports(tmp_path, done.output, (Runner.CARGO,))
+    assert (report.counts, report.faults) == (TestCounts(passed=2, skipped=1), ())
