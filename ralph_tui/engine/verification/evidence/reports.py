@@ -186,6 +186,7 @@ def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[
         outcomes[name] = outcome
         if outcome != "passed":
             places[name] = str(line.get("at", ""))
+    places |= {str(line.get("id")): str(line.get("at")) for line in by_kind.get("decided", [])}
     for line in by_kind.get("error", []):
         outcomes[str(line.get("id"))] = "failed"
     return outcomes, places

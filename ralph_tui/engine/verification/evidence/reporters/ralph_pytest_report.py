@@ -62,11 +62,10 @@ class _Reporter:
         if not self._worker:
             self._report.write(kind="collected", ids=ids)
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, call: Any) -> Iterator[None]:
-        done: Any = yield
-        if call.excinfo is not None:  # kept with the report, which may come from another process
-            done.get_result().ralph_at = decided_in(call.excinfo.value)
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        if call.excinfo is not None and (at := decided_in(call.excinfo.value)):
+            self._report.write(kind="decided", id=item.nodeid, at=at)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
@@ -141,8 +140,6 @@ def _is_strict(report: Any) -> bool:
 
 
 def _where(report: Any) -> str:
-    """Return the file that decided on a test that was skipped or is expected to fail, where a file did."""
-    if getattr(report, "ralph_at", ""):
-        return str(report.ralph_at)
+    """Return the file that skips a test, as the report shows it."""
     shown = getattr(report, "longrepr", None)
     return str(shown[0]) if isinstance(shown, tuple) else ""

@@ -1,4 +1,4 @@
-"""Write a test runner's report, line by line, to a directory that ralph named."""
+"""Write a test runner's report to a directory that ralph named."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import sys
 from pathlib import Path
 
 DIRECTORY = "RALPH_TEST_REPORT"
+_MOST_WAITING = 50
 
 
 class ReportFile:
-    """One report: JSON lines, each on disk as soon as it is written."""
+    """One report: JSON lines, on disk a few at a time and whenever anything but a test's outcome is told."""
 
     def __init__(self, runner: str) -> None:
         """Open the report, if ralph asked for one."""
         directory = os.environ.get(DIRECTORY, "")
         self._file, self._pid = -1, os.getpid()
+        self._waiting: list[str] = []
         if directory and Path(directory).is_dir():
             name = f"{self._pid}-{os.urandom(4).hex()}.jsonl"
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
@@ -30,7 +32,11 @@ class ReportFile:
     def write(self, **line: object) -> None:
         """Add a line; a forked child adds none."""
         if self._file >= 0 and os.getpid() == self._pid:
-            os.write(self._file, json.dumps(line).encode() + b"\n")
+            self._waiting.append(json.dumps(line))
+            if line["kind"] != "test" or len(self._waiting) >= _MOST_WAITING:
+                text = "\n".join(self._waiting) + "\n"
+                self._waiting.clear()
+                os.write(self._file, text.encode())
 
 
 def file_of(module: str) -> str:
