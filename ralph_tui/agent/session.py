@@ -29,6 +29,7 @@ from ralph_tui.agent.leaving import leave, start
 from ralph_tui.agent.offered import tool_difference
 from ralph_tui.agent.options import key_hiding, session_options
 from ralph_tui.agent.sandbox_watch import lost_sandbox, suspects
+from ralph_tui.agent.stopped_cli import continue_when_stopped
 from ralph_tui.agent.tools import tool_server
 from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
@@ -106,6 +107,7 @@ class ClaudeSession:
             )
         )
         self._reader: asyncio.Task[None] | None = None
+        self._watch: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._lost: str | None = None
         self._log_failed = False
@@ -132,6 +134,9 @@ class ClaudeSession:
             # A bare `Exception` is among what the SDK raises.
             raise await self._not_started(why_lost(error)) from error
         self._reader = asyncio.create_task(self._drain(), name="ralph-sdk-reader")
+        self._watch = asyncio.create_task(
+            continue_when_stopped(self._mark, self._emit, self._give_up), name="ralph-cli-watch"
+        )
 
     async def _not_started(self, why: str) -> CliStartError:
         """The error to raise, once whatever did start has been ended."""
@@ -285,9 +290,11 @@ class ClaudeSession:
         )
         self._inbox.put_nowait(_Lost("it was closed"))  # a turn that still runs ends
         await leave(self._client, self._mark, well=well, tools_running=bool(tools))
-        if self._reader is not None:
-            self._reader.cancel()
-            await asyncio.wait([self._reader])
+        running = [task for task in (self._reader, self._watch) if task is not None]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
 
     async def _drain(self) -> None:
         try:
@@ -309,6 +316,9 @@ class ClaudeSession:
                 self._log_failed = True
                 text = f"What the CLI writes to its log is lost: {error.message}"
                 self._emit(ev.Notice(level="warning", text=text))
+
+    def _give_up(self, reason: str) -> None:
+        self._inbox.put_nowait(_Lost(reason))
 
     def _emit(self, item: AgentItem) -> None:
         self._inbox.put_nowait(_Own(item))

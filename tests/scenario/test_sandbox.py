@@ -48,6 +48,7 @@ setsid sh -c 'sleep 0.2; {GIT} commit -q --allow-empty -m later; echo "detached:
 cat "$HOME/.ssh/id_ed25519"; echo "key: $?"
 echo x > "$HOME/outside.txt"; echo "outside: $?"
 {sys.executable} reach.py; echo "network: $?"
+kill -0 "$(cat pid)"; echo "owner: $?"
 while [ ! -e later.txt ]; do sleep 0.02; done; cat later.txt
 """
 REACH = "import socket\nsocket.create_connection(('127.0.0.1', int(open('port').read())), 5)\n"
@@ -81,6 +82,7 @@ async def test_what_no_text_shows_is_held_and_work_goes_on(tmp_path: Path, isola
     (isolated / ".ssh").mkdir()
     (isolated / ".ssh" / "id_ed25519").write_text("the key itself")
     files = {"try.sh": TRIES, "write.py": WRITE, "Makefile": MAKEFILE, "reach.py": REACH}
+    files["pid"] = str(os.getpid())
     project = make_project(tmp_path, [task("a")], config=SANDBOX, files=files)
     repository(project)
     async with serving(SCRIPT) as server:
@@ -90,7 +92,17 @@ async def test_what_no_text_shows_is_held_and_work_goes_on(tmp_path: Path, isola
         )
         run = await play(project, server)
     tried, looked, tested = outputs(run)
-    for what in ("script", "python", "state", "make", "detached", "key", "outside", "network"):
+    for what in (
+        "script",
+        "python",
+        "state",
+        "make",
+        "detached",
+        "key",
+        "outside",
+        "network",
+        "owner",
+    ):
         assert f"{what}: " in tried, tried
         assert f"{what}: 0" not in tried, tried
     assert "Read-only file system" in tried
@@ -134,13 +146,19 @@ here = pathlib.Path(__file__).parent
 def key(): print(pathlib.Path(os.environ["HOME"], ".ssh", "id_rsa").read_text())
 def outside(): pathlib.Path(os.environ["HOME"], "outside.txt").write_text("sly")
 def network(): socket.create_connection(("127.0.0.1", int((here / "port").read_text())), 5)
+def environ(of):
+    try:
+        return of.read_bytes()
+    except OSError:  # gone meanwhile
+        return b""
 def token():
     environs = pathlib.Path("/proc").glob("[0-9]*/environ")
-    assert any(b"TOKEN=of another" in p.read_bytes() for p in environs if os.access(p, os.R_OK))
+    assert any(b"TOKEN=of another" in environ(of) for of in environs)
 def ralph(): pathlib.Path(here, ".ralph", "state.json").write_text("sly")
 def git(): pathlib.Path(here, ".git", "hooks", "post-checkout").write_text("sly")
+def owner(): os.kill(int((here / "pid").read_text()), 0)
 def project(): pathlib.Path(here, "made.txt").write_text("mine")
-for attempt in (key, outside, network, token, ralph, git, project):
+for attempt in (key, outside, network, token, ralph, git, owner, project):
     try:
         attempt()
     except (OSError, AssertionError):
@@ -162,7 +180,7 @@ def others() -> Iterator[int]:
         sleeper.wait()
 
 
-ATTEMPTS = ("key", "outside", "network", "token", "ralph", "git")
+ATTEMPTS = ("key", "outside", "network", "token", "ralph", "git", "owner")
 
 
 @needs_sandbox
@@ -188,7 +206,7 @@ async def test_a_check_the_agent_wrote_reaches_nothing_outside(
             tmp_path,
             [task("a", verification_criteria=[{"command": check}, {"command": opened}])],
             config={"safety": {"sandbox": mode, "sandbox_exceptions": exceptions}},
-            files={"port": str(port)},
+            files={"port": str(port), "pid": str(os.getpid())},
         )
         repository(project)
         async with serving(scenario(script)) as server:
