@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from ralph_tui.cli.agents_template import agents_template
@@ -217,3 +219,24 @@ def test_a_home_is_a_project_only_when_it_is_named(
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "pyproject.toml").write_text("[project]\n", encoding="utf-8")
     assert inside("init", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(("answer", "writes"), [("n", False), ("", True)])
+def test_a_person_sees_what_is_written_before_it_is(
+    tmp_path: Path, answer: str, writes: bool
+) -> None:
+    write(tmp_path, FOREIGN["npm"])
+    command = [sys.executable, "-m", "ralph_tui", "init"]
+    terminal: pexpect.spawn[str] = pexpect.spawn(
+        command[0], command[1:], cwd=str(tmp_path), encoding="utf-8", timeout=30
+    )
+    try:
+        terminal.expect_exact("create   AGENTS.md")
+        terminal.expect_exact("Write this?")
+        assert not (tmp_path / "AGENTS.md").exists()
+        terminal.sendline(answer)
+        terminal.expect(pexpect.EOF)
+    finally:
+        terminal.close(force=True)
+    assert (tmp_path / "AGENTS.md").exists() is writes
+    assert (tmp_path / ".ralph").exists() is writes
