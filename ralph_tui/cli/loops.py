@@ -79,6 +79,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         "phases.building.max_iterations": options.max_iterations,
         "models.planning" if thinks else "models.primary": options.model,
         "safety.cost_limits.per_session": options.max_cost,
+        "phases.building.baseline": False if options.no_baseline else None,
         "phases.building.allow_unverified": options.allow_unverified or None,
     }
 
@@ -127,6 +128,7 @@ def _again(options: RunOptions) -> list[str]:
     """The options a run goes on with in another process; what it may still spend is told apart."""
     words = ["--yes"] if options.yes else []
     words += ["--no-input"] if options.no_input else []
+    words += ["--no-baseline"] if options.no_baseline else []
     words += ["--allow-unverified"] if options.allow_unverified else []
     words += ["--answers", str(options.answers.resolve())] if options.answers else []
     return [*words, "--model", options.model] if options.model else words

@@ -38,6 +38,12 @@ class RunOptions:
             "--allow-unverified", help="Also build tasks that no check can verify; they say so."
         ),
     ] = False
+    no_baseline: Annotated[
+        bool,
+        typer.Option(
+            "--no-baseline", help="Do not run the project's checks before the first task."
+        ),
+    ] = False
     wait: Annotated[
         bool,
         typer.Option(

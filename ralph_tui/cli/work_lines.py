@@ -31,7 +31,8 @@ def gate_started(signs: Glyphs, e: ev.GateStarted) -> Iterator[Line]:
 def gate_checked(signs: Glyphs, e: ev.GateChecked) -> Iterator[Line]:
     """One command's receipt."""
     receipt = e.receipt
-    sign = signs.skipped if receipt.status is ReceiptStatus.SKIPPED else signs.ok
+    not_passed = {ReceiptStatus.SKIPPED: signs.skipped, ReceiptStatus.RED_BEFORE: signs.warning}
+    sign = not_passed.get(receipt.status, signs.ok)
     text = f"{sign if receipt.ok else signs.failed} {receipt.command} {signs.between} "
     yield line(f"{text}{_outcome(receipt)}", "" if receipt.ok else "yellow", 2)
 
@@ -52,7 +53,7 @@ def gate_finished(signs: Glyphs, e: ev.GateFinished) -> Iterator[Line]:
     if e.reviewed:
         yield line(f"{signs.note} {about}: {result.basis}; a reviewer judges the rest", "", 1)
         return
-    if e.passed and not result.verified:
+    if e.unverified:
         word = f"{result.basis}" if phase else f"is unverified: {result.basis}"
         yield line(f"{signs.warning} {about}{':' * phase} {word}", "yellow", 1)
         return

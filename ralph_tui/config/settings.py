@@ -130,6 +130,11 @@ class BuildingSettings(PhaseExtras):
         default=False,
         description="Build tasks that no check can verify; they complete as unverified.",
     )
+    baseline: bool = Field(
+        default=True,
+        description="Run the project's checks once before the first task: what is red then is not held "
+        "against a task that has a passing check of its own, unless it gets worse.",
+    )
     recheck_finished: bool = Field(
         default=True,
         description="Run the checks of finished tasks again at the end of a run and before validation.",

@@ -332,6 +332,8 @@ class GateFinished(EventBase):
     type: Literal["gate_finished"] = "gate_finished"
     task_id: str
     passed: bool
+    unverified: bool = False
+    """Nothing failed, and nothing shows that the work is done."""
     receipts: tuple[Receipt, ...] = ()
     unchecked: tuple[str, ...] = ()
     reviewed: bool = False

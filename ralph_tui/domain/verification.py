@@ -57,6 +57,11 @@ class ReceiptStatus(StrEnum):
     TIMED_OUT = "timed_out"
     DENIED = "denied"
     SKIPPED = "skipped"
+    RED_BEFORE = "red_before"
+    """It failed, as it did before the run, and nothing is worse."""
+
+
+_NOT_HELD = frozenset({ReceiptStatus.PASSED, ReceiptStatus.SKIPPED, ReceiptStatus.RED_BEFORE})
 
 
 class Inputs(StrEnum):
@@ -103,8 +108,8 @@ class Receipt(Model):
 
     @property
     def ok(self) -> bool:
-        """A skipped check does not fail the gate; it is shown with its reason."""
-        return self.status in (ReceiptStatus.PASSED, ReceiptStatus.SKIPPED)
+        """A skipped check does not fail the gate, nor one that was red before; both say why."""
+        return self.status in _NOT_HELD
 
 
 _INPUTS = {
@@ -153,6 +158,8 @@ class GateResult(Model):
 
     task_id: str
     receipts: tuple[Receipt, ...] = ()
+    shown: bool = False
+    """Whether a command of the task's own criteria passed."""
     unchecked: tuple[str, ...] = ()
     """Criteria in prose: kept for the model and for validation, not run."""
 
@@ -169,8 +176,12 @@ class GateResult(Model):
 
     @property
     def verified(self) -> bool:
-        """Whether no check failed and at least one command passed; a gate that ran nothing verified nothing."""
-        return self.passed and bool(self.proven)
+        """Whether the checks show that the work is done.
+
+        A gate that ran nothing verified nothing; and where a check of the project was red before, only a
+        command of the task's own shows anything.
+        """
+        return self.passed and bool(self.proven) and (self.shown or not self._excused)
 
     @property
     def failures(self) -> tuple[Receipt, ...]:
@@ -185,10 +196,14 @@ class GateResult(Model):
     @property
     def basis(self) -> str:
         """What a claim that was accepted rests on, in one line."""
-        count = len(self.proven)
-        if count:
-            return f"{count} check{'' if count == 1 else 's'} passed"
-        return "no check could run"
+        count, excused = len(self.proven), len(self._excused)
+        parts = [f"{count} check{'' if count == 1 else 's'} passed"] if count else []
+        parts += [f"{excused} failed before this run, too"] if excused else []
+        return ", ".join(parts) or "no check could run"
+
+    @property
+    def _excused(self) -> tuple[Receipt, ...]:
+        return tuple(r for r in self.receipts if r.status is ReceiptStatus.RED_BEFORE)
 
     @property
     def told(self) -> str:

@@ -11,6 +11,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.recovery import recovery_of_plan
 from ralph_tui.domain.state import Injection, Phase
+from ralph_tui.engine.before_run import take_baseline
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, all_done, complete, nothing_ready
@@ -48,6 +49,7 @@ class BuildLoop:
         self._shop = shop
         self._spec_for = spec_for
         self._checkpoint = checkpoint
+        self._knows_baseline = False
         self._gave_up = False
         """Whether this run has blocked a task after its attempts."""
         self._closing: set[asyncio.Task[None]] = set()
@@ -91,6 +93,10 @@ class BuildLoop:
             return None if await self._finished.reopen(self._shop) else self._stuck()
         if not await self._can_complete(task):
             await self._set_aside(task)
+            return None
+        if not self._knows_baseline:
+            self._knows_baseline = True
+            await take_baseline(self._shop, self._contents)
             return None
         return await self._iterate(task)
 
@@ -211,6 +217,7 @@ class BuildLoop:
                 iteration=number,
                 task=task,
                 checks=tuple(check.command for check in self._shop.gate.checks(task)),
+                red_before=tuple(self._shop.gate.baseline.told()),
                 guidance=guidance,
                 memory=memory.text,
                 learnings=memory.learnings,

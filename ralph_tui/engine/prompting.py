@@ -32,6 +32,8 @@ class PromptParts(Model):
     iteration: int
     task: Task
     checks: tuple[str, ...] = ()
+    red_before: tuple[tuple[str, str], ...] = ()
+    """Checks that failed before the run, each with what failed."""
     guidance: tuple[str, ...] = ()
     memory: str = ""
     learnings: tuple[str, ...] = ()
@@ -111,7 +113,7 @@ def _places(parts: PromptParts, criteria: Sequence[str]) -> dict[str, str]:
         "task.description": task.description or task.id,
         "criteria": bullets(criteria) or "- (none stated)",
         "checks": bullets([f"`{c}`" for c in parts.checks]) or "- nothing: state what you checked",
-        "attempts": _attempts(task),
+        "attempts": _red_before(parts) + _attempts(task),
         "guidance": said_by_person(parts.guidance),
         "memory": section("Memory of earlier sessions", _memory(parts)),
         "learnings": section("Learnings so far", bullets(parts.learnings)),
@@ -140,6 +142,14 @@ def _memory(parts: PromptParts) -> str:
     if match is None or match[1] == parts.task.id:
         return parts.memory
     return f"(Left while working on {match[1]}, which is not your task now.)\n\n{parts.memory}"
+
+
+def _red_before(parts: PromptParts) -> str:
+    lines = [f"`{command}`: {inert(what)}" for command, what in parts.red_before]
+    text = (
+        "These checks failed before your task began. Nothing else may fail because of your work.\n"
+    )
+    return section("Failed before this run", text + bullets(lines)) if lines else ""
 
 
 def _attempts(task: Task) -> str:

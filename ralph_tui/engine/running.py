@@ -32,6 +32,7 @@ from ralph_tui.engine.ports import Agent
 from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.strays import settle_strays
+from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.reviewer import Reviewer
 from ralph_tui.engine.verify import Gate, Review, gate_environment
@@ -78,6 +79,7 @@ class Running:
         self._agent: Agent | None = None
         self._checkpoint: Checkpoint | None = None
         self._checks: ChecksOfRun | None = None
+        self._baseline: Baseline | None = None
 
     async def run(self, phase: Phase) -> LoopFinished:
         """Run from `phase`; problems after the start end in the event, not in an exception."""
@@ -216,6 +218,9 @@ class Running:
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         building = self._settings.phases.building
+        if self._baseline is None:
+            self._baseline = Baseline(self._project.root, used=building.baseline)
+            await asyncio.to_thread(self._baseline.load)
         if self._checks is None:
             self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
         gate = Gate(
@@ -228,6 +233,7 @@ class Running:
             prefix=self._sandbox.prefix,
         )
         gate.activity = self._activity
+        gate.baseline = self._baseline
         shop: Workshop
         spec_for: SpecFor
         reviewer = Reviewer(

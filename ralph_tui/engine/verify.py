@@ -24,6 +24,7 @@ from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import Prefix, unheld
+from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
     CommandRun,
@@ -53,6 +54,8 @@ class Check(Model):
 
     command: str
     source: Literal["backpressure", "criterion"]
+    own: bool = False
+    """Whether it stands in the task's own criteria."""
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
@@ -60,8 +63,9 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
     checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
     for criterion in task.verification_criteria:
         command = runnable_command(criterion, rules.checks)
-        if command is not None and command not in checks:
-            checks[command] = Check(command=command, source="criterion")
+        if command is not None:
+            source = checks[command].source if command in checks else "criterion"
+            checks[command] = Check(command=command, source=source, own=True)
     return tuple(checks.values())
 
 
@@ -100,6 +104,16 @@ PUT_BACK = (
 """What the model does about changed check files."""
 
 
+NOTHING_SHOWN = NOTHING_RAN.model_copy(
+    update={
+        "command": "a check shows that it is done",
+        "reason": "a check of the project was red before this run and still is, and the task has no check of its own",
+        "tail": "Put that check right if it is what the task is about, or block the task with the reason.",
+    }
+)
+"""Speaks against a claim that only checks could show which were red before."""
+
+
 class Gate:
     """Checks claims for one project."""
 
@@ -120,6 +134,8 @@ class Gate:
         """
         self.activity: ActivityLog | None = None
         """Notes when commands run that nothing holds, because they may run what the agent wrote."""
+        self.baseline = Baseline(root, used=False)
+        """What was red before the run; nothing until a run sets its own."""
         self._prefix = prefix
         self._root = root
         self.rules = rules
@@ -140,6 +156,14 @@ class Gate:
         """The commands of the task's own criteria; blocks while it reads a few files."""
         rules = self.rules().model_copy(update={"commands": ()})
         return plan_checks(task, rules)
+
+    async def examine_all(self) -> dict[str, Examined]:
+        """What the checks of the project show now, each by its command, with no task at work."""
+        rules = await asyncio.to_thread(self.rules)
+        return {
+            command: await self._examiner.examine(command, Inspection())
+            for command in rules.commands
+        }
 
     async def run_alone(self, check: Check) -> Receipt:
         """One check outside of a claim; nobody is asked about it, and no event tells it."""
@@ -182,18 +206,22 @@ class Gate:
             for receipt in objections(task, now, tuple(receipts)):
                 receipts.append(receipt)
                 self._emit(ev.GateChecked(task_id=task.id, receipt=receipt))
-        if must_verify and not any(
-            receipt.status is not ReceiptStatus.SKIPPED for receipt in receipts
-        ):
-            receipts.append(NOTHING_RAN)
-            self._emit(ev.GateChecked(task_id=task.id, receipt=NOTHING_RAN))
+        own = {check.command for check in checks if check.own}
         result = GateResult(
-            task_id=task.id, receipts=tuple(receipts), unchecked=prose_criteria(task, rules.checks)
+            task_id=task.id,
+            receipts=tuple(receipts),
+            shown=any(r.status is ReceiptStatus.PASSED and r.command in own for r in receipts),
+            unchecked=prose_criteria(task, rules.checks),
         )
+        if must_verify and result.passed and not result.verified:
+            nothing = NOTHING_SHOWN if receipts else NOTHING_RAN
+            result = result.model_copy(update={"receipts": (*result.receipts, nothing)})
+            self._emit(ev.GateChecked(task_id=task.id, receipt=nothing))
         self._emit(
             ev.GateFinished(
                 task_id=task.id,
                 passed=result.passed,
+                unverified=result.passed and not result.verified,
                 receipts=result.receipts,
                 unchecked=result.unchecked,
                 reviewed=reviewed and result.passed,
@@ -220,6 +248,9 @@ class Gate:
         examined = await self._examiner.examine(command, inspection)
         self._examined[command] = examined
         status, reason = _outcome(examined, self._timeout)
+        if status is ReceiptStatus.FAILED and not check.own:
+            excuse = self.baseline.excuse(command, examined, inspection)
+            status, reason = (ReceiptStatus.RED_BEFORE, excuse) if excuse else (status, reason)
         return Receipt(
             command=command,
             source=check.source,
@@ -277,6 +308,7 @@ class Gate:
 
     def _accept(self, task: Task) -> None:
         self.files.accept(task.id, *self._scope((task,)))
+        self.baseline.accept(self._examined)
         for command, examined in self._examined.items():
             if examined.passed and examined.outcomes:
                 self.files.store.save_outcomes(command, examined.outcomes)

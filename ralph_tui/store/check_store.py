@@ -88,6 +88,17 @@ class CheckStore:
         name = self._outcomes(command).relative_to(self._home)
         self._write(str(name), json.dumps(dict(outcomes)).encode())
 
+    def baseline(self) -> bytes | None:
+        """What the checks showed before a run, as it was kept; None before the first."""
+        try:
+            return (self._home / "baseline.json").read_bytes()
+        except OSError:
+            return None
+
+    def save_baseline(self, data: bytes) -> None:
+        """Keep what the checks showed before a run."""
+        self._write("baseline.json", data)
+
     def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
         """What files were found to be, with the size and times that show whether to look again."""
         try:

@@ -28,7 +28,7 @@ HAS_FILE = "uv run python -c 'open(\"{name}\").close()'"
 """A gate that wants a file; fill in its name with `format`."""
 
 
-ALLOWS = {"phases": {"building": {"allow_unverified": True}}}
+ALLOWS = {"phases": {"building": {"allow_unverified": True, "baseline": False}}}
 """In a project's settings: a task needs no check."""
 
 ALLOWING = Settings.model_validate(ALLOWS)
@@ -55,9 +55,12 @@ def make_project(
     ralph = project / ".ralph"
     ralph.mkdir(parents=True)
     # Where there is a sandbox it takes a second at every connect; tests/scenario/test_sandbox is about it.
+    # A baseline runs each check once more; tests/scenario/test_baseline is about it.
     gate = {
         # What a reviewer says is up to tests/scenario/test_review.
-        "phases": {"building": {"backpressure": list(backpressure), "review": "off"}},
+        "phases": {
+            "building": {"backpressure": list(backpressure), "review": "off", "baseline": False}
+        },
         "safety": {"sandbox": "off"},
     }
     settings = _merged(gate, config or {})

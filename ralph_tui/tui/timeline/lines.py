@@ -46,6 +46,7 @@ _RECEIPT = {
     ReceiptStatus.TIMED_OUT: ("failed", Tone.BAD),
     ReceiptStatus.DENIED: ("denied", Tone.WARN),
     ReceiptStatus.SKIPPED: ("skipped", Tone.MUTED),
+    ReceiptStatus.RED_BEFORE: ("warning", Tone.WARN),
 }
 
 

@@ -106,9 +106,9 @@ def _gate_finished(e: ev.GateFinished) -> Note:
     if e.reviewed:
         return Note("note", "gate", f"{result.basis}; a reviewer judges the rest", more=more)
     if e.passed:
-        word = "accepted" if result.verified else "unverified"
+        word = "unverified" if e.unverified else "accepted"
         text = result.basis if phase else f"{word}: {e.task_id}, {result.basis}"
-        if result.verified:
+        if not e.unverified:
             return Note("ok", "gate", text, Tone.OK, more=more)
         return Note("warning", "gate", text, Tone.WARN, more=more)
     total = plural(len(e.receipts), "check")

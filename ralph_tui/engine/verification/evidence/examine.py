@@ -78,6 +78,8 @@ class Examined(Model):
 
     result: CommandResult
     faults: tuple[str, ...] = ()
+    foul: tuple[str, ...] = ()
+    """What is wrong with how the tests of a red check were run."""
     counts: TestCounts | None = None
     before: TestCounts | None = None
     failing: tuple[str, ...] = ()
@@ -146,9 +148,11 @@ class Examiner:
             if report.runners:
                 found += inspection.faults
                 found += judge.weaker(before, report) if before and not inspection.allowed else ()
+        red = bool(result.exit_code and report.runners)
         return Examined(
             result=result,
             faults=found,
+            foul=judge.foul(report, (self._root,), inspection.trusted) if red else (),
             counts=report.counts if report.runners else None,
             before=TestReport(outcomes=dict(before)).counts if before else None,
             failing=report.failing_named,

@@ -24,15 +24,15 @@ def faults(
     """
     if not report.runners:
         return report.faults
-    return tuple(
-        dict.fromkeys(
-            (
-                *report.faults,
-                *_results(report),
-                *_strangers(report, roots, trusted),
-                *_skipped_by_the_work(report, roots, trusted),
-            )
-        )
+    return tuple(dict.fromkeys((*_results(report), *foul(report, roots, trusted))))
+
+
+def foul(report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]) -> tuple[str, ...]:
+    """What is wrong with how the tests were run, whatever came of them; the same arguments."""
+    return (
+        *report.faults,
+        *_strangers(report, roots, trusted),
+        *_skipped_by_the_work(report, roots, trusted),
     )
 
 

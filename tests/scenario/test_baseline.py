@@ -1,0 +1,99 @@
+"""What was red before the run, on the real CLI: told, not held against a task with a check of its own, never worse."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.verification import ReceiptStatus, VerificationOutcome
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import HAS_FILE, make_project, task, task_of
+from tests.harness.scenarios import scenario
+from tests.scenario.running import play
+
+pytestmark = pytest.mark.real_cli
+
+UNITTEST = "uv run python -m unittest"
+CALC = "def add(a, b):\n    return a + b\n"
+TESTS = """import unittest
+
+from calc import add
+
+
+class Sums(unittest.TestCase):
+    def test_adds(self):
+        self.assertEqual(add(1, 2), 3)
+
+    def test_old_and_red(self):
+        self.assertEqual(add(1, 1), 3)
+"""
+
+
+def works(task_id: str, write: str) -> str:
+    """Writes one file, claims, and gives up when that is refused."""
+    return f"""
+    - name: works on {task_id}
+      task: "{task_id}"
+      turns:
+        - read: calc.py
+        - write: {write}
+        - ralph: {{mark_task_complete: {{task_id: "{task_id}", verification_notes: Done.}}}}
+        - when: {{last_result: "NOT YET"}}
+          ralph: {{mark_task_blocked: {{task_id: "{task_id}", reason: refused}}}}
+    """
+
+
+async def test_what_was_red_before_is_told_and_must_not_get_worse(tmp_path: Path) -> None:
+    own: list[JsonValue] = [f"`{HAS_FILE.format(name='a.txt')}`"]
+    plan = [
+        task("a", priority=1, verification_criteria=own),
+        task("bare", priority=2, verification_criteria=["It is pretty"]),
+        task("itself", priority=3, verification_criteria=[f"`{UNITTEST}`"]),
+        task("worse", priority=4, verification_criteria=own),
+    ]
+    project = make_project(
+        tmp_path,
+        plan,
+        [UNITTEST],
+        config={"phases": {"building": {"baseline": True}}},
+        files={"calc.py": CALC, "test_calc.py": TESTS},
+    )
+    scripts = scenario(
+        works("a", "{path: a.txt, content: done}"),
+        works("bare", "{path: b.txt, content: done}"),
+        works("itself", "{path: c.txt, content: done}"),
+        works("worse", '{path: calc.py, content: "def add(a, b): return 0"}'),
+    )
+    async with serving(scripts) as server:
+        run = await play(project, server)
+        prompt = str(server.requests[0].body["messages"])
+        told = [e.text for e in run.of(ev.Notice)]
+        assert told[0] == "Running 1 check once before the first task."
+        assert told[1].startswith(f"Before this run `{UNITTEST}` fails (1 test failed: ")
+        assert "test_old_and_red" in told[1]
+        assert told[2].endswith("these tasks complete only once it passes: bare.")
+        assert "## Failed before this run" in prompt
+        rests = task_of(project, "a").verification
+        assert rests is not None
+        assert rests.outcome is VerificationOutcome.VERIFIED
+        assert rests.reason == "1 check passed, 1 failed before this run, too"
+        states = {name: task_of(project, name).status for name in ("bare", "itself", "worse")}
+        assert set(states.values()) == {TaskStatus.BLOCKED}, states
+        gates = run.of(ev.GateFinished)
+        assert [gate.passed for gate in gates] == [True, False, False, False]
+        first = [gate.receipts[0].status for gate in gates]
+        before, failed = ReceiptStatus.RED_BEFORE, ReceiptStatus.FAILED
+        assert first == [before, before, failed, failed]
+
+        # The agent's own damage is not what was red before a run, whoever starts the next one.
+        await run_ralph(["retry", "worse"], project)
+        again = await run_ralph(["build", "--headless"], project, server)
+        assert "Running 1 check" not in again.stdout
+        assert task_of(project, "worse").status is TaskStatus.BLOCKED
+        await run_ralph(["retry", "worse"], project)
+        without = await run_ralph(["build", "--headless", "--no-baseline"], project, server)
+    assert "Before this run" in again.stdout
+    assert "Before this run" not in without.stdout
