@@ -15,6 +15,7 @@ from ralph_tui.engine.loop import BuildLoop
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
+from tests.harness.shops import NO_GATE, NO_REVIEW
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,12 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
         looks.append("looked")
         return None
 
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append, settings=ALLOWING))
+    shop = cast(
+        "Workshop",
+        SimpleNamespace(
+            ledger=ledger, emit=told.append, settings=ALLOWING, gate=NO_GATE, reviewer=NO_REVIEW
+        ),
+    )
     checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=reason_to_stop, done=0))
 
     def no_session(_: float) -> object:

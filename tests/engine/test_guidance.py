@@ -25,6 +25,7 @@ from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
+from tests.harness.shops import NO_GATE, NO_REVIEW
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -79,7 +80,12 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     def killed() -> object:
         raise KilledError
 
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=lambda _: None, settings=ALLOWING))
+    shop = cast(
+        "Workshop",
+        SimpleNamespace(
+            ledger=ledger, emit=lambda _: None, settings=ALLOWING, gate=NO_GATE, reviewer=NO_REVIEW
+        ),
+    )
     checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=killed))
     with pytest.raises(KilledError):
         await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()

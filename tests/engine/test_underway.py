@@ -31,6 +31,7 @@ from ralph_tui.engine.verify import Gate
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
+from tests.harness.shops import NO_GATE, NO_REVIEW
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -52,6 +53,7 @@ class Work:
         shop = SimpleNamespace(
             ledger=self.ledger,
             settings=Settings(),
+            reviewer=NO_REVIEW,
             emit=self.told.append,
             clock=lambda: datetime.now(UTC),
             gate=Gate(
@@ -302,7 +304,12 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
         chosen.extend(t.id for t in ledger.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS)
         raise ChosenError
 
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append, settings=ALLOWING))
+    shop = cast(
+        "Workshop",
+        SimpleNamespace(
+            ledger=ledger, emit=told.append, settings=ALLOWING, gate=NO_GATE, reviewer=NO_REVIEW
+        ),
+    )
     checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=costs))
     with pytest.raises(ChosenError):
         await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()
