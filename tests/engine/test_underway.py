@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import shlex
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -274,7 +276,7 @@ async def test_an_edit_while_the_checks_run_is_not_overruled_by_them(work: Work)
         "import json; p = '.ralph/implementation_plan.json'; plan = json.load(open(p)); "
         "plan['tasks'][0]['description'] = 'Something else'; json.dump(plan, open(p, 'w'))"
     )
-    once = f'[ -e edited ] || {{ touch edited; python3 -c "{edits}"; }}'
+    once = f'[ -e edited ] || {{ touch edited; {shlex.quote(sys.executable)} -c "{edits}"; }}'
     await work.begin(gate=once)
     answer = await work.claim()
     assert answer.text.startswith("NOT YET: ")

@@ -22,6 +22,12 @@ from tests.tui.feed import NOW, Script, clock
 ROOT = Path("/home/dev/slug-demo")
 SIZE = (120, 40)
 
+AT_ONCE = 20
+"""Looks in a row at a condition that the app alone makes true."""
+
+REST = 0.02
+"""Seconds between later looks."""
+
 Opened = AbstractAsyncContextManager[Pilot[int]]
 
 
@@ -72,11 +78,13 @@ async def until(
     """Let the app work until something is true."""
     app = pilot.app
     assert isinstance(app, RalphApp)
-    deadline = monotonic() + seconds
+    deadline, looks = monotonic() + seconds, 0
     while not condition():
-        assert monotonic() < deadline, "it did not become true in time"
+        assert monotonic() < deadline, f"it did not become true in time:\n{screen_text(app)}"
         app.flush()
-        await pilot.pause()
+        # What takes longer is another process, which needs the processor that looking takes.
+        await pilot.pause(REST if looks > AT_ONCE else None)
+        looks += 1
 
 
 @pytest.fixture
@@ -121,11 +129,11 @@ async def click_on(pilot: Pilot[int], words: str, *, times: int = 1) -> None:
 
 
 def screen_text(app: RalphApp) -> str:
-    """What is on the screen, as lines of text."""
+    """What is on the screen, as lines of text; blank lines while it is not laid out."""
     width, height = app.size
     lines = app.screen._compositor.render_strips()
     if not app.screen.size or len(lines) != height:
-        return ""  # opened or resized this instant, and not laid out yet
+        return "\n" * max(1, height)  # opened or resized this instant
     return "\n".join(strip.text[:width].rstrip() for strip in lines)
 
 

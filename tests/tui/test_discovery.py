@@ -41,7 +41,7 @@ async def test_a_question_is_answered_and_the_specs_are_approved(tmp_path: Path)
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
             await until(pilot, lambda: "Which language?" in screen_text(app))
-            assert "Bonjour" in screen_text(app)
+            await until(pilot, lambda: "Bonjour" in screen_text(app))
             moment.passes(1)
             await pilot.press("2", "enter")
             await until(pilot, lambda: isinstance(app.screen, ApprovalDialog))

@@ -45,8 +45,9 @@ async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Op
         await until(pilot, lambda: isinstance(app.screen, Request))
         await pilot.press("escape")
         await until(pilot, lambda: screen_text(app).splitlines()[-1].startswith("  n new request"))
-        assert "skip" not in screen_text(app).splitlines()[-1]
-        assert "building" not in screen_text(app).splitlines()[0], "nothing was begun"
+        shown = screen_text(app).splitlines()
+        assert "skip" not in shown[-1]
+        assert "building" not in shown[0], "nothing was begun"
         await pilot.resize_terminal(120, 40)
         await until(pilot, lambda: "discovery" in screen_text(app).splitlines()[0])
         assert "✓" not in screen_text(app).splitlines()[0]
