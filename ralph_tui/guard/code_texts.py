@@ -46,7 +46,7 @@ _LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\
 _ITEM = re.compile(r"(['\"])([^'\"]*)\1")
 _WRITES = re.compile(
     r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
-    r"|fopen|open|write|delete|fileutils|copy|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b|mkdir|makedirs|touch|move|fileinput"
+    r"|fopen|open|write|delete|fileutils|copy|\bcp\w*\(|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b|mkdir|makedirs|touch|move|fileinput"
     r"|extract|set output",
     re.IGNORECASE,
 )

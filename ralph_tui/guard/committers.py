@@ -26,6 +26,8 @@ _COMMITTERS: Mapping[str, frozenset[str]] = MappingProxyType(
         "git-lfs": names("install uninstall"),
         "cargo-release": _ANY,
         "commit-and-tag-version": _ANY,
+        "nx": names("release"),
+        "rush": names("publish version"),
         "mvn": names("release:prepare release:perform release:branch scm:checkin scm:tag"),
         "mvnw": names("release:prepare release:perform release:branch scm:checkin scm:tag"),
         "dvc": names("install"),

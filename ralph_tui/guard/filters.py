@@ -7,6 +7,7 @@ from ralph_tui.guard import awk_sed
 from ralph_tui.guard.code_texts import STDIN, judge_possible_command
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.signals import judge_signals_in_code
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
@@ -63,6 +64,7 @@ def _awk(given: Invocation) -> None:
     values = [w.text.partition("=")[2] for w in (*read.values("-v", "--assign"), *operands)]
     for code in codes:
         _not_substituted(code, given)
+        judge_signals_in_code(code.text, given)
         if awk_sed.awk_writes_by_name(code.text):
             for text in values:
                 given.places.check_guarded(literal(text), given.shown)

@@ -39,7 +39,7 @@ _GUARDED: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         RALPHS_OWN: ("ralph-files", RALPHS_OWN, "Leave ralph's data to ralph; reading it is fine."),
     }
 )  # fmt: skip
-_NOWHERE = "/\0home"
+NOWHERE = "/\0home"
 """Stands for a home directory that is not known: outside whatever the project is."""
 
 
@@ -94,7 +94,7 @@ class Places:
         if target is not None and target.text == "-":
             self.directories = None
             return
-        home = str(self.policy.home) if self.policy.home else _NOWHERE
+        home = str(self.policy.home) if self.policy.home else NOWHERE
         there = self.resolve(target) if target is not None else (home,)
         if there is None and target is not None and (found := self.guarded(target)) is not None:
             there = (f"{self.root}/{found}",)
@@ -117,7 +117,7 @@ class Places:
             text = text.replace(UNKNOWN, "x")
         if text.startswith("~"):  # even quoted: better too careful than someone's home
             user, _, rest = text[1:].partition("/")
-            home = _NOWHERE if user or not self.policy.home else str(self.policy.home)
+            home = NOWHERE if user or not self.policy.home else str(self.policy.home)
             text = f"{home}/{rest}"
         if text.startswith("/") and not _PROC_CWD.match(text):
             return (_normal(text),)

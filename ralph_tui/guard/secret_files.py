@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ralph_tui.domain.tools import Verdict
 from ralph_tui.guard.names import names
-from ralph_tui.guard.places import Places
+from ralph_tui.guard.places import NOWHERE, Places
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.sandbox import SECRETS
 from ralph_tui.guard.syntax import Simple, Word
@@ -17,6 +17,7 @@ from ralph_tui.guard.walk import Invocation
 
 RULE = "secret-files"
 _FILES = (*SECRETS, ".claude/.credentials.json")
+_HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{NOWHERE})/")
 _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
 """In .ssh, of no use to a thief."""
 _LOOKS = names(
@@ -43,9 +44,13 @@ def mentions_secrets(source: str) -> bool:
 
 def is_secret(path: str, policy: Policy) -> bool:
     """Whether a path is one of these files, or a directory of them."""
-    if policy.home is None or not path.startswith(f"{policy.home}/"):
+    home = _HOMES.match(path)
+    if policy.home is not None and path.startswith(f"{policy.home}/"):
+        below = path[len(f"{policy.home}/") :]
+    elif home is not None:
+        below = path[home.end() :]
+    else:
         return False
-    below = path[len(f"{policy.home}/") :]
     if below.startswith(".ssh/") and _PUBLIC.fullmatch(below[5:]):
         return False
     return any(below == name or below.startswith(f"{name}/") for name in _FILES)

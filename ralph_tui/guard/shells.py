@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from ralph_tui.guard.code_texts import STDIN
@@ -19,7 +20,10 @@ def _shell(given: Invocation) -> None:
     words, letters = _shell_options(given)
     if "c" in letters:
         if words:
-            given.walker.shell(words[0], given, given.feed)
+            places = given.places.fork()
+            for word in words[1:]:  # what `$1` and its like may be
+                places.note(word)
+            given.walker.shell(words[0], replace(given, places=places), given.feed)
     elif "s" in letters or not words or STDIN.fullmatch(words[0].text):
         if given.feed is not None:
             given.walker.shell(given.feed, given)
