@@ -93,6 +93,8 @@ _SAID = {
     "error_max_turns": "The session reached its maximum number of turns.",
     "error_max_budget_usd": "The session reached its cost limit.",
 }
+_TEMPORARY = "This is a server-side issue"
+"""Begins what the CLI adds to every answer with a status of 500 or more."""
 _TOO_LONG = "The prompt does not fit into the model's context window."
 _WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
 
@@ -116,14 +118,24 @@ def classify(facts: ResultFacts) -> Failure | None:
     kind = _kind_of_error(facts)
     until = facts.rejected_until
     resets = _moment(until) if until else None
-    too_long = kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long"
-    text = _TOO_LONG if too_long else facts.text.removeprefix(_API_ERROR)
-    told = failure(kind, text or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets)
+    told = failure(
+        kind, _words(kind, facts) or _WITHOUT_WORDS.format(FAILURES[kind]), resets_at=resets
+    )
     if kind is not FailureClass.NETWORK:
         return told
     if _NOT_THE_SERVICE.search(facts.text):
         return told.model_copy(update={"message": _answered_instead(facts), "hint": _PORTAL})
     return told.model_copy(update={"hint": _TRUST}) if _NOT_TRUSTED.search(facts.text) else told
+
+
+def _words(kind: FailureClass, facts: ResultFacts) -> str:
+    """What the CLI says, without what every such failure says; empty when it says nothing."""
+    if kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long":
+        return _TOO_LONG
+    text = facts.text.removeprefix(_API_ERROR)
+    if kind is not FailureClass.OVERLOADED or not text:
+        return text
+    return f"The API is busy: {text.partition(_TEMPORARY)[0].rstrip('. ')}."
 
 
 def _answered_instead(facts: ResultFacts) -> str:

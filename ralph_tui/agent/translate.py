@@ -140,7 +140,10 @@ class Translator:
             self._assistant_error = message.error
         if parent is not None and message.message_id and message.usage:
             self._spending.count_sub_agent(message.message_id, message.model, message.usage)
+        failed = message.error is not None and parent is None
         for block in message.content:
+            if isinstance(block, TextBlock) and failed:
+                continue  # the failure that ends the turn says the same
             if isinstance(block, TextBlock) and block.text.strip():
                 # The whole comes before the stream says that it is over: what waited is in it.
                 self._holding.rest(parent)

@@ -107,7 +107,7 @@ def validation_finished(signs: Glyphs, e: ev.ValidationFinished) -> Iterator[Lin
 
 def limit_wait(signs: Glyphs, e: ev.LimitWait) -> Iterator[Line]:
     """Until when the loop waits, and how not to."""
-    said = f": {e.message}" if e.message else ""
+    said = f": {e.message.rstrip('.')}" if e.message else ""
     yield line(
         f"{signs.pause} waiting until {e.until:%Y-%m-%d %H:%M:%S} UTC{said} "
         f"{signs.between} `ralph retry` tries again now",

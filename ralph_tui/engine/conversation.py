@@ -7,10 +7,12 @@ from typing import Protocol, Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import BudgetDecision
+from ralph_tui.domain.costs import CostLevel
+from ralph_tui.domain.durations import duration
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.state import Halt
 from ralph_tui.engine.guidance import taken
-from ralph_tui.engine.metering import Meter, limit_event
+from ralph_tui.engine.metering import Meter, limit_event, spent_told
 from ralph_tui.engine.opening import NeverOpened, open_again, open_unless
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
@@ -32,6 +34,18 @@ class Cut(StrEnum):
     CONTEXT = "the context was full"
     TIME = "the iteration took too long"
     UNANSWERED = "a question waits for the person"
+
+
+def cut_told(cut: Cut, meter: Meter, seconds: float) -> str:
+    """Why a turn was interrupted, with the limit that it reached, as a clause."""
+    match cut:
+        case Cut.COST:
+            level = meter.exceeded or CostLevel.ITERATION
+            return spent_told(level, meter.costs, meter.limits)
+        case Cut.TIME:
+            return f"the iteration took longer than {duration(seconds)}"
+        case _:
+            return cut.value
 
 
 class Desk(Overseer, Protocol):

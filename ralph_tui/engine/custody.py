@@ -100,7 +100,7 @@ class Custody:
 def _end(change: Change) -> End:
     back = change.restore
     if not back or len(back) > HINT_LIMIT:
-        back = "the notices say how"
+        back = "the notices above say how."
     who = "" if change.by_agent else "If you did this yourself, run again. If not, "
     return stopped(
         f"the repository changed while the agent worked: {change.summary}",

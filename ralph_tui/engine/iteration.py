@@ -6,14 +6,13 @@ import time
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.budget import BudgetDecision
 from ralph_tui.domain.costs import CostLevel
-from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.engine.conversation import Conversation, Cut
+from ralph_tui.engine.conversation import Conversation, Cut, cut_told
 from ralph_tui.engine.dependencies import Declared, added, declared
 from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.handoff import write_handoff
-from ralph_tui.engine.metering import Meter, spent_told
+from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.prompting import handoff_prompt
 from ralph_tui.engine.result import IterationResult, is_the_tasks
@@ -152,20 +151,12 @@ class Iteration:
         return self._without_claim()
 
     def _cut_result(self, cut: Cut) -> IterationResult:
-        match cut:
-            case Cut.STOP | Cut.PAUSE:
-                return _result(IterationOutcome.INTERRUPTED, cut.value)
-            case Cut.COST:
-                level = self._meter.exceeded or CostLevel.ITERATION
-                reason = spent_told(level, self._meter.costs, self._meter.limits)
-                # What the run or the project has spent is not the task's doing.
-                own = level is CostLevel.ITERATION
-                return _result(IterationOutcome.FAILED, reason, retry=own)
-            case Cut.TIME:
-                reason = f"the iteration took longer than {duration(self._seconds)}"
-                return _result(IterationOutcome.FAILED, reason, retry=True)
-            case _:
-                return _result(IterationOutcome.FAILED, cut.value, retry=True)
+        reason = cut_told(cut, self._meter, self._seconds)
+        if cut in (Cut.STOP, Cut.PAUSE):
+            return _result(IterationOutcome.INTERRUPTED, reason)
+        # What the run or the project has spent is not the task's doing.
+        others = cut is Cut.COST and self._meter.exceeded not in (None, CostLevel.ITERATION)
+        return _result(IterationOutcome.FAILED, reason, retry=not others)
 
     def _without_claim(self) -> IterationResult:
         gate = self._desk.work.gate_result

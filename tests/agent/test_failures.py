@@ -79,6 +79,13 @@ def test_each_result_has_its_class(given_facts: ResultFacts, kind: FailureClass)
     assert failure.kind is kind
 
 
+def test_a_busy_service_is_told_in_one_sentence() -> None:
+    text = "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again."
+    failure = classify(facts(text=text, api_status=529))
+    assert failure is not None
+    assert failure.message == "The API is busy: 529 Overloaded."
+
+
 def test_success_and_an_interrupt_are_no_failures() -> None:
     assert classify(facts(is_error=False)) is None
     assert classify(facts(terminal_reason="aborted_tools")) is None

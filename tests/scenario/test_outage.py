@@ -41,6 +41,7 @@ async def test_an_outage_costs_the_task_no_attempt_and_opens_no_breaker(tmp_path
         run = await play(project, server, overrides=NO_RETRIES)
     network, busy = FailureClass.NETWORK, FailureClass.OVERLOADED
     assert [e.failure for e in run.of(ev.AgentFailed)] == [busy, network, network, network, busy]
+    assert not [e.text for e in run.of(ev.AssistantText) if "API Error" in e.text], "told once"
     assert [e.hint for e in run.of(ev.AgentFailed)] == [""] * 5, "ralph continues automatically"
     portal = run.of(ev.AgentFailed)[2].message
     assert portal == (

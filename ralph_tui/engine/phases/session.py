@@ -9,7 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.conversation import Conversation, Cut
+from ralph_tui.engine.conversation import Conversation, Cut, cut_told
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.guidance import Injections, taken, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
@@ -83,7 +83,10 @@ async def run_session(
         ended = await talk.say(prompt)
     lacking = await missing()
     sent_back = findings() if lacking is None else 0
-    result = _result(ended, talk.cut, lacking, desk.ending, sent_back).model_copy(
+    result = _result(ended, talk.cut, lacking, desk.ending, sent_back)
+    if talk.cut in (Cut.COST, Cut.TIME) and result.outcome is IterationOutcome.FAILED:
+        result = result.model_copy(update={"reason": cut_told(talk.cut, meter, seconds)})
+    result = result.model_copy(
         update={
             "session_id": talk.session_id,
             "cost_usd": meter.costs.iteration,
