@@ -15,6 +15,7 @@ def readiness(root: Path) -> Iterator[Notice]:
     from ralph_tui.cli.others import plan_of_another
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError
+    from ralph_tui.engine.verification.project_checks import checks_of, gate_commands
     from ralph_tui.tui.render.figures import limit
 
     try:
@@ -27,7 +28,9 @@ def readiness(root: Path) -> Iterator[Notice]:
     most = f"up to {settings.phases.building.max_iterations} iterations{cost}"
     yield Notice(text=f"{models.primary} builds, {models.planning} plans; {most}")
     found = tuple(examine(root))
-    yield from (Notice(text=f"Checks: {f.text}") for f in found if f.name == "checks" and f.ok)
+    if commands := gate_commands(checks_of(root, settings), settings):
+        listed = ", ".join(f"`{command}`" for command in commands)
+        yield Notice(text=f"The gate runs {listed} for every task.")
     if any(f.name == "plan" and not f.ok for f in found) and (other := plan_of_another(root)):
         yield Notice(text=other)
     wrong = [f for f in found if not f.ok and f.name not in SEEN]

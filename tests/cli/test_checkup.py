@@ -278,9 +278,11 @@ def test_what_is_not_there_yet_is_next_and_not_wrong(
 def test_the_checks_of_the_project_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = make_project(tmp_path, [task("a")], files={"Makefile": "test:\n\ttrue\n"})
+    files = {"Makefile": "test:\n\ttrue\n"}
+    project = make_project(tmp_path, [task("a")], ["detected", "true"], files=files)
     assert found("checks", project).text == "tests `make test` from Makefile test"
-    assert "Checks: tests `make test` from Makefile test" in [n.text for n in readiness(project)]
+    told = [notice.text for notice in readiness(project)]
+    assert "The gate runs `make test`, `true` for every task." in told
     monkeypatch.setattr(shutil, "which", lambda _: None)
     missing = found("checks", project)
     assert (missing.ok, missing.needed) == (False, True)
