@@ -141,7 +141,7 @@ class BuildLoop:
         spec = self._spec_for(meter.costs.remaining(meter.limits))
         iteration = Iteration(self._shop, task, number=number, spec=spec, meter=meter)
         self._announce(task, number, len(prompt))
-        await self._shop.gate.begin(task, self._docs.plan.tasks)
+        await self._shop.gate.begin(task.id, self._docs.plan.tasks)
         result, session = await iteration.run(prompt)
         await self._shop.gate.end(self._docs.plan.tasks)
         self._close_later(session)

@@ -147,6 +147,7 @@ class Gate:
         self._examiner = Examiner(root, self.files, self._start, environment)
         self._examined: dict[str, Examined] = {}
         self._sandboxed = False
+        self._told_trouble = False
 
     def checks(self, task: Task) -> tuple[Check, ...]:
         """What will be run for a claim on `task`; blocks while it reads a few files."""
@@ -290,9 +291,16 @@ class Gate:
 
     # The check files, over the life of a task.
 
-    async def begin(self, task: Task, tasks: Iterable[Task]) -> None:
-        """Note the check files of all `tasks` before an agent session for `task`."""
-        await asyncio.to_thread(self._begin, task.id, tuple(tasks))
+    async def begin(self, task_id: str, tasks: Iterable[Task]) -> None:
+        """Note the check files of all `tasks` before an agent session; its task, where it works on one."""
+        await asyncio.to_thread(self._begin, task_id, tuple(tasks))
+        if self.files.store.trouble and not self._told_trouble:
+            self._told_trouble = True
+            text = (
+                f"The original check files cannot be kept outside the project ({self.files.store.trouble}): "
+                "they are known until this run ends."
+            )
+            self._emit(ev.Notice(level="warning", text=text))
 
     def _begin(self, task_id: str, tasks: tuple[Task, ...]) -> None:
         self.files.begin(task_id, *self._scope(tasks))

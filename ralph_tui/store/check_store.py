@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.model import Model
 from ralph_tui.store import dot
 from ralph_tui.store.files import stage
@@ -40,18 +41,25 @@ class CheckStore:
 
     def __init__(self, root: Path) -> None:
         """Keep them beside the copy of the project's state."""
-        self._home = mirror_of(root) / "checks"
+        self._root = root
+        self._unkept: dict[str, bytes] = {}
+        self.trouble = ""
+        """Why something could not be written; it is kept in memory then, for this run only."""
 
     @property
-    def home(self) -> Path:
-        """The directory in which everything is kept."""
-        return self._home
+    def _home(self) -> Path:
+        """The directory in which everything is kept.
+
+        Raises:
+            StoreError: This user has no home.
+        """
+        return mirror_of(self._root) / "checks"
 
     def load(self) -> CheckRecord:
         """The record; an empty one before the first task."""
         try:
             return CheckRecord.model_validate_json((self._home / "record.json").read_bytes())
-        except (OSError, ValidationError):
+        except (OSError, StoreError, ValidationError):
             return CheckRecord()
 
     def save(self, record: CheckRecord) -> None:
@@ -60,33 +68,39 @@ class CheckStore:
 
     def has(self, digest: str) -> bool:
         """Whether a content is kept."""
-        return self._object(digest).is_file()
+        try:
+            return digest in self._unkept or self._object(digest).is_file()
+        except StoreError:
+            return False
 
     def get(self, digest: str) -> bytes | None:
         """A content, if it is kept and whole."""
+        if digest in self._unkept:
+            return self._unkept[digest]
         try:
             data = self._object(digest).read_bytes()
-        except OSError:
+        except (OSError, StoreError):
             return None
         return data if sha256(data).hexdigest() == digest else None
 
     def put(self, digest: str, data: bytes) -> None:
         """Keep a content under its digest, unless the file was changed since the digest was taken."""
-        if sha256(data).hexdigest() == digest:
-            self._write(f"objects/{digest[:2]}/{digest[2:]}", data)
+        if sha256(data).hexdigest() == digest and not self._write(
+            f"objects/{digest[:2]}/{digest[2:]}", data
+        ):
+            self._unkept[digest] = data
 
     def outcomes(self, command: str) -> dict[str, str] | None:
         """The outcome of each test when a command last passed for a task; None before."""
         try:
             value = json.loads(self._outcomes(command).read_bytes())
-        except (OSError, ValueError):
+        except (OSError, StoreError, ValueError):
             return None
         return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else None
 
     def save_outcomes(self, command: str, outcomes: Mapping[str, str]) -> None:
         """Note the outcomes to compare the next run with."""
-        name = self._outcomes(command).relative_to(self._home)
-        self._write(str(name), json.dumps(dict(outcomes)).encode())
+        self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
 
     def baseline(self) -> bytes | None:
         """What the checks showed before a run, as it was kept; None before the first."""
@@ -107,7 +121,7 @@ class CheckStore:
                 path: (tuple(seen), FileMark(digest=digest, mode=mode, link=link))
                 for path, (seen, digest, mode, link) in value.items()
             }
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, StoreError, ValueError, AttributeError, TypeError):
             return {}
 
     def save_marks(self, marks: Mapping[str, tuple[tuple[int, ...], FileMark]]) -> None:
@@ -119,15 +133,29 @@ class CheckStore:
         return self._home / "objects" / digest[:2] / digest[2:]
 
     def _outcomes(self, command: str) -> Path:
-        return self._home / "outcomes" / f"{sha256(command.encode()).hexdigest()[:32]}.json"
+        return self._home / _outcomes_name(command)
 
-    def _write(self, name: str, data: bytes) -> None:
-        target = self._home / name
-        target.parent.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
-        temp = stage(target, data, durable=False)
+    def _write(self, name: str, data: bytes) -> bool:
+        """Write a file as a whole; whether that was possible."""
         try:
-            temp.replace(target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temp.unlink()
-            raise
+            target = self._home / name
+            target.parent.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+            _replace(target, data)
+        except (OSError, StoreError) as error:
+            self.trouble = error.message if isinstance(error, StoreError) else str(error)
+            return False
+        return True
+
+
+def _replace(target: Path, data: bytes) -> None:
+    temp = stage(target, data, durable=False)
+    try:
+        temp.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temp.unlink()
+        raise
+
+
+def _outcomes_name(command: str) -> str:
+    return f"outcomes/{sha256(command.encode()).hexdigest()[:32]}.json"

@@ -79,6 +79,7 @@ async def run_session(
     spec = stage.spec_for(meter.costs.remaining(meter.limits))
     started = time.monotonic()
     seconds = shop.settings.phases.building.iteration_timeout_seconds
+    await shop.gate.begin("", stage.docs.plan.tasks)
     async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
         ended = await talk.say(prompt)
     lacking = await missing()
@@ -96,6 +97,7 @@ async def run_session(
         }
     )
     await talk.session.close()
+    await shop.gate.end(stage.docs.plan.tasks)
     checkpoint.done += 1
     await _record(shop, phase, number, result)
     return await checkpoint.after(result.failure)

@@ -80,14 +80,17 @@ class CheckFiles:
         return self._store
 
     def begin(self, task_id: str, commands: Iterable[str], words: str = "") -> None:
-        """Note the state before an agent session for a task, and trust what the person changed since the last."""
+        """Note the state before an agent session for a task, and trust what the person changed since the last.
+
+        Without a task the session is one of a phase that works on none.
+        """
         self._task_id = task_id
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         record = self._with_persons_changes(self._known(), now, watched)
-        known = record.tasks.get(task_id)
-        leftover = {p: m for p, m in now.items() if record.trusted.get(p) != m}
-        tasks = {**record.tasks, task_id: known if known is not None else leftover}
+        tasks = dict(record.tasks)
+        if task_id and task_id not in tasks:
+            tasks[task_id] = {p: m for p, m in now.items() if record.trusted.get(p) != m}
         self._keep(record.trusted)
         self._save(record.model_copy(update={"tasks": tasks, "left": None, "begun": True}))
 

@@ -101,6 +101,33 @@ def test_after_a_kill_nothing_becomes_the_persons(tmp_path: Path) -> None:
     assert again.changes(COMMANDS).names == ("tests/test_total.py (changed)",)
 
 
+def test_where_originals_cannot_be_kept_they_are_known_for_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    files = project(tmp_path)
+    files.begin("a", COMMANDS)
+    assert files.store.trouble
+    write(tmp_path, {"tests/test_total.py": "weak"})
+    assert files.changes(COMMANDS).names == ("tests/test_total.py (changed)",)
+    copy = copy_project(tmp_path)
+    try:
+        files.restore(copy.root, files.changes(COMMANDS))
+        restored = (copy.root / "tests" / "test_total.py").read_text()
+    finally:
+        copy.remove()
+    assert restored == PROJECT["tests/test_total.py"]
+
+
+def test_what_changes_in_a_session_without_a_task_is_the_agents(tmp_path: Path) -> None:
+    files = project(tmp_path)
+    files.begin("", COMMANDS)
+    write(tmp_path, {"tests/test_total.py": "weak"})
+    files.end(COMMANDS)
+    files.begin("a", COMMANDS)
+    assert files.changes(COMMANDS).names == ("tests/test_total.py (changed)",)
+
+
 def test_an_accepted_task_is_trusted_and_what_another_left_is_not(tmp_path: Path) -> None:
     files = project(tmp_path)
     files.begin("a", COMMANDS)
