@@ -10,7 +10,7 @@ from ralph_tui.agent.failures import failure
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass, ToolOutcome
 from ralph_tui.engine.ports import AgentItem, Failure
-from ralph_tui.guard.sandbox import GONE, why_no_sandbox
+from ralph_tui.guard.sandbox import GONE, LOST_HINT, lost, why_no_sandbox
 
 _SESSION_LOST = (
     "Sandbox is required but failed to initialize",
@@ -38,13 +38,7 @@ async def lost_sandbox(said: str) -> Failure | None:
     """Why the turn ends after a command said this; None when the sandbox works after all."""
     reason = await asyncio.to_thread(why_no_sandbox)
     if reason:
-        text = f"The sandbox stopped working during the run: {reason}. No command ran outside it."
-        found = failure(FailureClass.SETUP, text)
-        return found.model_copy(
-            update={
-                "hint": "Run `ralph doctor`. To work without a sandbox, set safety.sandbox to off."
-            }
-        )
+        return Failure(kind=FailureClass.SETUP, message=lost(reason), hint=LOST_HINT)
     if said.startswith(_SESSION_LOST):
         return failure(FailureClass.CLI_DIED, "The Claude Code CLI lost its sandbox.")
     return None

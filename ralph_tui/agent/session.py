@@ -37,7 +37,7 @@ from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.text import one_line
 from ralph_tui.domain.tools import ToolAnswer, ToolCall
-from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded
+from ralph_tui.engine.ports import AgentItem, Failure, Overseer, SessionSpec, TurnEnded
 from ralph_tui.engine.processes import SESSION_MARK, end_marked
 
 INTERRUPT_SECONDS = 10.0
@@ -333,4 +333,10 @@ class ClaudeSession:
         overseer = self._hooks.overseer
         if overseer is None:
             return ToolAnswer(text="No task is running.", is_error=True)
-        return await overseer.call_tool(name, arguments)
+        try:
+            return await overseer.call_tool(name, arguments)
+        except SetupError as error:  # no answer of the model gets past it
+            found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
+            self._emit(TurnEnded(failure=found))
+            self._lost = error.message
+            raise

@@ -23,7 +23,7 @@ from ralph_tui.domain.verification import (
 from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.engine.safety.command_sandbox import Prefix, unheld
+from ralph_tui.engine.safety.command_sandbox import Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
@@ -277,7 +277,7 @@ class Gate:
         if self.activity is not None and not prefix:
             self.activity.begin(key)
         try:
-            return await run_command(
+            result = await run_command(
                 run.command,
                 cwd=run.cwd,
                 environment=run.environment,
@@ -288,6 +288,9 @@ class Gate:
         finally:
             if self.activity is not None:
                 self.activity.end(key)
+        if prefix and result.exit_code:
+            await require_held(result.tail)
+        return result
 
     # The check files, over the life of a task.
 

@@ -36,6 +36,8 @@ INSTALL = "Install bubblewrap and socat, for example: apt install bubblewrap soc
 PROXY_PORT = 3128
 """Where commands in the sandbox find the proxy that leads to the allowed hosts; the CLI uses the same."""
 
+LOST_HINT = "Run `ralph doctor`. To work without a sandbox, set safety.sandbox to off."
+_LONGEST_PLACE = 60
 _PROBE_SECONDS = 10
 _BWRAP = "bwrap"
 _PROGRAMS = (_BWRAP, "socat")
@@ -281,10 +283,21 @@ def why_no_sandbox() -> str:
     if missing:
         return f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} not installed"
     try:
-        with tempfile.TemporaryDirectory(prefix="ralph-sandbox-") as directory:
+        place = short_temporary()
+        with tempfile.TemporaryDirectory(prefix="ralph-sandbox-", dir=place) as directory:
             return _why_not_reached(Path(directory, "out"))
     except OSError as error:
         return f"it cannot be tried ({error})"
+
+
+def short_temporary() -> str | None:
+    """Where to make directories for Unix sockets, whose names are bounded; None is the usual place."""
+    return None if len(tempfile.gettempdir()) <= _LONGEST_PLACE else _SHARED[0]
+
+
+def lost(reason: str) -> str:
+    """What a person reads when a run ends because the sandbox broke."""
+    return f"The sandbox stopped working during the run: {reason}. No command ran outside it."
 
 
 def _why_not_reached(path: Path) -> str:

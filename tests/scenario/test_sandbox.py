@@ -293,6 +293,29 @@ exec {real} "$@"
     (directory / program).chmod(0o755)
 
 
+@needs_sandbox
+@pytest.mark.long
+async def test_a_sandbox_lost_in_the_gate_stops_the_run_and_is_not_the_tasks_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, real = tmp_path / "bin", shutil.which("bwrap")
+    directory.mkdir()
+    text = f"""#!/bin/sh
+case "$*" in *ralph-checks-*) touch {directory}/broken;; esac
+[ -e {directory}/broken ] && {{ echo "bwrap: broken" >&2; exit 1; }}
+exec {real} "$@"
+"""
+    (directory / "bwrap").write_text(text, encoding="utf-8")
+    (directory / "bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
+    project = make_project(tmp_path, [task("a")], config={"safety": {"sandbox": "auto"}})
+    async with serving(scenario(finishes("a"))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 3, run.end
+    assert "The sandbox stopped working during the run" in run.end.reason
+    assert run.of(ev.GateFinished) == []
+
+
 LOSES_IT = f"""
     - name: loses its sandbox
       task: a

@@ -8,9 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 
+from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sandbox import SandboxExceptions
 from ralph_tui.engine.safety.domain_proxy import Relays
-from ralph_tui.guard.sandbox import PROXY_PORT, Openings, Sandbox, held_prefix
+from ralph_tui.guard.sandbox import (
+    LOST_HINT,
+    PROXY_PORT,
+    Openings,
+    Sandbox,
+    held_prefix,
+    lost,
+    short_temporary,
+    why_no_sandbox,
+)
 
 NO_EXCEPTIONS: SandboxExceptions = MappingProxyType({})
 
@@ -22,6 +32,17 @@ def unheld(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
     """The prefix where nothing holds commands."""
     del command, writable
     return ()
+
+
+async def require_held(said: str) -> None:
+    """Make sure that a command which failed with these words was not failed by the sandbox.
+
+    Raises:
+        SetupError: The sandbox does not work any more; this says nothing about what was checked.
+    """
+    reason = await asyncio.to_thread(why_no_sandbox) if said.startswith("bwrap: ") else ""
+    if reason:
+        raise SetupError(lost(reason), LOST_HINT)
 
 
 class CommandSandbox:
@@ -51,7 +72,8 @@ class CommandSandbox:
         """Make the run's temporary directory and the ways out of the sandbox."""
         if self._held is None:
             return
-        directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-checks-"))
+        place = short_temporary()
+        directory = Path(await asyncio.to_thread(tempfile.mkdtemp, None, "ralph-checks-", place))
         self._directory = directory
         (directory / "tmp").mkdir()
         if self._held.domains:
