@@ -1,5 +1,6 @@
 """Commands that change the plan, whether a loop works on it or not."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +24,9 @@ TaskId = Annotated[
 Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower is sooner.")]
 Check = Annotated[
     list[str] | None,
-    typer.Option("--check", metavar="TEXT", help="A criterion; give it again for each one."),
+    typer.Option(
+        "--criterion", "--check", metavar="TEXT", help="A criterion; give it again for each one."
+    ),
 ]
 After = Annotated[
     list[str] | None,
@@ -118,6 +121,13 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     after: After = None,
     model: Model = None,
     tokens: Tokens = None,
+    may_change_checks: Annotated[
+        bool | None,
+        typer.Option(
+            "--may-change-checks/--may-not-change-checks",
+            help="Whether it may change tests and other check files that existed before.",
+        ),
+    ] = None,
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,7 +140,10 @@ def edit(  # noqa: PLR0913 - an option of the command for each
 
     `--after none` lets it wait for no other. The parts of a task are worked one after the other.
     """
-    fields = _fields(description, priority, check, after, model, tokens)
+    fields = replace(
+        _fields(description, priority, check, after, model, tokens),
+        may_change_checks=may_change_checks,
+    )
     if part:
         if not fields.is_empty:
             raise RalphError("--part stands alone.", "Split the task, then change its parts.")
@@ -140,7 +153,8 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     if fields.is_empty:
         raise RalphError(
             "Nothing to change was given.",
-            "Give --description, --priority, --check, --after, --model, --tokens or --part.",
+            "Give --description, --priority, --criterion, --after, --model, --tokens, --may-change-checks or "
+            "--part.",
         )
     task = controls_of(project_root).edit_task(task_id, fields)
     own = f", model {task.model}" if task.model else ""

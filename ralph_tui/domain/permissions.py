@@ -3,6 +3,7 @@
 Such a question stands among the others, so whoever can answer those can answer it.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from ralph_tui.domain.model import Model
@@ -19,6 +20,12 @@ CLI = "cli-permission"
 
 NETWORK = "SandboxNetworkAccess"
 """Under this name the CLI asks whether a command in the sandbox may reach a host."""
+
+CHECK_FILES = "CheckFiles"
+"""Under this name ralph asks whether check files may change."""
+
+CHECK_CHANGE = "check-change"
+"""The rule that check files count as they were."""
 
 NOBODY = "nobody"
 """Who denied where there is nobody to ask."""
@@ -57,6 +64,16 @@ def question_of(permission: Permission) -> Question:
     asked = f"May {who} {what}?"
     if permission.check:
         asked = f"May ralph run `{argument}` to check the claim?"
+    if permission.tool == CHECK_FILES:
+        files = ", ".join(permission.patterns)
+        return Question(
+            question=f"May these check files change for this task: {one_line(files, 2 * SHOWN)}?",
+            header="Checks",
+            options=(
+                Option(label=ONCE, description="Exactly this change, for this task."),
+                Option(label=DENY, description="Say why, and the agent reads it.", reasoned=True),
+            ),
+        )
     return Question(
         question=asked,
         header="Permission",
@@ -68,6 +85,13 @@ def question_of(permission: Permission) -> Question:
             ),
             Option(label=DENY, description="Say why, and the agent reads it.", reasoned=True),
         ),
+    )
+
+
+def check_change_permission(paths: Sequence[str], diff: str, reason: str) -> Permission:
+    """What the person is asked about changed check files: exactly this diff."""
+    return Permission(
+        tool=CHECK_FILES, argument=diff, rule=CHECK_CHANGE, reason=reason, patterns=tuple(paths)
     )
 
 

@@ -10,7 +10,12 @@ from typing import Any
 from ralph_tui.domain.model import Count, Record, Timestamp
 from ralph_tui.domain.money import Money
 from ralph_tui.domain.plan_problems import MAX_ID, PlanProblem, odd_id, plan_problems
-from ralph_tui.domain.verification import Criterion, TaskVerification, VerificationOutcome
+from ralph_tui.domain.verification import (
+    AllowedCheckChange,
+    Criterion,
+    TaskVerification,
+    VerificationOutcome,
+)
 
 PLAN_SCHEMA_VERSION = 1
 MAX_RETRIES = 3
@@ -63,6 +68,12 @@ class Task(Record):
     reopened: Count = 0
     """How often it was complete and one of its checks failed later."""
     retry_count: Count = 0
+    may_change_checks: bool = False
+    """The plan's author, or the person, lets this task change tests and other check files that existed before."""
+    asks_to_change_checks: bool = False
+    """The planning model asks for that; it counts once a person has approved the plan."""
+    allowed_check_changes: tuple[AllowedCheckChange, ...] = ()
+    """Changes of check files that the person allowed while it was worked on."""
     review_rejections: Count = 0
     """Claims that a reviewer rejected; the second waits for the person."""
     held: bool = False
@@ -73,6 +84,11 @@ class Task(Record):
     """Works this task in the place of the configured model."""
     begun: Begun | None = None
     """Only while it is worked on."""
+
+    @property
+    def changed_checks(self) -> tuple[str, ...]:
+        """Check files that changed with permission when it was completed."""
+        return self.verification.changed_checks if self.verification is not None else ()
 
     @property
     def is_held(self) -> bool:

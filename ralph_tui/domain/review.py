@@ -81,13 +81,16 @@ class Review(Model):
             return f"a reviewer found {criteria_count(self.criteria)} met"
         return f"a reviewer rejected it: {one_line('; '.join(self.objections), 300)}"
 
-    def verification(self, at: datetime, basis: str) -> TaskVerification:
+    def verification(
+        self, at: datetime, basis: str, changed_checks: tuple[str, ...]
+    ) -> TaskVerification:
         """What the task's completion rests on, for the plan; `basis` says it in one line."""
         return TaskVerification(
             outcome=VerificationOutcome.REVIEWED,
             at=at,
             by=f"reviewer {self.model}".strip(),
             reason=basis,
+            changed_checks=changed_checks,
         )
 
 

@@ -47,6 +47,16 @@ class TaskVerification(Record):
     """One line: what passed, or why nothing could run."""
     receipt: str = ""
     """The id of ralph's own record of it; empty where there is none."""
+    changed_checks: tuple[str, ...] = ()
+    """Check files that were allowed to change, with what happened to each."""
+
+
+class AllowedCheckChange(Record):
+    """A change of a check file that the person allowed, for exactly the content they saw."""
+
+    path: str
+    digest: str
+    """SHA-256 of the content; empty: the file is gone."""
 
 
 class ReceiptStatus(StrEnum):
@@ -194,6 +204,12 @@ class GateResult(Model):
         return ", ".join(map(_refused_by, self.failures))
 
     @property
+    def changed_checks(self) -> tuple[str, ...]:
+        """Check files that changed with permission, each once."""
+        changed = (name for r in self.receipts if r.inputs is Inputs.ALLOWED for name in r.changed)
+        return tuple(dict.fromkeys(changed))
+
+    @property
     def basis(self) -> str:
         """What a claim that was accepted rests on, in one line."""
         count, excused = len(self.proven), len(self._excused)
@@ -213,7 +229,9 @@ class GateResult(Model):
     def verification(self, at: datetime) -> TaskVerification:
         """What the task's completion rests on, for the plan."""
         verified = VerificationOutcome.VERIFIED if self.verified else VerificationOutcome.UNVERIFIED
-        return TaskVerification(outcome=verified, at=at, reason=self.basis)
+        return TaskVerification(
+            outcome=verified, at=at, reason=self.basis, changed_checks=self.changed_checks
+        )
 
 
 def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:

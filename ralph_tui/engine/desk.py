@@ -41,7 +41,9 @@ class BuildDesk:
     ) -> None:
         """Oversee work on `task`; `on_work` is called whenever the model uses a tool."""
         self._permitting = Permitting(shop, task.id)
-        self.work = TaskWork(task, shop, meter, self._permitting.permit_check)
+        self.work = TaskWork(
+            task, shop, meter, self._permitting.permit_check, self._permitting.permit
+        )
         self.files: list[str] = []
         self.wrap_up = ""
         self.ending = ""

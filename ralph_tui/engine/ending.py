@@ -132,12 +132,16 @@ def all_done(plan: ImplementationPlan) -> str:
 
 
 def unverified_told(plan: ImplementationPlan) -> str:
-    """What is added to the last line of a run for tasks that are complete and unverified; else nothing."""
-    found = [task.id for task in plan.tasks if task.is_unverified]
-    if not found:
-        return ""
-    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-    return f", {len(found)} unverified ({', '.join(found[:5])}{more})"
+    """What the last line of a run adds about tasks that are unverified or changed their checks; else nothing."""
+    unverified = [task.id for task in plan.tasks if task.is_unverified]
+    changed = [task.id for task in plan.tasks if task.changed_checks]
+    told = f", {len(unverified)} unverified ({_first(unverified)})" if unverified else ""
+    return f"{told}, {len(changed)} with changed checks ({_first(changed)})" if changed else told
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"
 
 
 SHOWN_TASKS = 3

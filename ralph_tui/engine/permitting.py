@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.permissions import (
     ASK_FIRST,
+    CHECK_FILES,
     CLI,
     NETWORK,
     NOBODY,
@@ -180,7 +181,8 @@ class Permitting:
 
 def _keys(wanted: Permission) -> set[tuple[str, str]]:
     """What an allowance for the session is remembered by."""
-    return _listed(wanted.patterns) or {(wanted.tool, wanted.argument)}
+    listed = () if wanted.tool == CHECK_FILES else wanted.patterns
+    return _listed(listed) or {(wanted.tool, wanted.argument)}
 
 
 def _listed(patterns: Iterable[str]) -> set[tuple[str, str]]:

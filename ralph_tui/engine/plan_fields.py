@@ -29,6 +29,9 @@ class TaskFields:
     tokens: int | None = None
     """About how many it takes; 0 is no estimate."""
 
+    may_change_checks: bool | None = None
+    """Whether it may change tests and other check files that existed before."""
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is set."""
@@ -75,6 +78,8 @@ def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
         changes["model"] = _model_name(fields.model)
     if fields.tokens is not None:
         changes["estimated_tokens"] = _estimate(fields.tokens)
+    if fields.may_change_checks is not None:
+        changes["may_change_checks"] = fields.may_change_checks
     return changes
 
 

@@ -1,4 +1,4 @@
-"""The ten `ralph_*` tools: input validated, state changed only through the store, answers to act on."""
+"""The `ralph_*` tools: input validated, state changed only through the store, answers to act on."""
 
 import json
 from collections.abc import Mapping
@@ -46,6 +46,12 @@ class Block(TaskRef):
     reason: str = Field(min_length=1, max_length=TEXT_LIMIT)
 
 
+class CheckChange(TaskRef):
+    """Why check files that existed before must change."""
+
+    reason: str = Field(min_length=1, max_length=TEXT_LIMIT)
+
+
 class Learning(ToolInput):
     """Something later sessions should know."""
 
@@ -64,10 +70,16 @@ class NewTask(ToolInput):
     estimated_tokens: int | None = Field(None, ge=0)
 
 
+class PlannedTask(NewTask):
+    """A task of a plan."""
+
+    asks_to_change_checks: bool = False
+
+
 class SubmitPlan(ToolInput):
     """All tasks of a plan at once."""
 
-    tasks: list[NewTask] = Field(min_length=1, max_length=500)
+    tasks: list[PlannedTask] = Field(min_length=1, max_length=500)
 
 
 class SubmitReport(ToolInput):
@@ -102,6 +114,11 @@ CLAIM_HELP = (
     "with what failed. Record learnings before you claim: ACCEPTED ends the session."
 )
 
+CHECK_CHANGE_HELP = (
+    "Ask the person to allow your changes of tests, check scripts or test settings that existed before "
+    "this task. Make the change first: they decide about exactly what they see."
+)
+
 _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
     (
         "ralph_get_next_task",
@@ -120,6 +137,12 @@ _TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
         "ralph_mark_task_blocked",
         "Give the task up with the reason; ends the session.",
         Block,
+        False,
+    ),
+    (
+        "ralph_request_check_change",
+        CHECK_CHANGE_HELP,
+        CheckChange,
         False,
     ),
     ("ralph_append_learning", "Record a learning for later sessions.", Learning, False),

@@ -1,12 +1,14 @@
 """What the model's `ralph_*` tools do about the one task of a session."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
 from ralph_tui.domain.memory import MemoryNote
+from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling, check_change_permission
 from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
+from ralph_tui.domain.questions import Permission
 from ralph_tui.domain.review import Review
 from ralph_tui.domain.tools import ToolAnswer
 from ralph_tui.domain.verification import GateResult, VerificationOutcome
@@ -16,10 +18,21 @@ from ralph_tui.engine.learned import record_learning
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.verification.completion import recorded
 from ralph_tui.engine.verification.coverage import may_be_unverified
+from ralph_tui.engine.verification.evidence.allowed_changes import as_they_are, paths_of
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verify import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
+
+PermitChange = Callable[[Permission], Awaitable[Ruling]]
+"""The person's ruling on changed check files."""
+
+
+async def unasked_change(wanted: Permission) -> Ruling:
+    """The ruling where there is nobody to ask."""
+    del wanted
+    return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
+
 
 MOST_REJECTIONS = 2
 """Claims a reviewer may reject before the task waits for the person."""
@@ -28,7 +41,14 @@ MOST_REJECTIONS = 2
 class TaskWork(TaskInHand):
     """Answers about the task; every claim passes the gate."""
 
-    def __init__(self, task: Task, shop: Workshop, meter: Meter, permit: Permit = unasked) -> None:
+    def __init__(
+        self,
+        task: Task,
+        shop: Workshop,
+        meter: Meter,
+        permit: Permit = unasked,
+        permit_change: PermitChange = unasked_change,
+    ) -> None:
         """Work on `task`, in progress and in the words that the agent was given."""
         super().__init__(task, shop.ledger, shop.emit)
         self.note: MemoryNote | None = None
@@ -40,6 +60,7 @@ class TaskWork(TaskInHand):
         self._shop = shop
         self._meter = meter
         self._permit = permit
+        self._permit_change = permit_change
 
     @property
     def told(self) -> str:
@@ -67,19 +88,22 @@ class TaskWork(TaskInHand):
             case ToolAnswer():
                 return given
             case rt.Claim():
-                return await self._check(given)
+                acting = self._check(given)
             case rt.Block():
-                return await self._block(given)
+                acting = self._block(given)
+            case rt.CheckChange():
+                acting = self._request_check_change(given)
             case rt.Learning():
-                return await record_learning(self._shop, given, may_edit=True)
+                acting = record_learning(self._shop, given, may_edit=True)
             case rt.NewTask():
-                return await self._add(given)
+                acting = self._add(given)
             case rt.Memory():
                 return self._remember(given)
             case rt.TaskRef():
-                return await self._refer(name, given)
+                acting = self._refer(name, given)
             case _:
                 return self._report(name)
+        return await acting
 
     def _report(self, name: str) -> ToolAnswer:
         docs = self._ledger.docs
@@ -181,7 +205,7 @@ class TaskWork(TaskInHand):
             if not review.agreed:
                 return await self._not_agreed(review)
             told = f"{result.basis}, {review.told}" if result.verified else review.told
-            verification = review.verification(now, told)
+            verification = review.verification(now, told, result.changed_checks)
             answer = f"ACCEPTED: {told}."
         verification = await asyncio.to_thread(
             recorded, self._ledger.project.receipts, task.id, verification
@@ -259,6 +283,47 @@ class TaskWork(TaskInHand):
         if not settled:
             return self._taken_away()
         return rt.answer({"task_id": block.task_id, "status": "blocked", "next": "Stop now."})
+
+    async def _request_check_change(self, wanted: rt.CheckChange) -> ToolAnswer:
+        """Let the person decide about changed check files; where nobody is there, the task waits for them."""
+        if refused := self._not_mine(wanted.task_id):
+            return refused
+        task, root = self.task, self._ledger.project.root
+        if task is None or self.settled is not None:
+            return self._settled_already()
+        changes, diff = await self._shop.gate.check_changes(task)
+        paths = paths_of(changes)
+        if not paths:
+            return rt.error(
+                "No check file differs from how it was, so there is nothing to ask. Make the change first."
+            )
+        shown = await asyncio.to_thread(as_they_are, paths, root)
+        ruling = await self._permit_change(check_change_permission(paths, diff, wanted.reason))
+        if ruling.allowed:
+            allowed = (*task.allowed_check_changes, *shown)
+            await self.change("the person allowed changed checks", allowed_check_changes=allowed)
+            return rt.answer(
+                {"allowed": list(paths), "note": "Exactly these changes, as they are."}
+            )
+        if ruling.by in ("", NOBODY):
+            return await self._block_for_checks(task, changes.names, wanted.reason)
+        why = f": {ruling.reason}" if ruling.reason else ""
+        return rt.error(f"The person does not allow it{why}. Put {', '.join(paths)} back.")
+
+    async def _block_for_checks(
+        self, task: Task, names: tuple[str, ...], reason: str
+    ) -> ToolAnswer:
+        blocker = (
+            f"Needs your decision on changed checks: {', '.join(names)}. The agent says: {reason} "
+            f"To allow it: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
+        )
+        blockers = (*task.blockers, blocker)
+        settled = await self.settle(f"blocked: {blocker}", TaskStatus.BLOCKED, blockers=blockers)
+        if not settled:
+            return self._taken_away()
+        return rt.answer(
+            {"status": "blocked", "why": "Nobody is there to decide.", "next": "Stop now."}
+        )
 
     async def _add(self, wanted: rt.NewTask) -> ToolAnswer:
         refused: list[ToolAnswer] = []

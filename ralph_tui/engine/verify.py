@@ -25,7 +25,8 @@ from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline
-from ralph_tui.engine.verification.evidence.check_files import CheckFiles
+from ralph_tui.engine.verification.evidence.allowed_changes import diff_of
+from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
     CommandRun,
     Examined,
@@ -99,7 +100,8 @@ NOTHING_RAN = Receipt(
 
 PUT_BACK = (
     "Tests, check scripts and test settings that existed before this task count as they were. Put them "
-    "back, and put new tests into new files."
+    "back, and put new tests into new files. If the task is right and they are wrong, ask with "
+    "ralph_request_check_change."
 )
 """What the model does about changed check files."""
 
@@ -153,6 +155,12 @@ class Gate:
         """What will be run for a claim on `task`; blocks while it reads a few files."""
         return plan_checks(task, self.rules())
 
+    async def check_changes(self, task: Task) -> tuple[CheckChanges, str]:
+        """The changes of check files that nobody has allowed for a task, and their diff."""
+        commands = tuple(check.command for check in await asyncio.to_thread(self.checks, task))
+        changes = (await self._examiner.inspect(commands, task)).open
+        return changes, await asyncio.to_thread(diff_of, changes, self.files, self._root)
+
     def own_checks(self, task: Task) -> tuple[Check, ...]:
         """The commands of the task's own criteria; blocks while it reads a few files."""
         rules = self.rules().model_copy(update={"commands": ()})
@@ -178,7 +186,6 @@ class Gate:
         permit: Permit = unasked,
         *,
         must_verify: bool = False,
-        allowed: tuple[str, ...] = (),
         reviewed: bool = False,
     ) -> GateResult:
         """Run every check, one after the other, and tell each receipt.
@@ -188,7 +195,6 @@ class Gate:
             notes: What the model says it did.
             permit: Asks the person about commands that need it.
             must_verify: A gate in which no command ran is a refusal.
-            allowed: Check files that may be changed for this task.
             reviewed: A reviewer judges next what no command checks.
         """
         rules = await asyncio.to_thread(self.rules)
@@ -196,7 +202,7 @@ class Gate:
         commands = tuple(check.command for check in checks)
         self._emit(ev.GateStarted(task_id=task.id, notes=notes, commands=commands))
         self._examined.clear()
-        inspection = await self._examiner.inspect(commands, task_words(task), allowed)
+        inspection = await self._examiner.inspect(commands, task)
         receipts = []
         for check in checks:
             receipt = await self._receipt(check, permit, inspection)

@@ -23,6 +23,10 @@ from ralph_tui.engine.verification.coverage import (
     uncovered,
     what_is_uncovered,
 )
+from ralph_tui.engine.verification.evidence.allowed_changes import (
+    allowing_check_changes,
+    wishes_to_change_checks,
+)
 from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.store.project import Documents
 
@@ -64,7 +68,7 @@ async def decide_plan(stage: Stage) -> Approval | End:
 
     decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, summary, content=content)
     agreed = isinstance(decided, Approval) and decided.approved and decided.decided_by != UNSEEN
-    if lacking and agreed:
+    if agreed:
         await _allow(stage, lacking)
     return decided
 
@@ -100,11 +104,13 @@ def _with_rejection(stage: Stage, feedback: str) -> str:
 
 def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
     """How much there is to do, and which tasks no check can verify: the person reads of them before they agree."""
-    size, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
-    if not lacking:
-        return size
-    who = "It" if len(lacking) == 1 else "They"
-    return f"{size}. {what_is_uncovered(lacking)} {who} would complete as unverified."
+    told, lacking = plan_size(plan.tasks), _uncovered(stage, plan, rules)
+    if lacking:
+        who = "It" if len(lacking) == 1 else "They"
+        told += f". {what_is_uncovered(lacking)} {who} would complete as unverified."
+    if asking := [task.id for task in plan.tasks if task.asks_to_change_checks]:
+        told += f" {wishes_to_change_checks(asking)}"
+    return told
 
 
 def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tuple[Task, ...]:
@@ -113,9 +119,10 @@ def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tupl
 
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
     def change(docs: Documents) -> Documents:
-        return docs.model_copy(update={"plan": allowing_unverified(docs.plan, tasks)})
+        plan = allowing_check_changes(allowing_unverified(docs.plan, tasks))
+        return docs if plan == docs.plan else docs.model_copy(update={"plan": plan})
 
-    await stage.shop.ledger.transact(change, "the person agreed to build it unverified")
+    await stage.shop.ledger.transact(change, "the person approved the plan")
 
 
 async def _missing_plan(stage: Stage) -> str | None:

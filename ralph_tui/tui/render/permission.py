@@ -1,5 +1,6 @@
 """What a permission is asked for, and the answers there are. Pure functions."""
 
+from ralph_tui.domain.permissions import CHECK_FILES
 from ralph_tui.domain.questions import AskedQuestion, Permission, Question
 from ralph_tui.domain.text import one_line
 from ralph_tui.tui.drafts import Draft
@@ -8,7 +9,11 @@ from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.question import choice, who_asks
 from ralph_tui.tui.render.spans import Span
 
-_TITLES = {"Bash": "The command", "SandboxNetworkAccess": "The host a command in the sandbox wants"}
+_TITLES = {
+    CHECK_FILES: "The change",
+    "Bash": "The command",
+    "SandboxNetworkAccess": "The host a command in the sandbox wants",
+}
 
 
 def permission_title(asked: AskedQuestion) -> str:
@@ -16,6 +21,8 @@ def permission_title(asked: AskedQuestion) -> str:
     if asked.permission and asked.permission.check:
         task = f", task {asked.task_id}" if asked.task_id else ""
         return f"{asked.phase.value}{task}: a check of the claim needs permission"
+    if asked.permission and asked.permission.tool == CHECK_FILES:
+        return f"{who_asks(asked)} to change its own checks"
     helper = ", through a sub-agent," if asked.permission and asked.permission.sub_agent else ""
     return f"{who_asks(asked)}{helper} for permission"
 

@@ -15,6 +15,7 @@ from ralph_tui.domain.test_counts import Runner, TestCounts
 from ralph_tui.domain.verification import Inputs, Place, criterion_text
 from ralph_tui.engine.commands import CommandResult
 from ralph_tui.engine.verification.evidence import judge
+from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.check_paths import is_test_file
 from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
@@ -106,15 +107,14 @@ class Examiner:
         self._run = run
         self._environment = environment
 
-    async def inspect(
-        self, commands: Iterable[str], words: str = "", allowed: Iterable[str] = ()
-    ) -> Inspection:
-        """Look at the check files, once for all checks of a claim."""
-        given = tuple(commands)
+    async def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
+        """Look at the check files, once for all checks of a claim on `task`, if it is one."""
+        given, words = tuple(commands), task_words(task) if task else ""
 
         def look() -> Inspection:
             changes = self._files.changes(given, words)
-            free = (*allowed, *allowed_by_words(words, changes))
+            allowed = allowed_changes(task, changes, self._root) if task else ()
+            free = tuple(dict.fromkeys((*allowed, *allowed_by_words(words, changes))))
             touched = {*changes.changed, *changes.deleted, *changes.added}
             trusted = ({*self._files.trusted()} - touched) | (touched & set(free))
             return Inspection(

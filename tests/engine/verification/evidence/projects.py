@@ -77,7 +77,7 @@ class Tried:
         """Make the changes and examine the claim."""
         write(self.root, changes or {})
         examiner = Examiner(self.root, self.files, self._run, check_environment())
-        inspection = await examiner.inspect([self.command], task_words(self.task))
+        inspection = await examiner.inspect([self.command], self.task)
         return await examiner.examine(self.command, inspection)
 
     async def _run(self, run: CommandRun) -> CommandResult:

@@ -1,0 +1,74 @@
+"""Changes of check files that are allowed: by the task itself, or by the person for exactly what they saw."""
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.text import inert
+from ralph_tui.domain.verification import AllowedCheckChange
+from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
+
+MOST_LINES = 400
+"""Lines of a diff that a person is shown."""
+
+
+def paths_of(changes: CheckChanges) -> tuple[str, ...]:
+    """Every file whose change needs permission."""
+    return (*changes.changed, *changes.deleted, *changes.added)
+
+
+def allowed_changes(task: Task, changes: CheckChanges, root: Path) -> tuple[str, ...]:
+    """The changes that the task or the person allows; blocks while it reads the files."""
+    if task.may_change_checks:
+        return paths_of(changes)
+    agreed = {(allowed.path, allowed.digest) for allowed in task.allowed_check_changes}
+    return tuple(path for path in paths_of(changes) if (path, digest_of(root / path)) in agreed)
+
+
+def as_they_are(paths: Iterable[str], root: Path) -> tuple[AllowedCheckChange, ...]:
+    """What a person agrees to who allows these files as they are now; blocks."""
+    return tuple(AllowedCheckChange(path=path, digest=digest_of(root / path)) for path in paths)
+
+
+def wishes_to_change_checks(task_ids: Sequence[str]) -> str:
+    """What the person reads before they approve a plan whose author wants tests to change."""
+    names, verb = ", ".join(task_ids), "asks" if len(task_ids) == 1 else "ask"
+    return f"{names} {verb} to change tests that exist; approving the plan allows that."
+
+
+def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
+    """The plan once the person approved what its author asked for about check files."""
+    for task in plan.tasks:
+        if task.asks_to_change_checks:
+            plan = plan.with_task(task.id, asks_to_change_checks=False, may_change_checks=True)
+    return plan
+
+
+def digest_of(file: Path) -> str:
+    """What stands for a file's content; empty when there is no such file."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def diff_of(changes: CheckChanges, files: CheckFiles, root: Path) -> str:
+    """The changes as a unified diff against the originals, inert and bounded; blocks."""
+    lines: list[str] = []
+    for path in paths_of(changes):
+        before = _lines(files.original(path))
+        try:
+            after = _lines((root / path).read_bytes())
+        except OSError:
+            after = []
+        lines += difflib.unified_diff(before, after, f"before/{path}", f"now/{path}", lineterm="")
+    if len(lines) > MOST_LINES:
+        more = f"({len(lines) - MOST_LINES:,} more lines)"
+        lines = [*lines[:MOST_LINES], more]
+    return inert("\n".join(lines))
+
+
+def _lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines()

@@ -1,0 +1,126 @@
+"""Changed checks, on the real CLI: the agent asks, the person decides about exactly what they see."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.permissions import CHECK_FILES, DENY, ONCE
+from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.questions import Answer
+from ralph_tui.domain.state import Phase
+from ralph_tui.domain.verification import Inputs
+from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.mission import Mission
+from tests.harness.model import serving
+from tests.harness.processes import run_ralph
+from tests.harness.projects import HAS_FILE, make_project, task, task_of
+from tests.harness.scenarios import finishes, scenario
+from tests.scenario.running import Meanwhile, Run, play
+
+pytestmark = pytest.mark.real_cli
+
+CHECK = "$ uv run python -m unittest"
+TEST = "import unittest, price\\nclass T(unittest.TestCase):\\n    def test_price(self):\\n        self.assertEqual(price.of(2), {})\\n"
+FILES = {
+    "price.py": "def of(count):\n    return count * 3\n",
+    "test_price.py": TEST.format(6).replace("\\n", "\n"),
+}
+DOES = """
+        - write: {path: price.py, content: "def of(count):\\n    return count * 4\\n"}
+"""
+EDITS = f"""
+        - write: {{path: test_price.py, content: "{TEST.format(8)}"}}
+"""
+ASKS = """
+        - ralph: {request_check_change: {task_id: a, reason: The price is four now.}}
+"""
+CLAIMS = """
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: The price is four.}}
+"""
+
+
+def script(*turns: str) -> str:
+    """One attempt at task a; the files were read first, as the CLI wants."""
+    reads = "        - read: [price.py, test_price.py]\n"
+    return f"""
+    - name: raises the price
+      task: a
+      turns:
+{reads}{"".join(turns)}        - say: That is all.
+"""
+
+
+def project_of(root: Path, **fields: JsonValue) -> Path:
+    one = task("a", description="The price is four", verification_criteria=[CHECK], **fields)
+    return make_project(root, [one], [], files=FILES)
+
+
+def answering(*answers: Answer) -> Meanwhile:
+    async def answer(run: Run) -> None:
+        for given in answers:
+            asked = await run.until_told(ev.QuestionAsked)
+            Controls(run.project).answer(asked.question.id, given)
+
+    return answer
+
+
+async def test_the_person_allows_exactly_what_they_see(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    again = EDITS.replace("import unittest, price", "import unittest, price # again")
+    turns = (DOES, EDITS, CLAIMS, ASKS, again, CLAIMS, EDITS, CLAIMS)
+    async with serving(scenario(script(*turns))) as server:
+        run = await play(
+            project,
+            server,
+            mission=Mission(only=Phase.BUILDING, interactive=True),
+            meanwhile=answering(Answer(labels=(ONCE,), by="command")),
+        )
+    assert run.end.exit_code == 0, run.end.reason
+    (asked,) = run.of(ev.QuestionAsked)
+    assert asked.question.permission is not None
+    assert asked.question.permission.tool == CHECK_FILES
+    assert "-        self.assertEqual(price.of(2), 6)" in asked.question.permission.argument
+    assert "+        self.assertEqual(price.of(2), 8)" in asked.question.permission.argument
+    assert [g.passed for g in run.of(ev.GateFinished)] == [False, False, True]
+    assert run.of(ev.GateFinished)[-1].receipts[0].inputs is Inputs.ALLOWED
+    done = task_of(project, "a")
+    assert done.changed_checks == ("test_price.py (changed)",)
+    assert run.end.reason.endswith("1 with changed checks (a)")
+
+
+async def test_a_denial_is_told_and_the_originals_count(tmp_path: Path) -> None:
+    project = project_of(tmp_path)
+    async with serving(scenario(script(DOES, EDITS, ASKS, CLAIMS))) as server:
+        run = await play(
+            project,
+            server,
+            mission=Mission(only=Phase.BUILDING, interactive=True),
+            overrides={"phases.building.max_iterations": 1},
+            meanwhile=answering(Answer(labels=(DENY,), other="Six it stays.", by="command")),
+        )
+        heard = "".join(str(request.body["messages"]) for request in server.requests)
+    assert "Six it stays." in heard
+    assert [g.passed for g in run.of(ev.GateFinished)] == [False]
+    assert task_of(project, "a").status is TaskStatus.PENDING
+
+
+async def test_where_nobody_is_there_the_task_waits_and_the_loop_goes_on(tmp_path: Path) -> None:
+    one = task("a", description="The price is four", verification_criteria=[CHECK], priority=1)
+    two = task("b", verification_criteria=[f"$ {HAS_FILE.format(name='b.txt')}"], priority=2)
+    project = make_project(tmp_path, [one, two], [], files=FILES)
+    async with serving(scenario(script(DOES, EDITS, ASKS), finishes("b"))) as server:
+        run = await play(project, server)
+        blocked = task_of(project, "a")
+        assert blocked.status is TaskStatus.BLOCKED
+        assert blocked.blockers[-1].startswith("Needs your decision on changed checks: test_price")
+        assert task_of(project, "b").status is TaskStatus.COMPLETE
+        assert "changed checks" in run.end.reason
+        # The person allows it afterwards, as the blocker says.
+        assert (await run_ralph(["edit", "a", "--may-change-checks"], project)).status == 0
+        assert (await run_ralph(["retry", "a"], project)).status == 0
+    async with serving(scenario(script(CLAIMS))) as server:
+        run = await play(project, server)
+    assert run.end.exit_code == 0, run.end.reason
+    assert task_of(project, "a").changed_checks
