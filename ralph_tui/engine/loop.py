@@ -25,7 +25,11 @@ from ralph_tui.engine.record import blocked_told, recorded, told
 from ralph_tui.engine.remembering import memory_for
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.verification.completion import accept_marked_by_hand
-from ralph_tui.engine.verification.coverage import can_complete, without_check
+from ralph_tui.engine.verification.coverage import (
+    can_complete,
+    may_be_unverified,
+    without_check,
+)
 from ralph_tui.engine.verification.finished_work import FinishedWork
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
@@ -102,8 +106,10 @@ class BuildLoop:
 
     async def _can_complete(self, task: Task) -> bool:
         """Whether something can judge a claim on the task, or the person allows that nothing does."""
-        rules = await asyncio.to_thread(self._shop.gate.rules)
-        return can_complete(task, self._shop.settings.phases.building, rules)
+        building = self._shop.settings.phases.building
+        if may_be_unverified(task, building):
+            return True
+        return can_complete(task, building, await asyncio.to_thread(self._shop.gate.rules))
 
     async def _set_aside(self, task: Task) -> None:
         """Block a task that came up during the run and that no check can verify: nothing is spent on it."""
@@ -133,9 +139,9 @@ class BuildLoop:
             return None  # the person was quicker: choose again
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
+        meter = session_meter(self._shop, self._checkpoint.costs())
         rules = await asyncio.to_thread(self._shop.gate.rules)
         await self._shop.reviewer.begin(task, rules.checks)
-        meter = session_meter(self._shop, self._checkpoint.costs())
         before = await asyncio.to_thread(self._contents.digest)
         prompt = await self._prompt(task, number, guidance)
         spec = self._spec_for(meter.costs.remaining(meter.limits))

@@ -54,12 +54,8 @@ def criteria_to_review(
 
 
 def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    """Whether a check or a reviewer can judge a task, or the person allows that none does."""
-    return bool(
-        may_be_unverified(task, building)
-        or plan_checks(task, rules)
-        or criteria_to_review(task, building, rules.checks)
-    )
+    """Whether a check or a reviewer can judge a claim on a task."""
+    return bool(plan_checks(task, rules) or criteria_to_review(task, building, rules.checks))
 
 
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
