@@ -6,7 +6,7 @@ import contextlib
 from pydantic import JsonValue
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.events import EVENT, Event
+from ralph_tui.domain.events import EVENT, Event, Notice
 from ralph_tui.domain.secrets import redact
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.journal import JournalWriter
@@ -58,6 +58,8 @@ class Emitter:
             await asyncio.shield(self._writing)
         except StoreError as error:
             self.failure = self.failure or error
+        for text in self._journal.news():
+            self.emit(Notice(level="error", text=text))
 
     async def written(self) -> StoreError | None:
         """Wait until all that was emitted is on disk; the failure when it is not."""

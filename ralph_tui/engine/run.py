@@ -23,6 +23,7 @@ from ralph_tui.engine.wiring import Wiring
 from ralph_tui.guard.environ_block import blank_keys
 from ralph_tui.guard.gitwatch import GitWatch
 from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal_place import settle_journal
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 
@@ -45,7 +46,7 @@ async def run_mission(
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id)
     try:
-        journal = await asyncio.to_thread(JournalWriter, project.layout.events)
+        journal = await asyncio.to_thread(_open_journal, project)
         emitter = Emitter(journal, sink)
         emitter.start()
         for text in journal.damage:
@@ -59,6 +60,12 @@ async def run_mission(
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
     return finished
+
+
+def _open_journal(project: Project) -> JournalWriter:
+    project.transact(lambda docs: docs)  # the place of ralph's own copies is there from now on
+    settle_journal(project.layout)
+    return JournalWriter(project.layout.events)
 
 
 def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:

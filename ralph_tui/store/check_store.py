@@ -139,12 +139,20 @@ class CheckStore:
         """Write a file as a whole; whether that was possible."""
         try:
             target = self._home / name
-            target.parent.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+            _make_private(target.parent, self._home.parent)
             _replace(target, data)
         except (OSError, StoreError) as error:
             self.trouble = error.message if isinstance(error, StoreError) else str(error)
             return False
         return True
+
+
+def _make_private(directory: Path, above: Path) -> None:
+    """Make a directory and those up to `above`; `parents=True` would make them readable by others."""
+    above.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+    for part in reversed((directory, *directory.parents)):
+        if part.is_relative_to(above) and part != above:
+            part.mkdir(mode=dot.PRIVATE, exist_ok=True)
 
 
 def _replace(target: Path, data: bytes) -> None:

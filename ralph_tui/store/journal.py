@@ -22,12 +22,19 @@ from ralph_tui.store.files import (
     open_regular,
     sync_directory,
     utc_now,
+    write_all,
     write_atomic,
 )
+from ralph_tui.store.journal_place import real_journal, show
+from ralph_tui.store.mirror import mirror_of
 
 CHUNK = 64 * 1024
 BATCH = 500
 """Events a follower reads in one go."""
+
+
+_PUT_BACK = "Ralph put its own back; nothing is lost."
+_GOES_ON = "What was cut is lost; the run continues."
 
 
 class JournalWriter:
@@ -40,7 +47,10 @@ class JournalWriter:
 
     def __init__(self, path: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Open the journal, ending or setting aside a line that a crash left unfinished."""
-        self._path = path
+        self._visible = path
+        path = self._path = real_journal(path)
+        self._size = 0
+        self._news: list[str] = []
         self._clock = clock
         # Two locks: who numbers an event must never wait for somebody's fsync.
         self._numbering = threading.Lock()
@@ -53,6 +63,7 @@ class JournalWriter:
                 if created:
                     sync_directory(path.parent)
                 self._repair()
+                self._size = os.fstat(self._descriptor).st_size
                 self.last_seq = _last_seq(self._descriptor)
             except BaseException:
                 os.close(self._descriptor)
@@ -77,22 +88,63 @@ class JournalWriter:
         lines = [json_text(event).encode() + b"\n" for event in events if not event.transient]
         if not lines:
             return
-        with self._writing, explained("append to", self._path):
-            self._require_place()
+        with self._writing, explained("append to", self._visible):
+            self._keep_place()
             append_all(self._descriptor, b"".join(lines))
+            self._size = os.fstat(self._descriptor).st_size
 
-    def _require_place(self) -> None:
-        """What is written to a file that lost its name would be read by nobody."""
+    def news(self) -> tuple[str, ...]:
+        """What was put right since the last call, as sentences for a person."""
+        news, self._news = tuple(self._news), []
+        return news
+
+    def _keep_place(self) -> None:
+        """Put back what another program did to the journal's names: what has none would be read by nobody.
+
+        Raises:
+            StoreError: Its directory is gone, or something that is no file stands there.
+        """
+        for path in (self._visible, self._path):
+            if not path.parent.is_dir() or (path.is_dir() and not path.is_symlink()):
+                raise StoreError(
+                    f"{path} was moved or replaced while a loop wrote to it.",
+                    "Put it back and run again; without it the next run begins a new one.",
+                )
+        if os.fstat(self._descriptor).st_size < self._size:
+            self._news.append(f"{self._path.name} was cut short by another program. {_GOES_ON}")
+        if not self._is_ours(self._path):
+            self._write_again()
+            self._news.append(f"{self._path.name} was replaced by another program. {_PUT_BACK}")
+        elif self._visible != self._path and real_journal(self._visible) != self._path:
+            show(self._visible, self._path)
+            self._news.append(f"{self._path.name} was replaced by another program. {_PUT_BACK}")
+
+    def _is_ours(self, path: Path) -> bool:
         ours = os.fstat(self._descriptor)
         try:
-            there = self._path.lstat()
-        except FileNotFoundError:
-            there = None
-        if there is None or (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
-            raise StoreError(
-                f"{self._path} was moved or replaced while a loop wrote to it.",
-                "Put it back and run again; without it the next run begins a new one.",
-            )
+            there = path.lstat()
+        except OSError:
+            return False
+        return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+    def _write_again(self) -> None:
+        """Write the whole journal, which only the open descriptor still leads to, under its name."""
+        temp = self._path.with_name(f".{self._path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+        descriptor = open_regular(temp, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        try:
+            at = 0
+            while chunk := os.pread(self._descriptor, 16 * CHUNK, at):
+                write_all(descriptor, chunk)
+                at += len(chunk)
+            os.fsync(descriptor)
+            temp.replace(self._path)
+            sync_directory(self._path.parent)
+        except BaseException:
+            os.close(descriptor)
+            temp.unlink(missing_ok=True)
+            raise
+        os.close(self._descriptor)
+        self._descriptor = descriptor
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
@@ -149,7 +201,7 @@ def last_run(path: Path) -> tuple[int, LoopStarted] | None:
     """Where the newest run begins, and its first event; found from the end, however long the journal is."""
     with explained("read", path):
         try:
-            descriptor = open_regular(path, os.O_RDONLY)
+            descriptor = open_regular(real_journal(path), os.O_RDONLY)
         except FileNotFoundError:
             return None
         try:
@@ -195,7 +247,7 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
     from ralph_tui.store.waking import wake_ups
 
     identity: int | None = None
-    wakes = wake_ups(path.parent, names=frozenset({path.name}))
+    wakes = wake_ups(path.parent, *_own_places(path), names=frozenset({path.name}))
     async with aclosing(wakes):
         async for _ in wakes:
             found = await asyncio.to_thread(_identity, path)
@@ -212,6 +264,14 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
                 if batch.end == offset:  # the last line is not finished yet
                     break
                 offset = batch.end
+
+
+def _own_places(path: Path) -> tuple[Path, ...]:
+    """Where the journal of a project is, or will be once a loop has begun."""
+    try:
+        return (mirror_of(path.parent.parent),)
+    except StoreError:
+        return ()
 
 
 @dataclass(frozen=True)
@@ -253,7 +313,7 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
     """Finished lines, whatever is on them, with the offset after each."""
     with explained("read", path):
         try:
-            descriptor = open_regular(path, os.O_RDONLY)
+            descriptor = open_regular(real_journal(path), os.O_RDONLY)
         except FileNotFoundError:
             return
     with os.fdopen(descriptor, "rb") as file:

@@ -1,7 +1,7 @@
 """A copy of the state outside the work tree, so that `git clean -fdx` costs nothing.
 
 Best effort by nature: written after the documents, not synced, a failure is told and stops nobody. The
-journal is not copied but has a second name there, where the file system allows it, so it costs nothing.
+journal itself is kept there once a loop has begun (see `journal_place`); before that it has a second name there.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ KEPT_SECONDS = 30 * 24 * 3600
 """How long the copy of a project that is gone is kept, or of one that was reset."""
 
 ORIGIN = "project-path"
-NO_COPIES = frozenset({ORIGIN, "events.jsonl", "agent.json", "intent.json", "receipts.jsonl"})
+_NO_COPIES = frozenset({ORIGIN, "agent.json", "intent.json", "receipts.jsonl"})
 """Files beside the copies that ralph keeps for itself."""
 
 PREVIOUS = ".previous"
@@ -47,6 +47,11 @@ def state_home(environ: Mapping[str, str] = os.environ) -> Path:
         return Path.home() / ".local" / "state"
     except RuntimeError as error:
         raise StoreError("Your home directory is not known.", "Set HOME.") from error
+
+
+def is_copy(name: str) -> bool:
+    """Whether a file beside the copies is one, and not a journal or a record of ralph's own."""
+    return name not in _NO_COPIES and not name.startswith("events.jsonl")
 
 
 def mirror_of(root: Path) -> Path:
@@ -94,7 +99,9 @@ class Mirror:
             self._prepare(directory)
             for name, path in mirrored(self._layout):
                 self._copy(path, directory / name, name)
-            link(self._layout.events, directory / self._layout.events.name)
+            journal = directory / self._layout.events.name
+            if not (journal.exists() or self._layout.events.is_symlink()):  # else it is there
+                link(self._layout.events, journal)
         except (OSError, StoreError) as error:
             reason = error.message if isinstance(error, StoreError) else error.strerror or error
             self._tell(
@@ -165,7 +172,7 @@ def holds_work(root: Path) -> bool:
     try:
         with os.scandir(mirror_of(root)) as entries:
             return any(
-                e.name not in _OF_THE_PERSON | NO_COPIES and not e.name.endswith(".tmp")
+                e.name not in _OF_THE_PERSON and is_copy(e.name) and not e.name.endswith(".tmp")
                 for e in entries
             )
     except (OSError, StoreError):

@@ -10,9 +10,9 @@ from ralph_tui.store import dot
 from ralph_tui.store.files import explained, sync_directory, write_atomic
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.mirror import (
-    NO_COPIES,
     bring_back_previous,
     holds_work,
+    is_copy,
     link,
     mirror_of,
     previous_of,
@@ -84,7 +84,7 @@ def _kept(directory: Path) -> tuple[list[str], list[str]]:
         p.name for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp")
     )
     inside = [name.removeprefix(".ralph--") for name in names if name.startswith(".ralph--")]
-    others = [n for n in names if not n.startswith(".ralph--") and n not in NO_COPIES]
+    others = [n for n in names if not n.startswith(".ralph--") and is_copy(n)]
     return inside, others
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.events import EVENT, Event
 from ralph_tui.store.files import explained, open_regular
+from ralph_tui.store.journal_place import real_journal
 
 CHUNK = 1024 * 1024
 
@@ -92,7 +93,7 @@ class Scan(Iterator[Found]):
     def _search(self, path: Path, stop: int | None, progress: Progress | None) -> Iterator[Found]:
         with explained("read", path):
             try:
-                descriptor = open_regular(path, os.O_RDONLY)
+                descriptor = open_regular(real_journal(path), os.O_RDONLY)
             except FileNotFoundError:
                 return
         with os.fdopen(descriptor, "rb") as file:
@@ -123,7 +124,10 @@ class Scan(Iterator[Found]):
 
 def line_start(path: Path, offset: int) -> int:
     """Where the first line begins at or after a place; the end of the file when there is none."""
-    with explained("read", path), os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+    with (
+        explained("read", path),
+        os.fdopen(open_regular(real_journal(path), os.O_RDONLY), "rb") as file,
+    ):
         file.seek(max(0, offset - 1))
         file.readline()
         return file.tell() if offset > 0 else 0

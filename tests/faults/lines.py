@@ -353,7 +353,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "agent/start::a_log_that_cannot_be_written_is_told_once_and_stops_nothing",
         "faults/unwritable::nothing_more_is_paid_for_once_the_journal_cannot_be_written",
         "faults/unwritable::a_run_that_lost_events_has_failed_although_its_plan_is_done",
-        "store/journal::what_is_written_to_a_journal_that_was_taken_away_is_refused",
+        "store/journal::a_journal_that_was_taken_away_is_put_back_and_said",
     ),
     74: ("faults/model_side::the_same_plan_and_model_lead_to_the_same_state",),
 }  # fmt: skip

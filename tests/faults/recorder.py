@@ -18,7 +18,7 @@ from ralph_tui.store import swap
 from ralph_tui.store.project import Documents, Project
 
 TOUCHING = (
-    *("write", "fsync", "replace", "rename", "link", "unlink", "mkdir", "rmdir"),
+    *("write", "fsync", "replace", "rename", "link", "symlink", "unlink", "mkdir", "rmdir"),
     *("ftruncate", "fchmod", "close"),
 )
 FREEING = frozenset({"close", "unlink", "rmdir", "ftruncate", "fchmod"})

@@ -2,6 +2,7 @@ import asyncio
 import errno
 import json
 import os
+import shutil
 import threading
 import time
 from contextlib import aclosing
@@ -15,6 +16,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import journal as journal_module
 from ralph_tui.store.journal import JournalWriter, read_events, tail_events
+from ralph_tui.store.journal_place import real_journal, settle_journal
 from ralph_tui.store.project import Project
 from tests.harness.waiting import PATIENCE
 from tests.store.helpers import NOW, process, read_line
@@ -237,25 +239,71 @@ def test_a_failed_write_leaves_no_trace_and_can_be_repeated(
     writer.close()
 
 
-@pytest.mark.parametrize("other", ["nothing", "a new file", "a directory"])
-def test_what_is_written_to_a_journal_that_was_taken_away_is_refused(
-    project: Project, other: str
+@pytest.mark.parametrize("is_moved_out", [False, True])
+@pytest.mark.parametrize("other", ["nothing", "a new file"])
+def test_a_journal_that_was_taken_away_is_put_back_and_said(
+    project: Project, other: str, *, is_moved_out: bool
 ) -> None:
+    project.transact(lambda docs: docs)
+    path = project.layout.events
+    if is_moved_out:
+        assert settle_journal(project.layout) == real_journal(path) != path
+    writer = JournalWriter(path)
+    notices(writer, "one")
+    path.rename(project.root / "aside")
+    if other == "a new file":
+        path.write_text('{"type": "notice"}\n')
+    notices(writer, "two")
+    (said,) = writer.news()
+    assert said.startswith("events.jsonl was replaced by another program.")
+    assert (writer.news(), texts(path)) == ((), ["one", "two"])
+    os.truncate(path, 0)
+    notices(writer, "three")
+    assert writer.news()[0].startswith("events.jsonl was cut short")
+    assert texts(path) == ["three"]
+    writer.close()
+
+
+def test_a_directory_in_the_journals_place_is_refused(project: Project) -> None:
     path = project.layout.events
     writer = JournalWriter(path)
     notices(writer, "one")
     aside = path.rename(project.root / "aside")
-    if other != "nothing":
-        (path.touch if other == "a new file" else path.mkdir)()
+    path.mkdir()
     with pytest.raises(StoreError, match="moved or replaced"):
         notices(writer, "two")
     assert texts(aside) == ["one"]
-    if other != "nothing":
-        (path.unlink if path.is_file() else path.rmdir)()
-    aside.rename(path)
+    path.rmdir()
     notices(writer, "three")
     assert texts(path) == ["one", "three"]
     writer.close()
+
+
+def test_the_journal_follows_a_project_that_moves_and_a_copy_gets_its_own(
+    project: Project,
+) -> None:
+    def settled(there: Project) -> Path:
+        there.transact(lambda docs: docs)
+        return settle_journal(there.layout)
+
+    first = settled(project)
+    writer = JournalWriter(project.layout.events)
+    notices(writer, "one")
+    writer.close()
+    copied = Project(project.root.with_name(f"{project.root.name}-copied"))
+    shutil.copytree(project.root, copied.root, symlinks=True)
+    second = settled(copied)
+    assert (second != first, texts(copied.layout.events)) == (True, ["one"])
+    assert texts(project.layout.events) == ["one"]
+    moved = Project(project.root.rename(f"{project.root}-moved"))
+    third = settled(moved)
+    assert (third != first, first.exists(), texts(moved.layout.events)) == (True, False, ["one"])
+    by_hand = copied.layout.events
+    by_hand.unlink()
+    by_hand.write_bytes(b"")
+    settled(copied)
+    assert texts(copied.layout.events) == []
+    assert texts(second.with_name("events.jsonl.before")) == ["one"]
 
 
 def test_text_no_file_can_hold_is_replaced(project: Project) -> None:
