@@ -54,7 +54,7 @@ _REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf"
 _REMOVED = re.compile(
     r"(?:rmtree|remove_tree|rm_rf|rm_r|rmSync|rmdirSync|rimraf(?:\.sync)?)\W{1,4}['\"]([.*/]+)['\"]"
 )
-"""Everything that is there."""
+"""The removal of a whole directory: `.`, `..`, `*`."""
 _GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
 STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
 """The names of standard input."""

@@ -1,4 +1,4 @@
-"""Programs that are told to run in another directory, by an option of their own."""
+"""Follows options that make a program run in another directory."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def directed(given: Invocation) -> Invocation:
-    """The invocation as it runs: in the directory that the program's options name.
+    """Move the invocation to the directory that the program's options name.
 
     Raises:
         DeniedError: The directory is ralph's, git's or the CLI's own.
@@ -42,7 +42,7 @@ def directed(given: Invocation) -> Invocation:
 
 
 def moved(given: Invocation, directories: Sequence[Word]) -> Invocation:
-    """Where the command runs when it is started in another directory."""
+    """Move the invocation to these directories, one after the other."""
     if not directories:
         return given
     places = given.places.fork()
@@ -52,7 +52,7 @@ def moved(given: Invocation, directories: Sequence[Word]) -> Invocation:
 
 
 def _chosen(words: Sequence[Word], options: frozenset[str]) -> Iterator[Word]:
-    """The values of these options, up to what is passed on behind `--`."""
+    """List the values of these options. Words after `--` belong to another program."""
     for at, word in enumerate(words):
         name, equals, _ = word.text.partition("=")
         if word.text == "--":

@@ -32,7 +32,7 @@ def judge_agent(given: Invocation) -> None:
     """
     words = [word.text for word in given.arguments]
     if not words or words[0] not in _AGENT_LOOKS:
-        reason = "This starts another agent, which nothing here holds to the rules"
+        reason = "This starts another agent outside the guard"
         deny("other-agent", given.shown, reason, "Do the work yourself, or use the Task tool.")
 
 

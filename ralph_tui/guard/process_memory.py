@@ -1,4 +1,4 @@
-"""The environments and the memory of other processes: keys stand there, so agents do not read them."""
+"""Environments and memory of processes, which hold keys: agents do not read them."""
 
 import fnmatch
 import os.path
@@ -18,7 +18,7 @@ RULE = "process-memory"
 _FILES = ("environ", "mem")
 _MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
 _PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
-"""All processes, or the directory of one; `x` stands for a number that is not known."""
+"""The directory of all processes or of one. `x` stands for an unknown ID."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")
 """What stands before a path in a word: `if=`, `f=@`, `file://`."""
 _PRINTS = names("echo printf")
@@ -27,7 +27,7 @@ _GREPS = names("grep egrep fgrep")
 _DEEP = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
 """Programs that read all that is below a directory."""
 _PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
-"""What takes the next word as its value: options with a dash, and letters without."""
+"""Options of `ps` that take the next word as their value, with and without a dash."""
 _PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
 _IN_CODE = re.compile(r"/proc/[^'\"\s]{0,80}(?:environ|/mem)\b|\.environ\(\)")
 _DIRECTORY_IN_CODE = re.compile(r"['\"]/proc/?['\"]")
@@ -36,12 +36,12 @@ _FILE_IN_CODE = re.compile(r"environ['\"]")
 
 
 def mentions_memory(source: str) -> bool:
-    """Whether a text may have to do with any of this; most have not, and need no second look."""
+    """Tell quickly whether a text mentions such files. Most do not."""
     return "/proc" in source or "environ" in source
 
 
 def is_memory(path: str) -> bool:
-    """Whether a path, or a pattern for paths, leads to a process's environment or memory."""
+    """Tell whether a path or pattern leads to the environment or memory of a process."""
     directory, _, last = path.rpartition("/")
     if not path.startswith("/proc/"):
         return False
@@ -112,7 +112,7 @@ def judge_memory_in_code(code: str, shown: str) -> None:
 
 
 def _after_pattern(words: Sequence[Word]) -> Sequence[Word]:
-    """The words without the first operand, which is a pattern or a program."""
+    """Drop the first operand, which is a pattern or a program."""
     if any(word.text in ("-e", "-f", "--regexp", "--file") for word in words):
         return words
     first = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
@@ -128,14 +128,14 @@ def _below_proc(word: Word, places: Places) -> bool:
 
 
 def reads_memory(path: str) -> bool:
-    """Whether a tool that is given this path, or looks below it, may read such a file."""
+    """Tell whether a tool that opens or searches this path may read such a file."""
     plain = os.path.normpath(path).replace("//", "/")
     return is_memory(plain) or bool(_PROCESS.fullmatch(plain))
 
 
 def memory_denial(shown: str) -> Verdict:
-    """The denial for whoever reads them."""
-    reason = "This reads the environment or the memory of a process, where keys are"
+    """Make the denial for reading such a file."""
+    reason = "This reads the environment or memory of a process, which holds keys,"
     return denial(RULE, shown, reason, "Read your own settings with printenv NAME.")
 
 

@@ -68,9 +68,7 @@ def judged_alone(given: Invocation) -> bool:
     program = given.program
     if (git := git_words(given)) is not None:
         if given.places.configured:
-            reason = (
-                "Git would read its settings from another home directory, where they may be code"
-            )
+            reason = "Git would read its settings from another home directory"
             deny("environment", given.shown, reason, "Leave HOME and XDG_CONFIG_HOME as they are.")
         for written in judge_git(git, given.policy):
             given.places.check_write(written, given.shown)

@@ -1,4 +1,4 @@
-"""The paths that python code puts together: `Path.home() / "x"`, `os.path.join(…)`, `expanduser("~/x")`."""
+"""Evaluates paths in Python code: `Path.home() / "x"`, `os.path.join(…)`, `expanduser("~/x")`."""
 
 import ast
 from collections import Counter
@@ -8,7 +8,7 @@ from ralph_tui.guard.names import names
 from ralph_tui.guard.python_values import name_of, text_of
 
 Assigned = Mapping[str, ast.expr]
-"""Names that the code gives a value once, with the value."""
+"""Names that the code assigns once, and their values."""
 
 _HOME = ("Path.home", "pathlib.Path.home")
 _HERE = ("Path.cwd", "pathlib.Path.cwd", "os.getcwd")
@@ -19,7 +19,7 @@ _DEPTH = 12
 
 
 def assigned_once(tree: ast.AST) -> Assigned:
-    """The names that are assigned exactly once, and never bound in another way."""
+    """Find the names that the code assigns exactly once."""
     bound = Counter(
         node.id
         for node in ast.walk(tree)
@@ -35,7 +35,7 @@ def assigned_once(tree: ast.AST) -> Assigned:
 
 
 def path_of(node: ast.expr, assigned: Assigned, depth: int = 0) -> str | None:
-    """The path that an expression certainly is, with `~` for the home directory; else None."""
+    """Evaluate an expression to a path, with `~` for the home directory; None if it is not certain."""
     if depth > _DEPTH:
         return None
     if isinstance(node, ast.Name):
@@ -76,7 +76,7 @@ def _called(node: ast.Call, assigned: Assigned, depth: int) -> str | None:
 
 
 def _joined(parts: Sequence[ast.expr], between: str, assigned: Assigned, depth: int) -> str | None:
-    """The parts put together; one that begins at the root or at home leaves out what is before it."""
+    """Join the parts. A part that is absolute replaces the ones before it."""
     path = ""
     for at, part in enumerate(parts):
         text = path_of(part, assigned, depth + 1)

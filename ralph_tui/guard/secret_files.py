@@ -1,4 +1,4 @@
-"""The person's keys below the home directory: what the sandbox hides, the guard refuses to read as well."""
+"""The person's keys in the home directory: the guard refuses to read what the sandbox hides."""
 
 import os.path
 import re
@@ -19,13 +19,13 @@ RULE = "secret-files"
 _FILES = (*SECRETS, ".claude/.credentials.json")
 _HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{NOWHERE})/")
 _PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
-"""In .ssh, of no use to a thief."""
+"""Files in .ssh that hold no private key."""
 _LOOKS = names(
     "ls ll dir stat test [ [[ du file realpath readlink dirname basename echo printf cd pushd which"
     " ssh ssh-add ssh-copy-id ssh-keygen sftp kubectl helm aws az gcloud gh docker git terraform"
     " ansible ansible-playbook export declare typeset local readonly"
 )
-"""Programs that show no more than names, or use keys as they are meant to be used."""
+"""Programs that show only names, or that log in with a key instead of printing it."""
 _BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
 _JOINTS = re.compile(r"['\"\s,+()]+(?:/['\"\s,+()]*)?|/+")
 _HOME_IN_CODE = r"(?:[Hh]ome|HOME|~|/root|/Users)[^\n;]{0,40}?(?<![\w.])"
@@ -38,12 +38,12 @@ def _mentioned() -> re.Pattern[str]:
 
 
 def mentions_secrets(source: str) -> bool:
-    """Whether a text may have to do with any of this; most have not, and need no second look."""
+    """Tell quickly whether a text mentions such files. Most do not."""
     return bool(_mentioned().search(source))
 
 
 def is_secret(path: str, policy: Policy) -> bool:
-    """Whether a path is one of these files, or a directory of them."""
+    """Tell whether a path is one of these files or directories."""
     home = _HOMES.match(path)
     if policy.home is not None and path.startswith(f"{policy.home}/"):
         below = path[len(f"{policy.home}/") :]
@@ -106,7 +106,7 @@ def judge_secret_paths(words: Sequence[Word], places: Places, shown: str) -> Non
 
 
 def _at_home(word: Word, policy: Policy) -> Sequence[str]:
-    """The path in a word such as `k=@$HOME/.ssh/x`."""
+    """Find the path in a word such as `k=@$HOME/.ssh/x`."""
     if " " in word.text:
         return ()
     _, mark, rest = word.raw.replace("${HOME}", "$HOME").partition("$HOME/")
@@ -129,6 +129,6 @@ def judge_secrets_in_code(code: str, shown: str) -> None:
 
 
 def secret_denial(shown: str) -> Verdict:
-    """The denial for whoever reads them."""
+    """Make the denial for reading such a file."""
     reason = "This reads the person's keys"
     return denial(RULE, shown, reason, "Leave them to the programs that use them.")

@@ -1,4 +1,4 @@
-"""Signals that would reach ralph, the agent's own CLI, or what they run under: an agent sends none of these."""
+"""Refuses signals that would reach ralph, the agent's CLI or a process they run under."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,11 +15,11 @@ from ralph_tui.guard.walk import Invocation
 
 RULE = "ralph-signals"
 _SIGNAL = re.compile(r"-(?:\d+|(?:SIG)?[A-Z][A-Z0-9+]+)")
-"""`-9`, `-KILL`; what `kill` and its like take for the signal."""
+"""The signal, as `-9` or `-KILL`."""
 _PARENT = re.compile(r"\bPPID\b|\bPPid\b")
 _LAST_JOB = re.compile(r"[\"']?\$(?:!|\{!\})[\"']?")
 _LONGEST = 200
-"""Characters of a pattern; longer ones take long to compare."""
+"""Characters of a pattern that is compared; a longer one counts as a match."""
 _PATTERNS = Spec(
     "gGPstuUFr", long=names("--euid --uid --group --signal --parent --pgroup --session --pidfile")
 )
@@ -27,13 +27,13 @@ _KILLALL = Spec("sucyonZ", long=names("--signal --user --context --younger-than 
 
 
 def _refuse(given: Invocation, reason: str = "") -> NoReturn:
-    reason = reason or "This may signal ralph, the agent's own CLI or what they run under"
+    reason = reason or "This may signal ralph, the agent's CLI or a process they run under,"
     instead = "End only what you started: kill %1, kill $!, or the process ID of your own server."
     deny(RULE, given.shown, reason, instead)
 
 
 def matches_own(pattern: str, policy: Policy, *, full: bool, exact: bool = False) -> bool:
-    """Whether a pattern for processes matches ralph, the CLI or what they run under.
+    """Tell whether a pattern matches ralph, the CLI or a process they run under.
 
     Args:
         pattern: A regular expression.
@@ -57,7 +57,7 @@ def _program(line: str) -> str:
 
 
 def _by_pattern(given: Invocation) -> None:
-    """`pkill`, which compares names, or with `-f` whole command lines."""
+    """Judge `pkill`, which compares names, or whole command lines with `-f`."""
     read = parse([w for w in given.arguments if not _SIGNAL.fullmatch(w.text)], _PATTERNS)
     if read.has("-v", "--inverse"):
         _refuse(given, "This signals every process but those that match")
@@ -76,14 +76,14 @@ def _finds_own(read: Arguments, policy: Policy, patterns: Sequence[str]) -> bool
 
 
 def _forms(word: Word, given: Invocation) -> list[str]:
-    """What a word is known to be; nothing when that is not known."""
+    """List what a word may be, or nothing when that is unknown."""
     if UNKNOWN not in word.text:
         return [word.text]
     return [form.text for form in given.places.forms(word)]
 
 
 def _by_name(given: Invocation) -> None:
-    """`killall`, which wants whole names, unless `-r` says that they are patterns."""
+    """Judge `killall`, which takes whole names, or patterns with `-r`."""
     read = parse([w for w in given.arguments if not _SIGNAL.fullmatch(w.text)], _KILLALL)
     if not read.operands and not read.has("-l", "--list", "-V", "--version"):
         _refuse(given, "This signals every process of a user")
@@ -95,7 +95,7 @@ def _by_name(given: Invocation) -> None:
 
 
 def _by_number(given: Invocation) -> None:
-    """`kill`, whose targets are jobs, processes, and groups as negative numbers."""
+    """Judge `kill`, whose targets are jobs, process IDs, or groups as negative numbers."""
     words = list(given.arguments)
     first = words[0].text if words else ""
     if first in ("-l", "-L", "-0"):
@@ -113,7 +113,7 @@ def _by_number(given: Invocation) -> None:
 
 
 def _is_own(word: Word, given: Invocation) -> bool:
-    """Whether a word may be the number of one of ralph's processes, or of a group of them."""
+    """Tell whether a word may be the ID of one of ralph's processes or process groups."""
     if _PARENT.search(word.raw):
         return True
     if UNKNOWN in word.text and not _LAST_JOB.fullmatch(word.raw):
@@ -128,7 +128,7 @@ def _own_number(text: str, given: Invocation) -> bool:
 
 
 def _using(given: Invocation) -> None:
-    """`fuser -k`, which signals whoever has a file open or a directory as its own."""
+    """Judge `fuser -k`, which signals every process that uses a file or directory."""
     read = parse(given.arguments, Spec("nN", long=names("--namespace")))
     if not read.has("-k", "--kill"):
         return
@@ -141,7 +141,7 @@ def _using(given: Invocation) -> None:
 
 
 def _attach(given: Invocation) -> None:
-    """Programs that trace, slow down or read another process."""
+    """Judge programs that trace, slow down or read another process."""
     found = any(_PARENT.search(w.raw) or _own_number(w.text, given) for w in given.arguments)
     hunted = given.walker.looked_for_ralph and any(UNKNOWN in w.text for w in given.arguments)
     if found or hunted:
@@ -149,7 +149,7 @@ def _attach(given: Invocation) -> None:
 
 
 def _multiplexer(given: Invocation) -> None:
-    """The terminal that ralph may run in."""
+    """Judge `tmux` and `screen`: ralph may run in one of them."""
     texts = [word.text for word in given.arguments]
     named = any(text.startswith(("-t", "-S")) for text in texts) and "-a" not in texts
     if "kill-server" in texts or (not named and {"kill-session", "quit"} & set(texts)):
@@ -176,7 +176,7 @@ SIGNALLERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
 # --- finding whom to signal -------------------------------------------------------------------
 
 _PARENTS = re.compile(r"-?o?(?:ppid|pgid|pgrp|sid|sess)=?", re.IGNORECASE)
-"""A column of `ps` that holds nothing but the numbers of other processes than the one asked for."""
+"""Columns of `ps` with the IDs of parents, groups or sessions."""
 _SEARCHES = names("grep egrep rg awk gawk mawk sed")
 _REGEX = re.compile(r"/([^/]+)/")
 
@@ -185,12 +185,12 @@ _SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(SIGNALLERS)))
 
 
 def mentions_signals(source: str) -> bool:
-    """Whether a text may signal or trace a process; most do not, and need no second look."""
+    """Tell quickly whether a text may signal or trace a process. Most do not."""
     return bool(_SIGNALS.search(source))
 
 
 def looks_for_ralph(command: Simple, policy: Policy) -> bool:
-    """Whether a command prints, or holds, the number of one of ralph's processes."""
+    """Tell whether a command looks up the ID of one of ralph's processes."""
     held = [a.value for a in command.assignments] + [r.target for r in command.redirects]
     if any(_PARENT.search(w.raw) or ".ralph" in w.text for w in (*command.words, *held)):
         return True
@@ -208,7 +208,7 @@ def looks_for_ralph(command: Simple, policy: Policy) -> bool:
 
 
 def _keeps_own(program: str, words: Sequence[Word], policy: Policy) -> bool:
-    """Whether a filter of `ps`'s lines keeps ralph's."""
+    """Tell whether a filter of the output of `ps` keeps the lines of ralph."""
     operands = [word.text for word in words if not word.text.startswith("-")]
     if len(operands) != 1 or any(w.text in ("-v", "--invert-match") for w in words):
         return False

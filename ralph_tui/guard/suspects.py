@@ -110,13 +110,13 @@ def git_words(given: Invocation) -> tuple[Word, ...] | None:
 
 _FRONT_ENDS = names(
     "gitk gitui tig lazygit hub jj scalar stg guilt topgit ungit gitkraken smartgit smerge"
-    " sublime_merge myrepos gitahead fork magit"
+    " sublime_merge myrepos"
 )
 _GIT_LOOKS = names(
     "git-cliff git-sizer git-quick-stats git-standup git-who git-summary git-effort git-graph"
-    " git-secrets git-delta git-split-diffs git-interactive git-stats git-info git-absorb-help"
+    " git-secrets git-delta git-split-diffs git-stats"
 )
-"""Other people's git commands that only read; the rest of them are there to change something."""
+"""Third-party git commands that only read. Any other `git-NAME` is refused."""
 
 
 def _holds(arguments: Sequence[Word], wanted: Sequence[str]) -> bool:

@@ -19,9 +19,9 @@ _PROSE = re.compile(
     r"|LABEL|QUERY|PATTERN|FILTER|GREP|MATCH|KEYWORDS?)",
     re.IGNORECASE,
 )
-"""Names of settings that hold a text for people, or one to look for, rather than a command."""
+"""Names of settings that hold prose or a search pattern, not a command."""
 _CODE = re.compile(r"[;&|`$()<>\n'\"\\]")
-"""What can make a shell see more than a text in a value."""
+"""Characters that may make a shell run part of a value."""
 _FILES = names(
     "PYTEST_ADDOPTS COVERAGE_FILE MYPY_CACHE_DIR RUFF_CACHE_DIR RUFF_OUTPUT_FILE TMPDIR"
     " UV_PROJECT_ENVIRONMENT CARGO_TARGET_DIR CARGO_HOME GOBIN GOPATH GOCACHE PYTHONPYCACHEPREFIX"
@@ -39,7 +39,7 @@ _OPTIONS = re.compile(r"(?:-[a-z]+\s*)+")
 
 
 def is_prose(name: str, value: str) -> bool:
-    """Whether a setting is a text for people."""
+    """Tell whether a setting holds prose."""
     return bool(_PROSE.fullmatch(name.rstrip("+:?!"))) and not _CODE.search(value)
 
 
