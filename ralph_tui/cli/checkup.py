@@ -200,7 +200,11 @@ def _plan(root: Path | None) -> Finding:
     try:
         if root is None:
             raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
-        plan = Project(root).load().plan
+        project = Project(root)
+        plan = project.load().plan
+        if told := project.damage():
+            advice = "Correct the file while the last valid version is used."
+            return Finding("plan", ok=False, text=told[0], advice=advice)
         if not plan.tasks:
             advice = 'Say what to build: ralph "A habit tracker". Or write the plan yourself.'
             return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)

@@ -9,7 +9,7 @@ import typer
 from ralph_tui.cli.completing import open_questions
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.say import out, out_json
+from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _about(decided: "Approval") -> str:
 def _controls(project_root: Path | None) -> "Controls":
     from ralph_tui.engine.controls import Controls
 
-    return Controls(find_project(project_root).root)
+    return Controls(find_project(project_root).root, tell=note)
 
 
 def _go_on(project_root: Path | None) -> None:

@@ -7,7 +7,7 @@ import typer
 
 from ralph_tui.cli.here import find_project
 from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.say import out
+from ralph_tui.cli.say import note, out
 
 if TYPE_CHECKING:
     from ralph_tui.domain.state import Halt
@@ -18,7 +18,7 @@ def controls_of(project_root: Path | None) -> "Controls":
     """The controls of the project here."""
     from ralph_tui.engine.controls import Controls
 
-    return Controls(find_project(project_root).root)
+    return Controls(find_project(project_root).root, tell=note)
 
 
 def pause(project_root: ProjectRoot = None) -> None:

@@ -29,12 +29,12 @@ Change = Callable[[ImplementationPlan], ImplementationPlan]
 class PlanControls:
     """Changes of one project's plan; each call blocks for one transaction."""
 
-    def __init__(self, root: Path) -> None:
-        """Address the project at `root`."""
+    def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
+        """Address the project at `root`; `tell` gets what is waited for, set aside or restored."""
         self.root = root
         self.doings, self.journaled = Doings(), Doings()
         """For who shows what happens, and for who writes it down; each tells of a change once."""
-        self._project = Project(root)
+        self._project = Project(root, tell=tell)
 
     def skip(self, task_id: str) -> Task:
         """Block a task so that the loop goes on with the next; returns the blocked task.

@@ -44,8 +44,18 @@ __all__ = ["Documents", "Project"]
 class Project:
     """A project on disk. Cheap to make, safe to share between threads; every call blocks."""
 
-    def __init__(self, root: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
-        """Address the project at `root`; nothing is read or made yet."""
+    def __init__(
+        self,
+        root: Path,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Address the project at `root`; nothing is read or made yet.
+
+        `tell` gets at once what `damage` returns otherwise.
+        """
+        self._tell_at_once = tell
         self.root = Path(os.path.realpath(root))
         self.layout = Layout(self.root)
         self._clock = clock
@@ -124,9 +134,11 @@ class Project:
         while True:
             try:
                 return self.transact_now(change)
-            except BeingWrittenError:
+            except BeingWrittenError as busy:
                 if time.monotonic() - started > snapshot.LONGEST_EDIT:
                     raise
+                self._snapshots.load()  # says what is wrong
+                self._tell(f"Waiting for {busy.path.name}, so that your edit is not lost.")
             time.sleep(AGAIN_SECONDS)  # without the lock, so that others are not kept waiting
 
     def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
@@ -361,7 +373,10 @@ class Project:
         with self._told_lock:
             if message not in self._told_once:
                 self._told_once.add(message)
-                self._told.append(message)
+                if self._tell_at_once is None:
+                    self._told.append(message)
+                else:
+                    self._tell_at_once(message)
 
 
 def _bounded(docs: Documents) -> Documents:

@@ -55,6 +55,7 @@ class BeingWrittenError(StoreError):
 
     def __init__(self, path: Path) -> None:
         """Name the file, for whoever gives up."""
+        self.path = path
         super().__init__(
             f"Another program keeps changing {path}: it was not valid for {LONGEST_EDIT:g} seconds.",
             "End the editor or script that writes it, then try again; its version is in place.",

@@ -1,11 +1,15 @@
-"""Another tool's plan in the place of ralph's is refused by every command that reads it, and left as it is."""
+"""A plan that cannot be used, such as another tool's, is named by every command and left as it is."""
 
+import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from ralph_tui.store import recovery
 from tests.cli.processes import inside, ralph
-from tests.harness.projects import make_project
+from tests.harness.projects import make_project, plan_of, task
 
 SNARKTANK = """{"project": "Shop", "tasks": [
  {"id": "US-001", "title": "Cart", "description": "Store items",
@@ -49,3 +53,34 @@ def test_nothing_is_begun_with_it(tmp_path: Path, words: tuple[str, ...]) -> Non
     assert done.returncode == 3
     assert "'acceptanceCriteria'" in done.stdout + done.stderr
     assert (root / ".ralph/implementation_plan.json").read_text() == SNARKTANK
+
+
+def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_project(tmp_path, [task("a")])
+    plan = root / ".ralph/implementation_plan.json"
+    inside("edit", "a", "--description", "Known good", cwd=root)
+    by_hand = '{"tasks": [\n {"id": "b", "description": "mine"},\n]}'
+    plan.write_text(by_hand)
+    found = ralph("doctor", cwd=root)
+    assert "a comma too many at line 2 column 36" in found.stdout
+    assert found.returncode == 3
+
+    def wait(_: float) -> None:
+        """All the time that an editor has goes by."""
+        long_ago = time.time() - recovery.EDITOR_SECONDS - 1
+        os.utime(plan, (long_ago, long_ago))
+
+    os.utime(plan)
+    passing = SimpleNamespace(monotonic=time.monotonic, sleep=wait)
+    monkeypatch.setattr("ralph_tui.store.project.time", passing)
+    done = inside("add", "one more", cwd=root)
+    assert done.returncode == 0
+    told = done.stderr.splitlines()
+    assert "a comma too many at line 2 column 36" in told[0]
+    assert "Waiting for implementation_plan.json" in told[1]
+    assert "was set aside as implementation_plan.json.corrupt-" in told[2]
+    (aside,) = plan.parent.glob("*.corrupt-*")
+    assert aside.read_text() == by_hand
+    assert [t.description for t in plan_of(root).tasks] == ["Known good", "one more"]
