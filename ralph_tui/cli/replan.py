@@ -25,7 +25,10 @@ Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="L
 Check = Annotated[
     list[str] | None,
     typer.Option(
-        "--criterion", "--check", metavar="TEXT", help="A criterion; give it again for each one."
+        "--criterion",
+        "--check",
+        metavar="TEXT",
+        help="What shows that it is done, such as '$ npm test'; again for each one.",
     ),
 ]
 After = Annotated[

@@ -52,6 +52,12 @@ async def test_a_plan_without_checks_starts_only_when_that_is_allowed(tmp_path: 
         assert "ralph edit a --criterion" in refused.stderr
         assert "--allow-unverified" in refused.stderr
         assert not server.requests, "nothing was spent"
+        given = await run_ralph(["edit", "b", "--criterion", "$ test -e b.txt"], project)
+        assert given.status == 0, given.stderr
+        fewer = await run_ralph(["build", "--headless"], project, server)
+        assert "1 task has no check that can run: a." in fewer.stderr
+        await run_ralph(["edit", "b", "--criterion", "It is fast"], project)
+        assert not server.requests
         words = ["build", "--headless", "--allow-unverified"]
         done = await run_ralph(words, project, server)
         heard = "".join(str(request.body["messages"]) for request in server.requests)

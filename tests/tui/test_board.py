@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 from textual.command import CommandPalette
 
+from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.tasks import tasks_of
+from ralph_tui.domain.verification import TaskVerification, VerificationOutcome
+from ralph_tui.domain.view import LoopView
 from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.glyphs import UNICODE
+from ralph_tui.tui.render.board import BoardRow, Group, board_line
+from ralph_tui.tui.render.task import task_parts
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.page import Page
 from ralph_tui.tui.screens.settings import Settings
@@ -214,3 +221,32 @@ async def test_every_page_is_exported(open_app: Open, tmp_path: Path, key: str) 
         (path,) = made.iterdir()
         assert path.name.startswith(f"{page.NAME}-")
         assert await asyncio.to_thread(path.read_text) == page.shown_text()
+
+
+def test_a_task_that_nothing_verified_says_so_wherever_it_is_shown() -> None:
+    rests = TaskVerification(outcome=VerificationOutcome.UNVERIFIED, reason="no check could run")
+    task = Task(id="a", description="Do a", status=TaskStatus.COMPLETE, verification=rests)
+    shown = "".join(span.text for span in board_line(BoardRow(Group.DONE, task), 60, UNICODE))
+    assert shown.startswith(f"  {UNICODE.warning} a  Do a")
+    assert shown.rstrip().endswith("unverified")
+    view = LoopView(tasks=tasks_of([task]))
+    page = "\n".join(
+        part.title + "".join(span.text for line in part.lines for span in line)
+        for part in task_parts(task, view, None, UNICODE)
+    )
+    assert "done, unverified" in page
+    assert "unverified: no check could run" in page
+    end = ev.LoopFinished(
+        status=ev.LoopStatus.COMPLETE,
+        reason="the only task is complete, 1 unverified (a)",
+        exit_code=0,
+        tasks_complete=1,
+        tasks_total=1,
+        tasks_unverified=1,
+    )
+    lines = [line.text for line in Narrator(UNICODE).tell(end)]
+    assert lines[0].startswith("ralph: 1 of 1 task complete (1 unverified), ")
+    checked = task.model_copy(
+        update={"verification": rests.model_copy(update={"outcome": VerificationOutcome.VERIFIED})}
+    )
+    assert "unverified" not in str(board_line(BoardRow(Group.DONE, checked), 60, UNICODE))
