@@ -32,6 +32,8 @@ class CheckRecord(Model):
     """For each task begun: what differed from the trusted files before it began."""
     left: dict[str, FileMark] | None = None
     """The files when the last agent session ended; None while one runs, or when it never ended."""
+    since: int = 0
+    """When the last agent session began, in nanoseconds."""
     watched: tuple[str, ...] = ()
     """Files that were watched then because a command names them."""
 

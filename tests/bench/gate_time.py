@@ -5,7 +5,13 @@ import time
 from pathlib import Path
 
 from ralph_tui.engine.commands import run_command
-from tests.engine.verification.evidence.projects import RIGHT, Tried, check_environment
+from tests.engine.verification.evidence.projects import (
+    PYTEST,
+    RIGHT,
+    Tried,
+    check_environment,
+    write,
+)
 
 TESTS = 400
 FILES = 2_000
@@ -21,14 +27,14 @@ class GateTime:
             for n in range(TESTS)
         )
         many = {f"src/d{n // 100}/f{n}.py": "x = 1\n" for n in range(FILES)}
-        self._tried = Tried(
-            root,
-            {
-                **many,
-                "total.py": RIGHT,
-                "test_total.py": f"import time\n\nfrom total import total\n{tests}",
-            },
-        )
+        files = {
+            "total.py": RIGHT,
+            "test_total.py": f"import time\n\nfrom total import total\n{tests}",
+        }
+        write(root, many | files)
+        self._root = root
+        self.alone()  # so that the bytecode is older than the session
+        self._tried = Tried(root, {})
 
     def gate(self) -> float:
         """Seconds of a claim."""
@@ -47,8 +53,8 @@ class GateTime:
     async def _alone(self) -> float:
         started = time.perf_counter()
         done = await run_command(
-            self._tried.command,
-            cwd=self._tried.root,
+            PYTEST,
+            cwd=self._root,
             environment=check_environment(),
             limit_seconds=60,
         )

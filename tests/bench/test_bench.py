@@ -49,7 +49,6 @@ def test_an_iteration_against_a_bare_shell_loop(
 
 def test_the_gate_against_its_checks_alone(tmp_path: Path, rows: list[Row]) -> None:
     timed = GateTime(tmp_path / "project")
-    timed.alone()
     ours, peer = in_turns(timed.gate, timed.alone, ROUNDS)
     what = "a claim's pytest run, check files unchanged"
     rows.append(timed_row(what, ours, peer, "the command alone", "≤ 1.05"))

@@ -4,8 +4,11 @@ Each is tried on real runners, without a sandbox and without the guard: the evid
 on the real CLI in `test_cheats_played.py`.
 """
 
+import importlib.util
 import json
+import marshal
 import shutil
+import struct
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -214,6 +217,30 @@ async def test_an_honest_way_of_working_passes(tmp_path: Path, name: str) -> Non
     examined = await Tried(tmp_path / "project", files, command).claim(way.changes)
     assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
     assert examined.inputs.value == way.said, examined.changed
+
+
+def forge(source: Path, text: str) -> Path:
+    """Put bytecode of another text beside a module, which Python takes for its own."""
+    info = source.stat()
+    header = struct.pack("<4sIII", importlib.util.MAGIC_NUMBER, 0, int(info.st_mtime), info.st_size)
+    cache = Path(importlib.util.cache_from_source(str(source)))
+    cache.parent.mkdir(exist_ok=True)
+    cache.write_bytes(header + marshal.dumps(compile(text, str(source), "exec")))
+    return cache
+
+
+def names(directory: Path) -> set[str]:
+    """What is in a directory."""
+    return {path.name for path in directory.iterdir()}
+
+
+async def test_forged_bytecode_is_not_run(tmp_path: Path) -> None:
+    tried = Tried(tmp_path / "project")
+    forge(tried.root / "total.py", RIGHT)
+    assert not (await tried.claim()).passed
+    forged = forge(tried.root / "total.py", RIGHT)
+    tried.files.end([tried.command])
+    assert forged.name not in names(forged.parent), "nothing is left for the next session"
 
 
 async def test_red_is_red_whatever_else(tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ person's and becomes trusted; what a task changed becomes trusted when its claim
 """
 
 import ast
+import contextlib
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from ralph_tui.engine.verification.evidence.check_paths import (
     shadows,
     walk,
 )
+from ralph_tui.engine.verification.evidence.clean_copy import site_packages
 from ralph_tui.engine.verification.evidence.steering import steering_part, with_original
 from ralph_tui.store.check_store import CheckRecord, CheckStore, FileMark
 
@@ -71,6 +74,7 @@ class CheckFiles:
         self._store = store or CheckStore(root)
         self._marks: dict[str, tuple[tuple[int, ...], FileMark]] = {}
         self._task_id = ""
+        self._caches: list[str] = []
         self._record: CheckRecord | None = None
         """As this process knows it: what is on disk is for the next one."""
 
@@ -87,27 +91,37 @@ class CheckFiles:
         self._task_id = task_id
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
-        record = self._with_persons_changes(self._known(), now, watched)
+        before = self._known()
+        if before.begun and before.left is None:  # a session that did not come to its end
+            self._drop_bytecode(before.since)
+        record = self._with_persons_changes(before, now, watched)
         tasks = dict(record.tasks)
         if task_id and task_id not in tasks:
             tasks[task_id] = {p: m for p, m in now.items() if record.trusted.get(p) != m}
         self._keep(record.trusted)
-        self._save(record.model_copy(update={"tasks": tasks, "left": None, "begun": True}))
+        self._save(
+            record.model_copy(
+                update={"tasks": tasks, "left": None, "begun": True, "since": time.time_ns()}
+            )
+        )
 
     def end(self, commands: Iterable[str], words: str = "") -> None:
         """Note the state after an agent session: what differs from it later is the person's."""
         watched = Watched(self._root, commands, words)
         record = self._known()
         now = self.scan(watched)
+        self._drop_bytecode(record.since)
         self._save(record.model_copy(update={"left": now, "watched": tuple(watched.named)}))
 
     def changes(self, commands: Iterable[str], words: str = "") -> CheckChanges:
-        """How the check files differ from what is trusted; writes nothing."""
+        """How the check files differ from what is trusted; drops bytecode that the running session wrote."""
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         record = self._known()
         if not record.begun:
             return CheckChanges()
+        if record.left is None:
+            self._drop_bytecode(record.since)
         trusted = self._with_persons_changes(record, now, watched).trusted
         return self._compared(trusted, now)
 
@@ -171,7 +185,8 @@ class CheckFiles:
         if not self._marks:
             self._marks = self._store.marks()
         found: dict[str, FileMark] = {}
-        for path, entry in walk(self._root, watched):
+        self._caches = []
+        for path, entry in walk(self._root, watched, self._caches):
             if (mark := self._mark(path, Path(entry.path))) is not None:
                 found[path] = mark
         record = self._known()
@@ -180,6 +195,20 @@ class CheckFiles:
             if path not in found and (mark := self._mark(path, self._root / path)) is not None:
                 found[path] = mark
         return found
+
+    def _drop_bytecode(self, since: int) -> None:
+        """Remove what Python would run in place of the sources, where it was written since a session began."""
+        runners = (
+            site / name
+            for site in site_packages(self._root)
+            for name in ("pytest", "_pytest", "pluggy")
+        )
+        caches = [*self._caches, *(str(c) for r in runners for c in r.rglob("__pycache__"))]
+        for cache in caches:
+            with contextlib.suppress(OSError):
+                for entry in list(os.scandir(cache)):
+                    if entry.stat(follow_symlinks=False).st_ctime_ns >= since:
+                        Path(entry.path).unlink()
 
     def _mark(self, path: str, file: Path) -> FileMark | None:
         try:

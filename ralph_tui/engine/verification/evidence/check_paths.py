@@ -166,8 +166,10 @@ def _text(path: Path) -> str:
         return ""
 
 
-def walk(root: Path, watched: Watched) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-    """The check files of a project with their relative paths."""
+def walk(
+    root: Path, watched: Watched, caches: list[str] | None = None
+) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
+    """The check files of a project with their relative paths; Python's caches are added to `caches`."""
     base = len(str(root)) + 1
     left = [(str(root), False)]
     while left:
@@ -181,6 +183,8 @@ def walk(root: Path, watched: Watched) -> Iterator[tuple[str, "os.DirEntry[str]"
             if entry.is_dir(follow_symlinks=False):
                 if name not in NOT_THE_PROJECT:
                     left.append((entry.path, in_tests or name in TEST_DIRECTORIES))
+                elif name == "__pycache__" and caches is not None:
+                    caches.append(entry.path)
                 continue
             if name.endswith((".pyc", ".pyo")):
                 continue
