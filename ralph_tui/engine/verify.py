@@ -23,7 +23,7 @@ from ralph_tui.domain.verification import (
 from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.engine.safety.command_sandbox import Prefix, require_held, unheld
+from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.evidence.allowed_changes import diff_of
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
@@ -277,13 +277,20 @@ class Gate:
 
     async def _start(self, run: CommandRun) -> CommandResult:
         """Run one command of a check, held as all of them are."""
+        result = await self._start_once(run)
+        if self._sandboxed and result.exit_code and result.tail.startswith(NOT_HELD):
+            await require_held()
+            result = await self._start_once(run)  # a socket to be covered went away meanwhile
+        return result
+
+    async def _start_once(self, run: CommandRun) -> CommandResult:
         prefix = await asyncio.to_thread(self._prefix, run.check, run.writable)
         self._sandboxed = bool(prefix)
         key = f"check-{id(run)}"
         if self.activity is not None and not prefix:
             self.activity.begin(key)
         try:
-            result = await run_command(
+            return await run_command(
                 run.command,
                 cwd=run.cwd,
                 environment=run.environment,
@@ -294,9 +301,6 @@ class Gate:
         finally:
             if self.activity is not None:
                 self.activity.end(key)
-        if prefix and result.exit_code:
-            await require_held(result.tail)
-        return result
 
     # The check files, over the life of a task.
 

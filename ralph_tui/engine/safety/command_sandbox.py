@@ -34,13 +34,17 @@ def unheld(command: str, writable: tuple[Path, ...]) -> tuple[str, ...]:
     return ()
 
 
-async def require_held(said: str) -> None:
-    """Make sure that a command which failed with these words was not failed by the sandbox.
+NOT_HELD = "bwrap: "
+"""What a command says that the sandbox did not start."""
+
+
+async def require_held() -> None:
+    """Make sure that the sandbox still works.
 
     Raises:
-        SetupError: The sandbox does not work any more; this says nothing about what was checked.
+        SetupError: It does not, which says nothing about what was checked.
     """
-    reason = await asyncio.to_thread(why_no_sandbox) if said.startswith("bwrap: ") else ""
+    reason = await asyncio.to_thread(why_no_sandbox)
     if reason:
         raise SetupError(lost(reason), LOST_HINT)
 

@@ -11,9 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ralph_tui.domain.plan import Task
 from ralph_tui.domain.sandbox import SandboxException, SandboxExceptions
+from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
 from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox
+from ralph_tui.engine.verification.project_checks import GateRules
+from ralph_tui.engine.verify import Gate
 from ralph_tui.guard.sandbox import sandbox_for, why_no_sandbox
 from tests.harness.waiting import until
 
@@ -151,3 +155,24 @@ async def test_nobody_of_a_check_outlives_it(place: Path) -> None:
         )
         assert done.exit_code == 0
         await until(lambda: not still_there("touch late"), what="the end of the detached process")
+
+
+async def test_a_check_whose_sandbox_did_not_start_is_started_again(tmp_path: Path) -> None:
+    """A socket that was to be covered went away meanwhile, for one; that says nothing about the check."""
+    prefixes = [("sh", "-c", "echo 'bwrap: no such file'; exit 1", "sh"), ("env",)]
+
+    async def allow(_: ToolCall) -> Verdict:
+        return ALLOW
+
+    gate = Gate(
+        tmp_path,
+        rules=lambda: GateRules(commands=("true",)),
+        timeout=60,
+        environment=dict(os.environ),
+        review=allow,
+        emit=lambda _: None,
+        prefix=lambda *_: prefixes.pop(0),
+    )
+    result = await gate.run(Task(id="a"), "")
+    assert result.passed, result.receipts
+    assert prefixes == []
