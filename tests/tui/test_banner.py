@@ -37,7 +37,7 @@ def test_the_advice_is_about_what_is_left(tasks: list[Task], headline: str, advi
 
 def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -> None:
     end = nothing_ready(ImplementationPlan(tasks=(HELD, BLOCKED)))
-    assert "`ralph retry TASK`" in end.hint, "for a terminal"
+    assert "`ralph retry b`" in end.hint, "for a terminal"
     finished = LoopFinished(
         status=end.status, reason=end.reason, hint=end.hint, exit_code=end.exit_code
     )
@@ -46,7 +46,7 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
     assert banner is not None
     said = "".join(span.text for span in banner.advice)
     assert said.startswith(
-        "7 shows why; z opens a blocked task again; H lets a held one go on. Press"
+        "Fix the cause or change the task (e on b), then z on b. H on h ends a hold. Then run again. "
     )
 
 
@@ -57,6 +57,10 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
         ('`ralph "what you want"` makes one, or {write} it.', "n makes one, or {write} it."),
         ("`ralph approve` or `ralph reject --reason …`, then run again.", "a, then run again."),
         ("Other words (`ralph edit`) or (`ralph edit --model`).", "Other words (e) or (m)."),
+        (
+            "Split it (`ralph edit`, `ralph inject`). `ralph breaker` counts.",
+            "Split it (e, i). 7 counts.",
+        ),
         ("`ralph doctor` says more.", "`ralph doctor` says more."),
     ],
 )

@@ -13,7 +13,10 @@ _KEYS = (
     (r"ralph (?:build|run|plan|validate)", "build"),
     (r"ralph (?:discover )?\"[^`\"]*\"", "request"),
     (r"ralph edit --model", "model"),
-    (r"ralph edit", "edit"),
+    (r"ralph edit(?: [^`]*)?", "edit"),
+    (r"ralph breaker", "why"),
+    (r"ralph history", "history"),
+    (r"ralph inject", "inject"),
     (r"ralph resume", "pause"),
     (r"ralph stop", "stop"),
     (r"ralph tasks(?=` shows why)", "why"),
@@ -21,7 +24,7 @@ _KEYS = (
 )
 """What the screen has a key for; another command keeps its name, for a terminal."""
 
-_OF_A_TASK = ("retry", "hold")
+_OF_A_TASK = ("retry", "hold", "edit")
 
 _COMMAND = re.compile("|".join(f"(?P<k{at}>`{words}`)" for at, (words, _) in enumerate(_KEYS)))
 
