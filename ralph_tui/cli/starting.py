@@ -15,11 +15,11 @@ from ralph_tui.cli.others import plan_of_another
 from ralph_tui.cli.preflight import uv_version
 from ralph_tui.cli.say import note, out
 from ralph_tui.domain.agents_md import MAX_LINES, lines_of
-from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
 from ralph_tui.domain.text import one_line
 
 if TYPE_CHECKING:
+    from ralph_tui.domain.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
 
 _NEXT = """
@@ -35,12 +35,8 @@ are optional.
 
 _OF_RALPH = frozenset({"AGENTS.md", "CLAUDE.md", "MEMORY.md", "progress.txt", "specs"})
 _PYTHON_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
-_KINDS = {
-    CheckKind.TESTS: "tests",
-    CheckKind.TYPECHECK: "types",
-    CheckKind.LINT: "lint",
-    CheckKind.FORMAT: "format",
-}
+_KINDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
+"""The word for each kind of check; `ralph --help` does not wait for the kinds' own module."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class Adoption:
     """
 
     root: Path
-    checks: ProjectChecks
+    checks: "ProjectChecks"
     uv_init: tuple[str, ...] | None
     new: tuple[tuple[Path, str], ...]
     kept: tuple[Path, ...]
@@ -121,6 +117,8 @@ def _carry_out(adoption: Adoption, *, prompts: bool) -> None:
 
 
 def _say_next(adoption: Adoption, layout: "Layout") -> None:
+    from ralph_tui.domain.check_commands import CheckKind
+
     tests = adoption.checks.of(CheckKind.TESTS)
     example = tests[0].command if tests else "make test"
     plan = layout.plan.relative_to(adoption.root)
@@ -218,8 +216,10 @@ def _preview(adoption: Adoption) -> None:
 
 def _say_checks(adoption: Adoption) -> None:
     """How the project is checked, as the gate will do it."""
+    from ralph_tui.domain.check_commands import CheckKind
+
     for kind, word in _KINDS.items():
-        for command in adoption.checks.of(kind):
+        for command in adoption.checks.of(CheckKind(kind)):
             out(f"{word.ljust(8)} {command.command}  (from {command.found})")
     if not adoption.checks.of(CheckKind.TESTS):
         out("tests    none found  (name them: ralph config set build.test_command COMMAND)")

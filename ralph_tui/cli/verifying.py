@@ -1,6 +1,6 @@
 """`ralph verify`: run the checks of a task by hand, as its gate would."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,9 +8,11 @@ from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import Event, GateStarted
 from ralph_tui.domain.text import inert
-from ralph_tui.domain.verification import GateResult, Receipt, receipt_facts
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.events import Event
+    from ralph_tui.domain.verification import GateResult, Receipt
 
 _TAIL_LINES = 20
 
@@ -51,13 +53,15 @@ def verify(
     raise typer.Exit(int(ExitCode.COMPLETE if result.verified else ExitCode.STOPPED))
 
 
-def _tell(event: Event) -> None:
+def _tell(event: "Event") -> None:
+    from ralph_tui.domain.events import GateStarted
+
     if isinstance(event, GateStarted) and event.commands:
         count = len(event.commands)
         note(f"Verifying {event.task_id} ({count} check{'' if count == 1 else 's'})")
 
 
-def _lines(result: GateResult) -> list[str]:
+def _lines(result: "GateResult") -> list[str]:
     lines = []
     for receipt in result.receipts:
         lines += _receipt(receipt)
@@ -69,7 +73,9 @@ def _lines(result: GateResult) -> list[str]:
     return [*lines, f"{result.task_id} does not pass: {inert(result.refusal)}."]
 
 
-def _receipt(receipt: Receipt) -> list[str]:
+def _receipt(receipt: "Receipt") -> list[str]:
+    from ralph_tui.domain.verification import receipt_facts
+
     status = receipt.status.value.replace("_", " ")
     reason = f": {inert(receipt.reason)}" if receipt.reason else ""
     lines = [f"{status}  {inert(receipt.command)}{reason}"]
