@@ -71,7 +71,7 @@ _TELLING = (
 
 _INNOCENT = re.compile(
     "abandoned|attest|autocomplete|bypass|checkout|compass|contest|estate|fastest|greatest|latest"
-    "|passage|passenger|passion|password|protest|statement|testimon"
+    "|passage|passenger|passion|passive|passphrase|passport|passthrough|password|protest|statement|testimon"
 )
 """Words that contain one of these by chance."""
 

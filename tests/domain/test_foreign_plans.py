@@ -44,7 +44,7 @@ def test_a_field_that_must_not_be_lost_is_named_with_what_to_write(
 
 HARMLESS = (
     "owner", "note", "notes", "labels", "title", "name", "group", "origin", "color", "estimate", "latest",
-    "statement", "password_policy", "category", "x_team", "$schema", "created_at", "assignee", "checkout_page",
+    "statement", "password_policy", "passport", "category", "x_team", "$schema", "created_at", "assignee", "checkout_page",
 )  # fmt: skip
 
 
