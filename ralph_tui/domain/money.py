@@ -17,8 +17,8 @@ MOST = 1e12
 
 
 def micros(usd: float) -> int:
-    """An amount in US dollars as whole micro-dollars."""
-    return round(min(usd, MOST) * MICROS)
+    """An amount in US dollars as whole micro-dollars; more than nothing is at least one, because a limit of zero is no limit."""
+    return max(1, round(min(usd, MOST) * MICROS)) if usd > 0 else 0
 
 
 def dollars(amount: int) -> float:

@@ -274,7 +274,9 @@ def test_a_cost_limit_is_finite_and_not_negative(usd: float) -> None:
     environ = {"RALPH_MAX_COST_USD": repr(usd)}
     if 0 <= usd < float("inf"):
         found = load_settings(nowhere, environ=environ, home=nowhere)
-        assert found.safety.cost_limits.total == usd
+        total = found.safety.cost_limits.total
+        assert total == pytest.approx(min(usd, 1e12), rel=1e-12, abs=1e-6), "to a micro-dollar"
+        assert bool(total) == bool(usd), "a small limit does not become none"
     else:
         with pytest.raises(ConfigError, match=r"^RALPH_MAX_COST_USD: safety\.cost_limits\.total"):
             load_settings(nowhere, environ=environ, home=nowhere)
