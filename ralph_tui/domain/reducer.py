@@ -153,11 +153,19 @@ def _gate_checked(view: LoopView, e: ev.GateChecked) -> _Changes:
 
 
 def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
+    state = RunState.VERIFYING if e.reviewed else RunState.RUNNING
     return {
-        "run_state": _unless_halting(view, RunState.RUNNING),
+        "run_state": _unless_halting(view, state),
         "gate_task_id": e.task_id,
         "receipts": e.receipts,
-        "gate_passed": e.passed,
+        "gate_passed": None if e.reviewed else e.passed,
+    }
+
+
+def _review_finished(view: LoopView, e: ev.ReviewFinished) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "gate_passed": e.review.agreed,
     }
 
 
@@ -299,6 +307,7 @@ _HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
     ev.GateStarted: _gate_started,
     ev.GateChecked: _gate_checked,
     ev.GateFinished: _gate_finished,
+    ev.ReviewFinished: _review_finished,
     ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
     ev.InjectionQueued: _injection_queued,
     ev.InjectionConsumed: _injection_consumed,

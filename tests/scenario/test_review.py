@@ -8,7 +8,9 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.verification import VerificationOutcome
+from ralph_tui.domain.view import LoopView
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of
@@ -89,6 +91,13 @@ async def test_a_reviewer_judges_prose_from_the_files_alone(tmp_path: Path) -> N
     assert done.verification.outcome is VerificationOutcome.REVIEWED
     (finished,) = run.of(ev.ReviewFinished)
     assert finished.review.agreed
+    view = LoopView()
+    shown: list[bool | None] = []
+    for event in run.events:
+        view = reduce(view, event)
+        if isinstance(event, ev.GateFinished | ev.ReviewFinished):
+            shown.append(view.gate_passed)
+    assert shown == [None, True], "a claim is not accepted before it is reviewed"
     assert finished.review.verdicts[0].evidence[0].file == "greet.py"
     assert finished.review.cost_usd > 0
     heard = "".join(asked)
