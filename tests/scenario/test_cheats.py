@@ -79,6 +79,10 @@ KINDS: dict[str, tuple[dict[str, str], str]] = {
         PYTEST,
     ),
     "conftest": ({**PROJECT, "conftest.py": "import pytest\n"}, PYTEST),
+    "plugin": (
+        {**PROJECT, "conftest.py": "pytest_plugins = ['testing.plugin']\n", "testing/plugin.py": "import pytest\n"},
+        PYTEST,
+    ),
 }  # fmt: skip
 
 
@@ -199,6 +203,8 @@ HONEST = {
     "new option in pyproject": Cheat("pytest", {"total.py": RIGHT, "pyproject.toml": PROJECT["pyproject.toml"] + 'markers = ["slow"]\n'}, "originals_used"),
     "unittest": Cheat("unittest", {"total.py": RIGHT, "test_more.py": UNIT.replace("TotalTest", "MoreTest")}, "unchanged", quick=True),
     "a package": Cheat("pytest", {"total.py": None, "total/__init__.py": "from total.core import total\n", "total/core.py": RIGHT}, "unchanged"),
+    "own plugin": Cheat("plugin", {"total.py": RIGHT}, "unchanged", quick=True),
+    "a built-in of its own": Cheat("pytest", {"total.py": "import builtins\nbuiltins.print = lambda *_: None\n" + RIGHT}, "unchanged"),
     "script": Cheat("script", {"total.sh": "echo $(($1 + $2))\n"}, "unchanged"),
     "node": Cheat("npm", {"total.mjs": "export const total = (n) => n.reduce((a, b) => a + b, 0);\n", "more.test.mjs": NODE.replace('"some"', '"more"')}, "unchanged"),
     "make": Cheat("make", {"total.py": RIGHT}, "unchanged"),
@@ -241,6 +247,15 @@ async def test_forged_bytecode_is_not_run(tmp_path: Path) -> None:
     forged = forge(tried.root / "total.py", RIGHT)
     tried.files.end([tried.command])
     assert forged.name not in names(forged.parent), "nothing is left for the next session"
+
+
+async def test_before_the_first_task_everything_is_the_persons(tmp_path: Path) -> None:
+    files, command = KINDS["plugin"]
+    examined = await Tried(
+        tmp_path / "project", {**files, "total.py": RIGHT}, command, begun=False
+    ).claim()
+    assert examined.passed, examined.faults
+    assert examined.inputs.value == "unchanged"
 
 
 async def test_red_is_red_whatever_else(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ class CheckFiles:
         self._marks: dict[str, tuple[tuple[int, ...], FileMark]] = {}
         self._task_id = ""
         self._caches: list[str] = []
+        self._trusted: frozenset[str] = frozenset()
         self._record: CheckRecord | None = None
         """As this process knows it: what is on disk is for the next one."""
 
@@ -118,11 +119,10 @@ class CheckFiles:
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         record = self._known()
-        if not record.begun:
-            return CheckChanges()
-        if record.left is None:
+        if record.begun and record.left is None:
             self._drop_bytecode(record.since)
         trusted = self._with_persons_changes(record, now, watched).trusted
+        self._trusted = frozenset(trusted)
         return self._compared(trusted, now)
 
     def accept(
@@ -145,9 +145,9 @@ class CheckFiles:
         tasks = {other: marks for other, marks in record.tasks.items() if other != name}
         self._save(record.model_copy(update={"trusted": trusted, "tasks": tasks}))
 
-    def trusted(self) -> Mapping[str, FileMark]:
-        """The files that are trusted, with what stands for their contents."""
-        return self._known().trusted
+    def trusted(self) -> frozenset[str]:
+        """The files that the last look for changes compared with; before the first task all there are."""
+        return self._trusted
 
     def original(self, path: str) -> bytes | None:
         """The trusted content of a file; None when there is none."""

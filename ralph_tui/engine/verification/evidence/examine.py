@@ -19,6 +19,7 @@ from ralph_tui.engine.verification.evidence.allowed_changes import allowed_chang
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.check_paths import is_test_file
 from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
+from ralph_tui.engine.verification.evidence.declared_plugins import declared_plugins
 from ralph_tui.engine.verification.evidence.installed import environment_faults
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
@@ -120,7 +121,7 @@ class Examiner:
             return Inspection(
                 changes=changes,
                 allowed=free,
-                trusted=frozenset(trusted),
+                trusted=frozenset(trusted) | declared_plugins(self._root, trusted),
                 faults=environment_faults(self._root),
             )
 

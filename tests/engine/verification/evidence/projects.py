@@ -62,7 +62,13 @@ class Tried:
     """A project, the checks of its one task, and the examination of a claim."""
 
     def __init__(
-        self, root: Path, files: Changes = PROJECT, command: str = PYTEST, words: str = "Fix it"
+        self,
+        root: Path,
+        files: Changes = PROJECT,
+        command: str = PYTEST,
+        words: str = "Fix it",
+        *,
+        begun: bool = True,
     ) -> None:
         """Make the project; the task begins."""
         self.root = root
@@ -70,7 +76,8 @@ class Tried:
         self.task = Task(id="a", description=words, verification_criteria=(f"$ {command}",))
         self.command = command
         self.files = CheckFiles(root)
-        self.files.begin("a", [command], task_words(self.task))
+        if begun:
+            self.files.begin("a", [command], task_words(self.task))
         self.ran: list[Path] = []
 
     async def claim(self, changes: Changes | None = None) -> Examined:

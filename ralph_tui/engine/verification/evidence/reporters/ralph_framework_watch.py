@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     Member = tuple[tuple[Any, str], tuple[Any, Any]]
 
 _WATCHED = ("_pytest", "pytest", "pluggy", "unittest")
-_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type)
+_DECIDING = frozenset(("isinstance", "issubclass", "len", "all", "any", "bool", "type"))
+"""Built-in functions that assertions rest on; a project may have reasons to replace others."""
 
 
 class FrameworkWatch:
@@ -41,7 +42,7 @@ def _members() -> Iterator[Member]:
         if isinstance(name, str) and name.split(".")[0] in _WATCHED:
             yield from _of_module(module)
     for name, value in vars(builtins).items():
-        if isinstance(value, _CALLABLE):
+        if name in _DECIDING or (isinstance(value, type) and issubclass(value, BaseException)):
             yield (builtins, name), (value, None)
 
 
