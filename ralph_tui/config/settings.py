@@ -122,7 +122,7 @@ class BuildingSettings(PhaseExtras):
     backpressure: Annotated[tuple[Text, ...], BeforeValidator(_one_word_as_a_list)] = Field(
         (DETECTED,),
         description=(
-            "Commands the gate runs before it believes that a task is complete: command lines, tests,"
+            "Commands the gate runs before it believes that a task is complete: shell commands, tests,"
             " typecheck, lint, format_check, all, or `detected`: tests, types and lint as found."
         ),
     )

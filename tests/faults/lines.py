@@ -162,7 +162,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     36: (
         "scenario/trouble::an_overloaded_api_is_asked_again",
-        "scenario/trouble::an_api_that_stays_overloaded_costs_the_task_no_retry",
+        "scenario/outage::an_outage_costs_the_task_no_attempt_and_opens_no_breaker",
         "engine/waiting::a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_once",
         "domain/limits::half_open_lets_one_iteration_decide",
         "scenario/recovery::after_each_cool_down_exactly_one_iteration_tries",
@@ -199,12 +199,12 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     43: (
         "scenario/trouble::an_iteration_that_costs_too_much_is_ended",
-        "scenario/trouble::a_session_that_costs_too_much_ends_the_loop",
+        "scenario/trouble::a_run_that_costs_too_much_opens_the_breaker_and_not_on_the_tasks_account",
     ),
     44: (
         "agent/failures::each_result_has_its_class",
         "faults/model_side::an_odd_end_of_a_turn_has_an_outcome_of_its_own",
-        "scenario/loop::a_full_context_is_handed_off",
+        "scenario/loop::a_full_context_is_handed_off_and_its_notes_hold_until_the_task_is_complete",
     ),
     46: (
         "engine/gate::a_command_that_takes_too_long_is_ended_with_its_children",
@@ -272,7 +272,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
     ),
     60: (
         "domain/limits::the_breaker_opens_exactly_at_a_threshold",
-        "scenario/loop::three_failures_in_a_row_open_the_breaker",
+        "scenario/loop::three_tasks_that_fail_in_a_row_open_the_breaker",
     ),
     61: (
         "scenario/claims::what_is_claimed_and_not_so_is_not_done",
@@ -374,12 +374,14 @@ API_ROWS: dict[str, tuple[str, ...]] = {
     "403": ("scenario/trouble::what_another_try_cannot_help_ends_the_loop",),
     "400": ("faults/model_side::what_only_a_person_can_put_right_ends_the_loop",),
     "400 credit balance": ("faults/model_side::what_only_a_person_can_put_right_ends_the_loop",),
-    "400 prompt too long": ("faults/model_side::a_prompt_too_long_is_a_full_context",),
+    "400 prompt too long": (
+        "faults/model_side::a_prompt_that_does_not_fit_blocks_its_task_and_says_so",
+    ),
     "404": ("scenario/trouble::what_another_try_cannot_help_ends_the_loop",),
     "413": ("faults/model_side::what_only_a_person_can_put_right_ends_the_loop",),
     "429": ("scenario/trouble::what_another_try_cannot_help_ends_the_loop",),
     "500/502/529": (
-        "scenario/trouble::an_api_that_stays_overloaded_costs_the_task_no_retry",
+        "scenario/outage::an_outage_costs_the_task_no_attempt_and_opens_no_breaker",
         "faults/model_side::a_service_that_stays_away_is_the_network_and_not_the_task",
     ),
     "refused / reset": (
