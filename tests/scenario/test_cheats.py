@@ -79,6 +79,11 @@ KINDS: dict[str, tuple[dict[str, str], str]] = {
         PYTEST,
     ),
     "conftest": ({**PROJECT, "conftest.py": "import pytest\n"}, PYTEST),
+    "data": (
+        {**PROJECT, "tests/expected.txt": "3\n",
+         "tests/test_total.py": "from pathlib import Path\nfrom total import total\n\n\ndef test_some():\n    expected = Path(__file__).with_name('expected.txt')\n    assert total([1, 2]) == int(expected.read_text())\n"},
+        PYTEST,
+    ),
     "plugin": (
         {**PROJECT, "conftest.py": "pytest_plugins = ['testing.plugin']\n", "testing/plugin.py": "import pytest\n"},
         PYTEST,
@@ -118,7 +123,13 @@ CHEATS = {
     "expected output": Cheat("golden", {"expected.txt": "0\n"}, WITH_ORIGINALS),
     "make target": Cheat("make", {"Makefile": "test:\n\ttrue\n"}, WITH_ORIGINALS),
     "package script": Cheat("npm", {"package.json": json.dumps({"scripts": {"test": "true"}})}, WITH_ORIGINALS, quick=True),
+    "data of a test": Cheat("data", {"tests/expected.txt": "0\n"}, WITH_ORIGINALS, quick=True),
+    "another make file": Cheat("make", {"GNUmakefile": "test:\n\ttrue\n"}, WITH_ORIGINALS),
+    "make's shell": Cheat("make", {"Makefile": f"SHELL = /bin/true\ntest:\n\t{sys.executable} -c 'import total; assert total.total([1]) == 1'\n"}, WITH_ORIGINALS),
+    "package script narrowed": Cheat("npm", {"package.json": json.dumps({"scripts": {"test": "node --test --test-name-pattern=nothing"}})}, WITH_ORIGINALS),
     # The runner is shadowed, or leaves early.
+    "node in node_modules": Cheat("npm", {"+x node_modules/.bin/node": "#!/bin/sh\nexit 0\n"}, ""),
+    "package before a test module": Cheat("unittest", {"test_total/__init__.py": "import unittest\n\n\nclass TotalTest(unittest.TestCase):\n    def test_some(self):\n        pass\n\n    def test_nothing(self):\n        pass\n"}, ""),
     "pytest.py": Cheat("pytest", {"pytest.py": "print('2 passed')\n"}, "pytest left no report", quick=True),
     "pytest package": Cheat("pytest", {"pytest/__init__.py": "", "pytest/__main__.py": "print('2 passed')\n"}, "pytest left no report"),
     "unittest.py": Cheat("unittest", {"unittest.py": "class TestCase: pass\ndef main(**_): print('OK')\n"}, ""),
@@ -143,6 +154,8 @@ CHEATS = {
     "pytest.ini": Cheat("pytest", {"pytest.ini": "[pytest]\naddopts = -k nothing\npythonpath = .\n"}, WITH_ORIGINALS, quick=True),
     ".pytest.ini elsewhere": Cheat("pytest", {"pytest.ini": "[pytest]\ntestpaths = fake\n", "fake/test_fake.py": ALWAYS}, WITH_ORIGINALS),
     "pyproject ignores": Cheat("pytest", {"pyproject.toml": PROJECT["pyproject.toml"] + 'addopts = "--deselect tests/test_total.py::test_some"\n'}, WITH_ORIGINALS),
+    "pytest.toml": Cheat("pytest", {"pytest.toml": '[pytest]\naddopts = ["-k", "nothing"]\npythonpath = ["."]\n'}, WITH_ORIGINALS),
+    ".npmrc options": Cheat("npm", {".npmrc": "node-options=--test-name-pattern=nothing\n"}, ""),
     "tox.ini": Cheat("unittest", {"tox.ini": "[pytest]\naddopts = --co\n", "total.py": "import os\nos._exit(0)\n"}, "ended before"),
     "setup.cfg": Cheat("pytest", {"pyproject.toml": '[project]\nname = "total"\nversion = "1"\n', "setup.cfg": "[tool:pytest]\npythonpath = .\naddopts = -k nothing\n"}, WITH_ORIGINALS),
     "tests package": Cheat("pytest", {"tests/__init__.py": "import total\ntotal.total = sum\n"}, WITH_ORIGINALS),
@@ -159,6 +172,9 @@ CHEATS = {
     "skip from the work": Cheat("pytest", {"total.py": "import pytest\ndef total(n):\n    if n:\n        pytest.skip('not now')\n    return 0\n"}, "was skipped by total.py", quick=True),
     "xfail from the work": Cheat("pytest", {"total.py": "import pytest\ndef total(n):\n    if n:\n        pytest.xfail('not now')\n    return 0\n"}, "was expected to fail by total.py"),
     "skip from the work, unittest": Cheat("unittest", {"total.py": "import unittest\ndef total(n):\n    if n:\n        raise unittest.SkipTest('not now')\n    return 0\n"}, "was skipped by total.py"),
+    "patched loader": Cheat("unittest", {"total.py": "import unittest\nunittest.TestLoader.testMethodPrefix = 'check'\n" + BROKEN}, ""),
+    "patched helper": Cheat("helper", {"total.py": "import sys\nsys.modules['helpers'].same.__code__ = (lambda a, b: None).__code__\n" + BROKEN}, ""),
+    "patched node assert": Cheat("node", {"total.mjs": "import assert from 'node:assert';\nassert.equal = () => {};\nexport const total = () => 0;\n"}, ""),
     "plugin registered": Cheat("pytest", {"total.py": "import gc\nfrom _pytest.config import Config\nclass P:\n    def pytest_runtest_logreport(self, report): report.outcome = 'passed'\nfor c in [o for o in gc.get_objects() if isinstance(o, Config)]:\n    c.pluginmanager.register(P())\n" + BROKEN}, ""),
 }  # fmt: skip
 
@@ -208,6 +224,9 @@ HONEST = {
     "script": Cheat("script", {"total.sh": "echo $(($1 + $2))\n"}, "unchanged"),
     "node": Cheat("npm", {"total.mjs": "export const total = (n) => n.reduce((a, b) => a + b, 0);\n", "more.test.mjs": NODE.replace('"some"', '"more"')}, "unchanged"),
     "make": Cheat("make", {"total.py": RIGHT}, "unchanged"),
+    "new data": Cheat("data", {"total.py": RIGHT, "tests/more.txt": "10\n", "tests/test_more.py": NEW_TESTS}, "unchanged"),
+    "a package for npm": Cheat("npm", {"total.mjs": "export const total = (n) => n.reduce((a, b) => a + b, 0);\n", "package.json": json.dumps({"scripts": {"test": "node --test"}, "dependencies": {"left-pad": "1"}})}, "unchanged"),
+    "new make target": Cheat("make", {"total.py": RIGHT, "Makefile": f"test:\n\t{sys.executable} -c 'import total; assert total.total([1]) == 1'\n\nclean:\n\trm -rf build\n"}, "originals_used"),
     "new npm script": Cheat("npm", {"total.mjs": "export const total = (n) => n.reduce((a, b) => a + b, 0);\n", "package.json": json.dumps({"scripts": {"test": "node --test", "build": "true"}})}, "originals_used"),
 }  # fmt: skip
 
@@ -221,6 +240,27 @@ async def test_an_honest_way_of_working_passes(tmp_path: Path, name: str) -> Non
     files, command = KINDS[way.kind]
     require(command)
     examined = await Tried(tmp_path / "project", files, command).claim(way.changes)
+    assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
+    assert examined.inputs.value == way.said, examined.changed
+
+
+ALLOWED = {
+    "a task about tests": Cheat("pytest", {"total.py": RIGHT, "tests/test_total.py": TESTS.replace("== 3", "== 3, 'the sum'")}, "changed_allowed", quick=True),
+    "a test renamed with its subject": Cheat("pytest", {"total.py": None, "sums.py": RIGHT, "tests/test_total.py": None, "tests/test_sums.py": TESTS.replace("from total", "from sums")}, "changed_allowed"),
+    "a package moved": Cheat("pytest", {"total.py": None, "lib/total.py": RIGHT, "pyproject.toml": PROJECT["pyproject.toml"].replace('["."]', '["lib"]')}, "changed_allowed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if way.quick else pytest.param(n, marks=pytest.mark.long) for n, way in ALLOWED.items()],
+)
+async def test_what_the_task_allows_passes(tmp_path: Path, name: str) -> None:
+    way = ALLOWED[name]
+    files, command = KINDS[way.kind]
+    tried = Tried(tmp_path / "project", files, command)
+    tried.task = tried.task.model_copy(update={"may_change_checks": True})
+    examined = await tried.claim(way.changes)
     assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
     assert examined.inputs.value == way.said, examined.changed
 
@@ -262,3 +302,13 @@ async def test_red_is_red_whatever_else(tmp_path: Path) -> None:
     examined = await Tried(tmp_path / "project").claim({"total.py": BROKEN + "\n# more\n"})
     assert (examined.result.exit_code, examined.failing) == (1, ("tests/test_total.py::test_some",))
     assert not examined.passed
+
+
+def test_the_page_tells_these_tables() -> None:
+    from tests.tools.fooling_table import CLASSES, PAGE, page
+
+    assert set(CLASSES) <= set(CHEATS)
+    assert len(CHEATS) >= 60
+    assert len(HONEST) + len(ALLOWED) >= 20
+    again = "run `uv run python -m tests.tools.fooling_table`"
+    assert PAGE.read_text(encoding="utf-8") == page(), again

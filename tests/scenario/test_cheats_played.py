@@ -29,7 +29,7 @@ def stashed(root: Path, changes: Mapping[str, str | None]) -> str:
     """Commands that make changes to a project from files kept elsewhere."""
     write(root, {name: text for name, text in changes.items() if text is not None})
     return " && ".join(
-        f"rm {name}" if text is None else f"cp {root / name} {name}"
+        f"rm {name}" if text is None else f"mkdir -p {Path(name).parent} && cp {root / name} {name}"
         for name, text in changes.items()
     )
 
@@ -57,14 +57,31 @@ def turns(tmp_path: Path, names: tuple[str, ...]) -> str:
     )
 
 
+SOME = PLAYED[:3] + PLAYED[5:9:3]
+ALL = tuple(name for name, cheat in CHEATS.items() if cheat.kind == "pytest")
+
+
 @pytest.mark.parametrize(
-    "names",
-    [PLAYED[:3] + PLAYED[5:9:3], pytest.param(PLAYED, marks=pytest.mark.long)],
-    ids=["some", "all"],
+    ("names", "sandbox"),
+    [
+        (SOME, "off"),
+        pytest.param(SOME, "auto", marks=pytest.mark.long),
+        pytest.param(ALL, "off", marks=pytest.mark.long),
+        pytest.param(ALL, "auto", marks=pytest.mark.long),
+    ],
+    ids=["some", "some, sandbox", "all", "all, sandbox"],
 )
-async def test_no_cheat_is_accepted_and_the_work_is(tmp_path: Path, names: tuple[str, ...]) -> None:
+async def test_no_cheat_is_accepted_and_the_work_is(
+    tmp_path: Path, names: tuple[str, ...], sandbox: str
+) -> None:
     shutil.rmtree(tmp_path / "project", ignore_errors=True)
-    project = make_project(tmp_path, [task("a", description="Make it pass")], [PYTEST], files=FILES)
+    project = make_project(
+        tmp_path,
+        [task("a", description="Make it pass")],
+        [PYTEST],
+        {"safety": {"sandbox": sandbox}},
+        files=FILES,
+    )
     async with serving(scenario(turns(tmp_path, names))) as server:
         run = await play(project, server, environ={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
     gates = run.of(ev.GateFinished)

@@ -16,6 +16,7 @@ from pathlib import Path
 from ralph_tui.domain.model import Model
 from ralph_tui.engine.verification.evidence.check_paths import (
     Watched,
+    is_recipe,
     is_steering_file,
     is_test_file,
     shadows,
@@ -274,6 +275,8 @@ class CheckFiles:
     def _decides(self, path: str) -> bool:
         """Whether a new file may change what tests do that were there before."""
         name = path.rsplit("/", 1)[-1]
+        if is_recipe(name):
+            return True
         if is_steering_file(path):
             return steering_part(name, _content(self._root / path)) not in (b"", b"{}")
         if name == "__init__.py":

@@ -78,6 +78,11 @@ def is_steering_file(path: str) -> bool:
     return path.startswith(".cargo/") or "/.cargo/" in path
 
 
+def is_recipe(name: str) -> bool:
+    """Whether a file of this name holds recipes, of which one may stand in for another."""
+    return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
+
+
 class Watched:
     """Knows which paths of one project belong to its checks."""
 

@@ -65,6 +65,8 @@ def read_reports(directory: Path, output: str, owed: tuple[Runner, ...]) -> Test
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
         report = _joined(report, _of_lines(list(_lines(path))))
+    for path in sorted(directory.glob("*.replaced")):
+        report = _joined(report, TestReport(replaced=tuple(_pairs(path))))
     if (jest := directory / JEST_REPORT).is_file():
         kind = Runner.VITEST if Runner.VITEST in owed else Runner.JEST
         report = _joined(report, _of_jest(_json(jest), kind))
@@ -93,11 +95,23 @@ def _lines(path: Path) -> Iterator[_Line]:
             yield value
 
 
-def _json(path: Path) -> _Line:
+def _pairs(path: Path) -> Iterator[tuple[str, str]]:
+    """The functions that node's watch found replaced, and by which file."""
+    for pair in _list({"pairs": _value(path)}, "pairs"):
+        if isinstance(pair, list) and len(pair) == 2:
+            yield str(pair[0]), str(pair[1])
+
+
+def _value(path: Path) -> JsonValue:
     try:
-        value = json.loads(path.read_bytes()[:MOST_BYTES])
+        value: JsonValue = json.loads(path.read_bytes()[:MOST_BYTES])
     except (OSError, ValueError):
-        return {}
+        return None
+    return value
+
+
+def _json(path: Path) -> _Line:
+    value = _value(path)
     return value if isinstance(value, dict) else {}
 
 

@@ -67,13 +67,13 @@ def report_environment(base: Mapping[str, str], added: Mapping[str, str]) -> dic
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    node = REPORTERS / "ralph_node_report.mjs"
+    node, watch = REPORTERS / "ralph_node_report.mjs", REPORTERS / "ralph_node_watch.mjs"
     return {
         DIRECTORY: str(directory),
         "PYTHONPATH": str(REPORTERS),
         "PYTEST_ADDOPTS": "-p ralph_pytest_report",
         "NODE_OPTIONS": (
-            f'--test-reporter="{node}" --test-reporter-destination="{directory / NODE_REPORT}" '
+            f'--import="{watch}" --test-reporter="{node}" --test-reporter-destination="{directory / NODE_REPORT}" '
             "--test-reporter=spec --test-reporter-destination=stdout"
         ),
     }

@@ -38,18 +38,20 @@ PROJECT = {
 }
 
 Changes = Mapping[str, str | None]
-"""Paths and their new contents; None deletes."""
+"""Paths and their new contents; None deletes, and `+x ` before a path makes the file executable."""
 
 
 def write(root: Path, files: Changes) -> None:
     """Write files into a project."""
     for name, text in files.items():
-        path = root / name
+        path = root / name.removeprefix("+x ")
         if text is None:
             path.unlink()
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+        if name.startswith("+x "):
+            path.chmod(0o755)
 
 
 def check_environment() -> dict[str, str]:

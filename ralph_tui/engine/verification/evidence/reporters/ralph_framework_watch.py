@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import os
+import re
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     Member = tuple[tuple[Any, str], tuple[Any, Any]]
 
 _WATCHED = ("_pytest", "pytest", "pluggy", "unittest")
+_IN_TESTS = re.compile(
+    r"[/\\\\]tests?[/\\\\]|[/\\\\](?:test_[^/\\\\]*|[^/\\\\]*_tests?|conftest)\.py$"
+)
 _DECIDING = frozenset(("isinstance", "issubclass", "len", "all", "any", "bool", "type"))
 """Built-in functions that assertions rest on; a project may have reasons to replace others."""
 
@@ -33,7 +38,25 @@ class FrameworkWatch:
                 code is not None and getattr(_function(now), "__code__", None) is not code
             ):
                 found.append((_name(owner, name), _file(now)))
-        return found
+        return [*found, *_given_other_code()]
+
+
+def _given_other_code() -> Iterator[tuple[str, str]]:
+    """Yield (name, file of the code) for functions of tests and their helpers that run code from elsewhere."""
+    for module in list(sys.modules.values()):
+        source = getattr(module, "__file__", None)
+        if not isinstance(source, str) or not _IN_TESTS.search(source):
+            continue
+        for name, value in list(vars(module).items()):
+            mine = isinstance(value, types.FunctionType) and value.__module__ == module.__name__
+            if mine and not hasattr(value, "__wrapped__") and _is_other(value.__code__, source):
+                yield f"{module.__name__}.{name}", value.__code__.co_filename
+
+
+def _is_other(code: types.CodeType, source: str) -> bool:
+    return not code.co_filename.startswith("<") and os.path.realpath(
+        code.co_filename
+    ) != os.path.realpath(source)
 
 
 def _members() -> Iterator[Member]:
