@@ -174,17 +174,19 @@ def held_prefix(held: Sandbox, root: Path, given: Openings) -> tuple[str, ...]:
     opened = _existing([Path(name).expanduser() for name in extra.writable])
     sockets = _existing([Path(name).expanduser() for name in extra.sockets])
     real_root = os.path.realpath(root)
+    shown = _shown_again(root, held.home, network=extra.network)
+    writable = (real_root, *held.allow_write, *map(str, given.writable))
     words = (
         *_OWN_SPACES,
         *(() if extra.network else ("--unshare-net",)),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
         *_temporary(given.scratch),
-        *_binds("--ro-bind", _shown_again(root, held.home, network=extra.network)),
-        *_binds("--bind", (real_root, *held.allow_write, *map(str, given.writable))),
+        *_binds("--ro-bind", shown),
+        *_binds("--bind", writable),
         *_unseen(held.deny_read),
         *_binds("--bind", opened),
         *_binds("--ro-bind", held.deny_write),
-        *_covered(_host_sockets(), keep=sockets),
+        *_covered(_host_sockets(), keep=sockets, shown=(*shown, *writable, *opened)),
         *_binds("--bind", sockets),
         *_forwarding({} if extra.network else given.forwards),
     )
@@ -226,13 +228,17 @@ def _host_sockets() -> Iterator[str]:
                 yield name[0]
 
 
-def _covered(sockets: Iterator[str], keep: tuple[str, ...]) -> Iterator[str]:
+def _covered(
+    sockets: Iterator[str], keep: tuple[str, ...], shown: tuple[str, ...]
+) -> Iterator[str]:
+    """Cover sockets the command could see: all but those in emptied directories that are not `shown` again."""
     emptied = tuple(f"{name}/" for name in _SHARED)
+    seen = tuple(f"{name}/" for name in shown)
     for path in dict.fromkeys(os.path.realpath(name) for name in sockets):
         with contextlib.suppress(OSError):
             if (
                 path in keep
-                or path.startswith(emptied)
+                or (path.startswith(emptied) and not path.startswith(seen))
                 or not stat.S_ISSOCK(os.lstat(path).st_mode)
             ):
                 continue
