@@ -17,7 +17,13 @@ from ralph_tui.domain.plan import Task, TaskStatus
 from ralph_tui.domain.reducer import reduce
 from ralph_tui.domain.state import Phase
 from ralph_tui.domain.validation import Seen, ValidationReport
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.verification import (
+    Inputs,
+    Place,
+    Receipt,
+    ReceiptStatus,
+    receipt_facts,
+)
 from ralph_tui.domain.view import LoopView, RunState
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
@@ -339,6 +345,21 @@ def test_a_report_shows_what_extra_tools_returned() -> None:
     for wanted in ("What those tools returned", "mcp__eyes__look  {}", "a door", "r1-01.png"):
         assert wanted in text
     assert "\x1b" not in text
+
+
+def test_a_report_shows_what_its_receipts_rest_on() -> None:
+    receipt = Receipt(
+        command="uv run pytest",
+        source="backpressure",
+        status=ReceiptStatus.PASSED,
+        inputs=Inputs.ALLOWED,
+        place=Place.HERE,
+        changed=("tests/test_a.py (changed)",),
+    )
+    text = parts_text(report_parts(ValidationReport(checks=(receipt,)), UNICODE))
+    for fact in receipt_facts(receipt):
+        assert fact in text
+    assert "tests/test_a.py (changed)" in text
 
 
 def test_what_is_kept_of_calls_goes_with_them() -> None:

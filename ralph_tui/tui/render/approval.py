@@ -8,7 +8,7 @@ from ralph_tui.domain.plan import Task, TaskStatus, in_order
 from ralph_tui.domain.specs import Spec
 from ralph_tui.domain.text import head, inert, one_line
 from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, ValidationReport
-from ralph_tui.domain.verification import Receipt, criterion_text
+from ralph_tui.domain.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural, tokens
 from ralph_tui.tui.render.markdown import markdown_lines
@@ -103,7 +103,8 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
         return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
     parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]
     if report.checks:
-        parts.append(Part("Checks that ralph ran", [_check(r, glyphs) for r in report.checks]))
+        ran = [line for receipt in report.checks for line in _check(receipt, glyphs)]
+        parts.append(Part("Checks that ralph ran", ran))
     parts += [Part(result.spec, _findings(result, glyphs)) for result in report.specs]
     if report.observations:
         parts.append(Part("Seen with other tools", [[Span(t)] for t in report.observations]))
@@ -123,14 +124,17 @@ def _sight(sight: Seen) -> list[Line]:
     return lines
 
 
-def _check(receipt: Receipt, glyphs: Glyphs) -> Line:
+def _check(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
+    """One check, and below it what its receipt rests on."""
     glyph, tone = receipt_look(receipt)
     word = receipt_note(receipt) or receipt.status.value.replace("_", " ")
-    return [
+    ran: Line = [
         Span(f"{getattr(glyphs, glyph)} ", tone),
         Span(f"{word}  {took(receipt.seconds)}  ", Tone.MUTED),
         Span(receipt.command),
     ]
+    facts = "; ".join(receipt_facts(receipt))
+    return [ran, [Span("    "), Span(inert(facts), Tone.MUTED)]] if facts else [ran]
 
 
 def _findings(result: SpecResult, glyphs: Glyphs) -> list[Line]:
