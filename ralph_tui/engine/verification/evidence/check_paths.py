@@ -38,6 +38,7 @@ _CHECKING = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT = re.compile(r".*\.(sh|bash|zsh|fish|bats|ps1|awk|sed|mk)")
+_CODE = re.compile(r".*\.(py|sh|bash|[cm]?[jt]sx?)")
 _SOURCED = re.compile(r"^\s*(?:\.|source)\s+[\"']?([\w@%+./-]+)", re.MULTILINE)
 _INTERPRETERS = re.compile(
     r"(python|pypy)[\d.]*|node|deno|bun|ruby|perl|php|(ba|da|z|k|fi)?sh|source|\."
@@ -81,6 +82,13 @@ def is_steering_file(path: str) -> bool:
 def is_recipe(name: str) -> bool:
     """Whether a file of this name holds recipes, of which one may stand in for another."""
     return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
+
+
+def is_code(path: str) -> bool:
+    """Whether a check file is code or settings, which no check has a reason to write."""
+    name = path.rsplit("/", 1)[-1]
+    steers = is_steering_file(path) or is_recipe(name)
+    return steers or is_test_file(name) or _CODE.fullmatch(name) is not None
 
 
 class Watched:

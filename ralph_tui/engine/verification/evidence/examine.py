@@ -17,7 +17,7 @@ from ralph_tui.engine.commands import CommandResult
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
-from ralph_tui.engine.verification.evidence.check_paths import is_test_file
+from ralph_tui.engine.verification.evidence.check_paths import is_code, is_test_file
 from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
 from ralph_tui.engine.verification.evidence.declared_plugins import declared_plugins
 from ralph_tui.engine.verification.evidence.installed import environment_faults
@@ -61,6 +61,8 @@ class Inspection(Model):
     trusted: frozenset[str] = frozenset()
     faults: tuple[str, ...] = ()
     """What is wrong with the installed environment."""
+    commands: tuple[str, ...] = ()
+    words: str = ""
 
     @property
     def inputs(self) -> Inputs:
@@ -123,6 +125,8 @@ class Examiner:
                 allowed=free,
                 trusted=frozenset(trusted) | declared_plugins(self._root, trusted),
                 faults=environment_faults(self._root),
+                commands=given,
+                words=words,
             )
 
         return await asyncio.to_thread(look)
@@ -132,9 +136,21 @@ class Examiner:
         before = await asyncio.to_thread(self._files.store.outcomes, command)
         result, report = await self._once(command)
         examined = self._judged(result, report, before, inspection)
+        if examined.passed:
+            written = await asyncio.to_thread(self._written, inspection)
+            examined = examined.model_copy(update={"faults": written})
         if not examined.passed or not inspection.open:
             return examined
         return await self._with_originals(command, examined, report, inspection)
+
+    def _written(self, inspection: Inspection) -> tuple[str, ...]:
+        """Code of checks that is not as it was when the check began. Blocks."""
+        known = {*inspection.changes.names}
+        now = self._files.changes(inspection.commands, inspection.words)
+        paths = [
+            name for name in now.names if name not in known and is_code(name.rpartition(" (")[0])
+        ]
+        return (f"{_listed(tuple(paths))} while the check ran",) if paths else ()
 
     def _judged(
         self,

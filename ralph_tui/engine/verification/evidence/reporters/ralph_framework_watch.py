@@ -29,6 +29,16 @@ class FrameworkWatch:
         """Remember the framework as it is now."""
         self._seen = dict(_members())
 
+    def add_tests(self, modules: list[Any]) -> None:
+        """Remember the functions and classes of test modules as they were collected."""
+        for module in modules:
+            for member, state in _of_module(module):
+                self._seen.setdefault(member, state)
+            for value in list(vars(module).values()):
+                if isinstance(value, type) and value.__module__ == module.__name__:
+                    for member, state in _of_class(value):
+                        self._seen.setdefault(member, state)
+
     def replaced(self) -> list[tuple[str, str]]:
         """Return (name, file of the replacement) for each function that is another one now."""
         found = []

@@ -59,6 +59,8 @@ class _Reporter:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: Any) -> None:
         ids = [item.nodeid for item in session.items]
+        modules = {id(m): m for item in session.items if (m := getattr(item, "module", None))}
+        self._watch.add_tests(list(modules.values()))
         if not self._worker:
             self._report.write(kind="collected", ids=ids)
 

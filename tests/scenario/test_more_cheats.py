@@ -1,0 +1,44 @@
+"""Try the second table of cheats and honest ways against the gate's evidence with real runners."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.engine.verification.evidence.projects import Tried, write
+from tests.scenario.cheat_table import MORE_CHEATS, MORE_HONEST, MORE_KINDS, OUT_OF_REACH, Way
+from tests.scenario.test_cheats import require
+
+
+def rows(table: dict[str, Way]) -> list[object]:
+    """The names of a table; those that are not quick run with the long tests."""
+    return [n if w.quick else pytest.param(n, marks=pytest.mark.long) for n, w in table.items()]
+
+
+def made(tmp_path: Path, way: Way) -> Tried:
+    """Make the project and do to it what the way does."""
+    files, command = MORE_KINDS[way.kind]
+    require(command)
+    tried = Tried(tmp_path / "project", files, command)
+    write(tried.root, way.changes)
+    if way.shell:
+        subprocess.run(["bash", "-c", way.shell], cwd=tried.root, check=True)
+    return tried
+
+
+@pytest.mark.parametrize("name", rows(MORE_CHEATS))
+async def test_a_cheat_is_no_pass(tmp_path: Path, name: str) -> None:
+    examined = await made(tmp_path, MORE_CHEATS[name]).claim()
+    assert not examined.passed, f"accepted: {examined}"
+
+
+@pytest.mark.parametrize("name", rows(MORE_HONEST))
+async def test_an_honest_way_passes(tmp_path: Path, name: str) -> None:
+    examined = await made(tmp_path, MORE_HONEST[name]).claim()
+    assert examined.passed, f"{examined.faults}\n{examined.result.tail}"
+
+
+@pytest.mark.parametrize("name", rows(OUT_OF_REACH))
+async def test_what_is_out_of_reach_is_accepted(tmp_path: Path, name: str) -> None:
+    """The docs say so; move the row to the cheats once the gate refuses it."""
+    assert (await made(tmp_path, OUT_OF_REACH[name]).claim()).passed
