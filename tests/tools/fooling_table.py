@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.scenario.cheat_table import MORE_CHEATS, MORE_HONEST, OUT_OF_REACH
 from tests.scenario.test_cheats import ALLOWED, CHEATS, HONEST, Cheat
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-hard-is-it-to-fool.md"
@@ -41,34 +42,45 @@ This page is generated. After a change of the tables run `uv run python -m tests
 TAIL = """
 ## What is out of reach
 
-- A special case in the code (`if numbers == [1, 2]: return 3`) or an object that equals everything passes the tests you
-  have. Validation against the specs and reviews of criteria in prose look for that; no test run can.
+- A special case in the code (`if numbers == [1, 2]: return 3`) passes the tests you have. Validation against the specs and reviews of criteria in prose look for that; no test run can.
 - Code in the same process as the runner that reads ralph's reporter and forges its lines one by one is not held.
 - Tests inside source files (Rust's `#[cfg(test)]`, doctests) are counted, but cannot be put back to their originals.
 - Runners without a report that ralph reads count by their exit status. The receipt says so.
 - A test that replaces attributes of its own helper modules is honest work and is not told apart from code under test that does
-  the same, unless the code of an existing function was exchanged.
+  the same, unless a function or its code was exchanged.
+
+These cheats are accepted today. A test fails when that changes:
 """
 
 
 def page() -> str:
     """The whole page."""
-    parts = [HEAD.format(cheats=len(CHEATS)), f"## {len(CHEATS)} cheats"]
+    count = len(CHEATS) + len(MORE_CHEATS)
+    parts = [HEAD.format(cheats=count), f"## {count} cheats"]
     for name, cheat in CHEATS.items():
         if name in CLASSES:
             parts.append(
                 f"\n### {CLASSES[name]}\n\n| Cheat | Project | ralph | Loop without a gate |\n| --- | --- | --- | --- |"
             )
         parts.append(f"| {_cell(name)} | {cheat.kind} | refused{_why(cheat)} | accepted |")
+    parts.append(
+        "\n### Found by a second team\n\n| Cheat | Project | ralph | Loop without a gate |\n| --- | --- | --- | --- |"
+    )
+    parts += [
+        f"| {_cell(way.what)} | {way.kind} | refused | accepted |" for way in MORE_CHEATS.values()
+    ]
     ways: Mapping[str, Cheat] = {**HONEST, **ALLOWED}
     parts.append(
-        f"\n## {len(ways)} honest ways of working\n\n| Work | Project | ralph |\n| --- | --- | --- |"
+        f"\n## {len(ways) + len(MORE_HONEST)} honest ways of working\n\n| Work | Project | ralph |\n| --- | --- | --- |"
     )
     parts += [
         f"| {_cell(name)} | {way.kind} | accepted: {INPUTS[way.said]} |"
         for name, way in ways.items()
     ]
-    return "\n".join(parts) + "\n" + TAIL
+    parts += [f"| {_cell(way.what)} | {way.kind} | accepted |" for way in MORE_HONEST.values()]
+    parts.append(TAIL)
+    parts += [f"- {_cell(way.what)} ({way.kind})" for way in OUT_OF_REACH.values()]
+    return "\n".join(parts) + "\n"
 
 
 def _why(cheat: Cheat) -> str:
