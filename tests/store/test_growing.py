@@ -108,7 +108,7 @@ for n in range(100_000):
     kept = known(project)
     assert kept[0] > 0, "more than once a full file was set aside"
     assert kept == list(range(kept[0], kept[-1] + 1))
-    assert kept[-1] in (last, last + 1)
+    assert kept[-1] >= last, "what was said to be kept is kept; more may have been on its way"
 
 
 def test_whatever_fails_while_a_file_is_set_aside_the_sessions_are_all_there(
