@@ -4,10 +4,10 @@ import re
 from datetime import UTC, datetime
 
 from ralph_tui.agent.endpoint import ADVICE
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.words import FAILURES
+from ralph_tui.domain.labels import FAILURES
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.ports import Failure
 
 

@@ -1,7 +1,7 @@
 """Streamed text comes in pieces: what may be the begin of a secret waits until the rest of it is there."""
 
-from ralph_tui.domain.secrets import unfinished
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.redaction import unfinished
+from ralph_tui.domain.sanitize import inert
 
 MOST = 8_192
 """Characters that wait at most; a longer word is no secret."""

@@ -17,9 +17,9 @@ from claude_agent_sdk.types import HookEvent
 
 from ralph_tui.agent.permits import Permits
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.extras import OWN_SERVER, Picture, ToolOutput
-from ralph_tui.domain.text import head, one_line
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.documents.extensions import OWN_SERVER, Picture, ToolOutput
+from ralph_tui.domain.sanitize import head, one_line
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.ports import AgentItem, Overseer
 
 GUARD_TIMEOUT_SECONDS = 30.0

@@ -12,8 +12,8 @@ from claude_agent_sdk.types import CanUseToolShadowedWarning, SandboxSettings
 from ralph_tui.agent.hooks import Hooks
 from ralph_tui.agent.launcher import HANDED
 from ralph_tui.agent.tools import SERVER_NAME
-from ralph_tui.domain.extras import OWN_SERVER
-from ralph_tui.domain.secrets import is_secret_name
+from ralph_tui.domain.documents.extensions import OWN_SERVER
+from ralph_tui.domain.redaction import is_secret_name
 from ralph_tui.engine.ports import SessionSpec
 from ralph_tui.guard.sandbox import Sandbox, witness_variable
 

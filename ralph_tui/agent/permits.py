@@ -10,10 +10,10 @@ from typing import Any
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Option, Permission, Question
 from ralph_tui.domain.permissions import NOBODY, Ruling
-from ralph_tui.domain.questions import Option, Permission, Question
-from ralph_tui.domain.text import inert, one_line
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.permitting import permission_of
 from ralph_tui.engine.ports import AgentItem, Overseer
 

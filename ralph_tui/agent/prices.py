@@ -4,8 +4,8 @@ Measured by reporting known usage to the bundled CLI and reading its cost (tests
 again, so that an SDK bump shows what moved). An unknown model is priced as the dearest.
 """
 
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.model import Model
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.run.context_budget import TokenUsage
 
 
 class Price(Model):

@@ -35,8 +35,8 @@ from ralph_tui.agent.translate import Translator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.tools import ToolAnswer, ToolCall
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.ports import AgentItem, Failure, Overseer, SessionSpec, TurnEnded
 from ralph_tui.engine.processes import SESSION_MARK, end_marked
 

@@ -5,8 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.extras import OWN_SERVER
 
 
 class SkillShelf:

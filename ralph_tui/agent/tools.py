@@ -7,8 +7,8 @@ from claude_agent_sdk import McpSdkServerConfig, SdkMcpTool, create_sdk_mcp_serv
 from mcp.types import ToolAnnotations
 from pydantic import JsonValue
 
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.tools import ToolAnswer
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.ports import ToolSpec
 
 SERVER_NAME = "ralph"

@@ -24,9 +24,9 @@ from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.agent.holding import Holding
 from ralph_tui.agent.spending import Spending
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.allowance import Allowance
-from ralph_tui.domain.text import head, inert
-from ralph_tui.domain.tools import ToolCall
+from ralph_tui.domain.run.usage_quota import Allowance
+from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.ports import AgentItem, TurnEnded
 
 TEXT_LIMIT = 20_000

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
+from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
 
 _HEAD = """\
 # Project operations guide

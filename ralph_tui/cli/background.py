@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import RalphError, StoreError
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
     from ralph_tui.cli.output import Printer

@@ -71,7 +71,7 @@ _MISSING = {
 def _check(name: str, more: list[str], project_root: Path | None) -> None:
     """Run the project's commands of one kind, one after the other, until one fails."""
     from ralph_tui.config.load import load_settings
-    from ralph_tui.domain.check_commands import CheckKind
+    from ralph_tui.domain.verification.check_commands import CheckKind
     from ralph_tui.engine.verification.project_checks import checks_of
 
     root = project_directory(project_root)

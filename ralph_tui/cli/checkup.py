@@ -14,15 +14,15 @@ from ralph_tui.cli.layers import layers
 from ralph_tui.cli.preflight import LOGIN_HINT, login, uv_version
 from ralph_tui.cli.screen import no_screen
 from ralph_tui.config.load import config_paths, load_settings
-from ralph_tui.domain.agents_md import MAX_LINES, lines_of
-from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
+from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
 from ralph_tui.tui.render.figures import plural
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.plan import ImplementationPlan
+    from ralph_tui.domain.plan.plan import ImplementationPlan
     from ralph_tui.engine.strays import Stray
 
 LOW_DISK_BYTES = 500_000_000
@@ -185,7 +185,7 @@ def _sandbox_mode(root: Path) -> str:
 
 
 def _config(root: Path) -> str:
-    from ralph_tui.domain.state import Phase
+    from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.extras import check_extras
 
     check_extras(load_settings(root), Phase, root, os.environ)

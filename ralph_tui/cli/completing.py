@@ -15,7 +15,7 @@ import typer
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.plan import Task
+    from ralph_tui.domain.plan.plan import Task
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
 _NOT_PLAIN = re.compile(r"[^\w .,/-]+")
@@ -97,14 +97,14 @@ def sessions(context: typer.Context, incomplete: str) -> Offers:
 
 def setting_names(incomplete: str) -> Offers:
     """The names of all settings."""
-    from ralph_tui.config.keys import description, known_keys
+    from ralph_tui.config.setting_names import description, known_keys
 
     return _offered(((key, description(key)) for key in known_keys()), incomplete)
 
 
 def setting_values(context: typer.Context, incomplete: str) -> Offers:
     """The values of a setting that has only some."""
-    from ralph_tui.config.keys import known_keys
+    from ralph_tui.config.setting_names import known_keys
 
     field = known_keys().get(str(context.params.get("key", "")))
     values = _values(field.annotation) if field else ()

@@ -15,9 +15,9 @@ config = typer.Typer(help="Show and change the settings.", rich_markup_mode=None
 @config.command(epilog=examples("ralph config show"))
 def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Print every setting, its value and where that comes from."""
-    from ralph_tui.config.document import plain_value, yaml_value
-    from ralph_tui.config.keys import known_keys
     from ralph_tui.config.load import load_settings, provenance
+    from ralph_tui.config.setting_names import known_keys
+    from ralph_tui.config.template import plain_value, yaml_value
     from ralph_tui.engine.configuring import value_of
 
     root = project_directory(project_root)

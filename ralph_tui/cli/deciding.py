@@ -13,8 +13,8 @@ from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.questions import Answer, AskedQuestion
-    from ralph_tui.domain.state import Approval
+    from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+    from ralph_tui.domain.project_state import Approval
     from ralph_tui.engine.controls import Controls
 
 BY: Final = "command"
@@ -85,7 +85,7 @@ def reject(
 
 
 def _about(decided: "Approval") -> str:
-    from ralph_tui.domain.decisions import DECISIONS  # `ralph --help` waits for nothing
+    from ralph_tui.domain.labels import DECISIONS  # `ralph --help` waits for nothing
 
     return DECISIONS[decided.kind]
 
@@ -125,7 +125,7 @@ def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
 
 
 def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":
-    from ralph_tui.domain.questions import Answer, Question, parse_answer, slip
+    from ralph_tui.domain.documents.questions import Answer, Question, parse_answer, slip
 
     if decline:
         if words:

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.questions import GivenAnswers
 
 MAX_CHARACTERS = 100_000
 """Of a request or a file of answers; what is longer belongs into a spec."""

@@ -79,7 +79,7 @@ def check(
 def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
     """The policy a run would have here; a directory that is no project has the defaults."""
     from ralph_tui.config.load import load_settings
-    from ralph_tui.domain.state import Phase
+    from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.outfit import guard_policy
     from ralph_tui.store.project import Project
 

@@ -14,7 +14,7 @@ from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.cli.output import Printer
-    from ralph_tui.domain.metrics import Metric
+    from ralph_tui.domain.view.metrics import Metric
     from ralph_tui.store.project import Project
 
 OWNER_SECONDS = 1.0

@@ -12,7 +12,7 @@ from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.config.settings import Settings
-    from ralph_tui.domain.breaker import CircuitBreaker
+    from ralph_tui.domain.run.breaker import CircuitBreaker
     from ralph_tui.store.project import Project
 
 
@@ -47,7 +47,7 @@ def limits(
 
     Limits count at once, a model from the next session on. `ralph config set` is for every run.
     """
-    from ralph_tui.domain.state import Adjusted
+    from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.adjusting import adjust
 
     project = find_project(project_root)
@@ -90,7 +90,7 @@ def _name(typed: str | None) -> str | None:
 def _in_effect(project: "Project") -> "Settings":
     """The settings; while a loop runs, with what its command line said and what was changed since."""
     from ralph_tui.config.load import load_settings
-    from ralph_tui.domain.state import Adjusted
+    from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.adjusting import adjusted_settings
     from ralph_tui.store.journal import last_run
     from ralph_tui.store.lock import LoopLock

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.sanitize import one_line
 
 LIMIT = 600
 """Most characters of one line."""

@@ -11,12 +11,12 @@ from ralph_tui.cli import person_lines as person
 from ralph_tui.cli import work_lines as work
 from ralph_tui.cli.line import Line, counted, line
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView
-from ralph_tui.domain.words import ENDS
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import STATE_OF, Call
 from ralph_tui.tui.render.figures import money, plural, tokens

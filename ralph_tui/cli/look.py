@@ -37,7 +37,7 @@ def tasks(
 ) -> None:
     """List the tasks of the plan, in its order."""
     from ralph_tui.cli import report
-    from ralph_tui.domain.plan import TaskStatus
+    from ralph_tui.domain.plan.plan import TaskStatus
 
     plan = read_project(find_project(project_root)).plan
     shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
@@ -84,7 +84,7 @@ def history(
 
 
 def _exported(project: "Project", form: Form) -> str:
-    from ralph_tui.domain.plan import TaskStatus
+    from ralph_tui.domain.plan.plan import TaskStatus
     from ralph_tui.tui.exporting import export_text, left_of
     from ralph_tui.tui.library import Library
     from ralph_tui.tui.render.figures import plural

@@ -89,7 +89,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         from ralph_tui.cli.background import going_on
         from ralph_tui.cli.given import read_answers, read_request
         from ralph_tui.cli.wiring import launch_project
-        from ralph_tui.domain.state import Phase
+        from ralph_tui.domain.project_state import Phase
         from ralph_tui.engine.mission import Mission
 
         mission = Mission(

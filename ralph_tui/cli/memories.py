@@ -11,7 +11,7 @@ from ralph_tui.cli.say import note, out, out_facts, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.memory import ActiveMemory
+    from ralph_tui.domain.documents.memory import ActiveMemory
     from ralph_tui.store.project import Project
 
 KEPT_DAYS = 30
@@ -87,7 +87,7 @@ _TITLES = {
 
 
 def _stats(project: "Project") -> dict[str, int]:
-    from ralph_tui.domain.memory import ACTIVE_MEMORY_LIMIT
+    from ralph_tui.domain.documents.memory import ACTIVE_MEMORY_LIMIT
 
     layout = project.layout
     return {
@@ -109,8 +109,8 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _recurring(project: "Project", *, as_json: bool, add: bool) -> None:
-    from ralph_tui.domain.agents_md import MAX_LINES, with_learned
-    from ralph_tui.domain.learnings import recurring
+    from ralph_tui.domain.documents.agents_md import MAX_LINES, with_learned
+    from ralph_tui.domain.documents.learning_selection import recurring
     from ralph_tui.engine.learned import LOOKED_AT
     from ralph_tui.store.notes import PROJECT_MODE, TAIL_BYTES, write_text
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.decisions import DECISIONS
+from ralph_tui.domain.documents.questions import AskedQuestion, Permission
+from ralph_tui.domain.labels import DECISIONS
 from ralph_tui.domain.permissions import answer_told, ruling_of
-from ralph_tui.domain.questions import AskedQuestion, Permission
-from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural
 

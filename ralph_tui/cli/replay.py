@@ -13,8 +13,8 @@ from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.chronicle import Iteration
     from ralph_tui.domain.events import Event
+    from ralph_tui.domain.view.run_history import Iteration
     from ralph_tui.store.project import Project
 
 
@@ -57,7 +57,7 @@ def replay(
 
 
 def _found(project: "Project", session: str) -> "Iteration":
-    from ralph_tui.domain.chronicle import CHRONICLED, Chronicler
+    from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
     from ralph_tui.store.scan import Scan
 
     chronicler = Chronicler()

@@ -10,12 +10,12 @@ from pydantic import JsonValue
 from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
-from ralph_tui.domain.budget import ContextBudget
-from ralph_tui.domain.decisions import DECISIONS
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.state import Halt, SessionRecord
-from ralph_tui.domain.verification import VerificationOutcome
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.labels import DECISIONS
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.project_state import Halt, SessionRecord
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.store.documents import Documents
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project

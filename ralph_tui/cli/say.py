@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.sanitize import inert, one_line
 
 
 def out(text: str = "") -> None:

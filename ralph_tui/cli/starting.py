@@ -14,12 +14,12 @@ from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.others import plan_of_another
 from ralph_tui.cli.preflight import uv_version
 from ralph_tui.cli.say import note, out
-from ralph_tui.domain.agents_md import MAX_LINES, lines_of
+from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
 from ralph_tui.domain.errors import RalphError, SetupError, StoreError
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.check_commands import ProjectChecks
+    from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
 
 _NEXT = """
@@ -117,7 +117,7 @@ def _carry_out(adoption: Adoption, *, prompts: bool) -> None:
 
 
 def _say_next(adoption: Adoption, layout: "Layout") -> None:
-    from ralph_tui.domain.check_commands import CheckKind
+    from ralph_tui.domain.verification.check_commands import CheckKind
 
     tests = adoption.checks.of(CheckKind.TESTS)
     example = tests[0].command if tests else "make test"
@@ -134,8 +134,8 @@ def _say_next(adoption: Adoption, layout: "Layout") -> None:
 def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
     """What there is to do; changes nothing."""
     from ralph_tui.cli.agents_template import agents_template
-    from ralph_tui.config.document import template
     from ralph_tui.config.load import load_settings
+    from ralph_tui.config.template import template
     from ralph_tui.engine.verification.project_checks import checks_of
     from ralph_tui.store.layout import Layout
 
@@ -158,7 +158,7 @@ def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
 
 
 def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
-    from ralph_tui.domain.state import Phase
+    from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.prompting import builtin_template
 
     for phase in Phase:
@@ -216,7 +216,7 @@ def _preview(adoption: Adoption) -> None:
 
 def _say_checks(adoption: Adoption) -> None:
     """How the project is checked, as the gate will do it."""
-    from ralph_tui.domain.check_commands import CheckKind
+    from ralph_tui.domain.verification.check_commands import CheckKind
 
     for kind, word in _KINDS.items():
         for command in adoption.checks.of(CheckKind(kind)):

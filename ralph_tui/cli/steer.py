@@ -10,7 +10,7 @@ from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.say import note, out
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.state import Halt
+    from ralph_tui.domain.project_state import Halt
     from ralph_tui.engine.controls import Controls
 
 
@@ -69,7 +69,7 @@ def inject(
 
 
 def _when(halt: "Halt") -> str:
-    from ralph_tui.domain.state import Halt
+    from ralph_tui.domain.project_state import Halt
 
     return "now" if halt is Halt.NOW else "after this iteration (ask again: at once)"
 

@@ -17,10 +17,10 @@ from ralph_tui.cli.output import Printer
 from ralph_tui.cli.person_lines import question_lines
 from ralph_tui.cli.say import note
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, parse_answer, slip
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.questions import Answer, AskedQuestion, parse_answer, slip
-from ralph_tui.domain.state import REASONED
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.project_state import REASONED
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.controls import Controls
 from ralph_tui.tui import glyphs
 

@@ -8,11 +8,11 @@ from ralph_tui.cli.here import find_project, read_project
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.say import note, out, out_json
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 
 if TYPE_CHECKING:
     from ralph_tui.domain.events import Event
-    from ralph_tui.domain.verification import GateResult, Receipt
+    from ralph_tui.domain.verification.verification import GateResult, Receipt
 
 _TAIL_LINES = 20
 
@@ -74,7 +74,7 @@ def _lines(result: "GateResult") -> list[str]:
 
 
 def _receipt(receipt: "Receipt") -> list[str]:
-    from ralph_tui.domain.verification import receipt_facts
+    from ralph_tui.domain.verification.verification import receipt_facts
 
     status = receipt.status.value.replace("_", " ")
     reason = f": {inert(receipt.reason)}" if receipt.reason else ""

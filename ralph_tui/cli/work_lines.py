@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from ralph_tui.cli.line import Line, line
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.review import criteria_count, evidence_lines
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.verification import GateResult, Receipt, ReceiptStatus
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.review import criteria_count, evidence_lines
+from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money, plural
 from ralph_tui.tui.timeline.notes import unfinished

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ralph_tui.config.document import yaml_value
-from ralph_tui.config.yamlfile import parse_entries
+from ralph_tui.config.template import yaml_value
+from ralph_tui.config.yaml_reader import parse_entries
 from ralph_tui.domain.errors import ConfigError
 
 INDENT = "  "

@@ -8,14 +8,14 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ralph_tui.config.environment import environment_entries
-from ralph_tui.config.keys import description, is_mapping, known_keys
+from ralph_tui.config.env_vars import environment_entries
+from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.settings import Settings
-from ralph_tui.config.yamlfile import Entry, read_entries, unknown_setting
+from ralph_tui.config.yaml_reader import Entry, read_entries, unknown_setting
+from ralph_tui.domain.documents.extensions import McpServer
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.extras import McpServer
-from ralph_tui.domain.sandbox import SandboxException
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.check_commands import SandboxException
 
 COMMAND_LINE = "command line"
 DEFAULT = "default"

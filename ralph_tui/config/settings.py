@@ -9,12 +9,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ralph_tui.domain.costs import CostLimits
-from ralph_tui.domain.extras import McpServers
-from ralph_tui.domain.git import EVERY_READING, GIT_READ_ONLY
-from ralph_tui.domain.model import Count, Model
-from ralph_tui.domain.review import ReviewPolicy
-from ralph_tui.domain.sandbox import SandboxExceptions
+from ralph_tui.domain.base import Count, Model
+from ralph_tui.domain.documents.extensions import McpServers
+from ralph_tui.domain.git_commands import EVERY_READING, GIT_READ_ONLY
+from ralph_tui.domain.run.costs import CostLimits
+from ralph_tui.domain.verification.check_commands import SandboxExceptions
+from ralph_tui.domain.verification.review import ReviewPolicy
 
 INTERRUPT_PERCENT = 80
 """The turn is interrupted here whatever the settings say; both thresholds stay below it."""

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ralph_tui.demo.forms import Seconds
-from ralph_tui.domain.model import Count, Model
+from ralph_tui.domain.base import Count, Model
 
 FaultKind = Literal[
     "status", "hang", "stall", "cut", "malformed", "error_event", "reset", "portal", "slow", "huge"

@@ -11,12 +11,12 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from ralph_tui.demo.role import Guidance, Role
-from ralph_tui.domain.durations import duration
+from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.events import Notice
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.state import ApprovalKind, Halt
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Halt
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.project import Documents, Project

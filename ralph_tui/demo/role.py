@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from ralph_tui.demo.forms import Seconds, as_tuple
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.questions import Answer, Question, parse_answer
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.documents.questions import Answer, Question, parse_answer
 
 
 class Guidance(Model):

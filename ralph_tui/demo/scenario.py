@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_va
 from ralph_tui.demo.fault import Fault
 from ralph_tui.demo.forms import Seconds, as_tuple
 from ralph_tui.demo.role import Role
-from ralph_tui.domain.model import Count, Model
+from ralph_tui.domain.base import Count, Model
 
 
 def _checked_pattern(pattern: str) -> str:

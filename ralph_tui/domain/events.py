@@ -9,19 +9,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
-from ralph_tui.domain.allowance import Allowance
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
-from ralph_tui.domain.costs import CostLimits, CostMeter
-from ralph_tui.domain.model import Amount, Count, Record, Timestamp
-from ralph_tui.domain.money import Money
+from ralph_tui.domain.base import Amount, Count, Record, Timestamp
+from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.permissions import Scope
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.review import Review
-from ralph_tui.domain.state import Adjusted, ApprovalKind, Phase
-from ralph_tui.domain.verification import Receipt
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import Adjusted, ApprovalKind, Phase
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.run.context_budget import TokenUsage
+from ralph_tui.domain.run.costs import CostLimits, CostMeter, Money
+from ralph_tui.domain.run.usage_quota import Allowance
+from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
+from ralph_tui.domain.verification.review import Review
+from ralph_tui.domain.verification.verification import Receipt
 
 
 class LoopStatus(StrEnum):

@@ -6,9 +6,9 @@ Such a question stands among the others, so whoever can answer those can answer 
 from collections.abc import Sequence
 from typing import Literal
 
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
+from ralph_tui.domain.sanitize import one_line
 
 ONCE, SESSION, DENY = "Allow once", "Allow for this session", "Deny"
 

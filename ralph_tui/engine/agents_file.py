@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ralph_tui.domain.agents_md import MAX_LINES, complaint, lines_of
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.documents.agents_md import MAX_LINES, complaint, lines_of
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 
 INSTEAD = (
     "Replace or shorten what is there; what only later sessions of this work need goes to "

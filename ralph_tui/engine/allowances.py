@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.allowance import Allowance
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event, LoopStatus
+from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.engine.ending import End
 from ralph_tui.engine.ports import EventSink
 

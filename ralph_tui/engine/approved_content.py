@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.validation import ValidationReport
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.engine.contents import Contents
 from ralph_tui.store.project import Project
 

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.decisions import DECISIONS
-from ralph_tui.domain.questions import Answer, AskedQuestion, Question
-from ralph_tui.domain.state import REASONED, Approval, ApprovalKind, Halt, Phase
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.labels import DECISIONS
+from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.approved_content import Content, changes
 from ralph_tui.engine.awaiting import answered, ask
 from ralph_tui.engine.ending import End, interrupted, waiting

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from ralph_tui.domain.questions import AskedQuestion
+from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.store.project import Documents
 

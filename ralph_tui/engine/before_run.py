@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Halt
 from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.workshop import Workshop
 

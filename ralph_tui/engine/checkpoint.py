@@ -1,9 +1,9 @@
 """What is looked at before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.costs import CostLevel, CostMeter
-from ralph_tui.domain.state import Halt, RalphState
+from ralph_tui.domain.project_state import Halt, RalphState
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.run.costs import CostLevel, CostMeter
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.custody import Custody
 from ralph_tui.engine.ending import End, failed, fatal, interrupted, stopped

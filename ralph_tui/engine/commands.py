@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_tui.domain.model import Amount, Model
-from ralph_tui.domain.text import tail
+from ralph_tui.domain.base import Amount, Model
+from ralph_tui.domain.sanitize import tail
 
 KEPT_BYTES = 64 * 1024
 """The end of the output that is kept while a command runs."""

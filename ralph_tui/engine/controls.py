@@ -4,11 +4,11 @@ import signal
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.permissions import answer_told
-from ralph_tui.domain.questions import Answer, AskedQuestion
-from ralph_tui.domain.state import REASONED, Approval, ApprovalKind, Halt, Injection
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Halt, Injection
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.approved_content import plan_content
 from ralph_tui.engine.plan_controls import PlanControls
 from ralph_tui.store.files import utc_now

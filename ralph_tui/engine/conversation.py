@@ -6,11 +6,11 @@ from functools import partial
 from typing import Protocol, Self
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import BudgetDecision
-from ralph_tui.domain.costs import CostLevel
-from ralph_tui.domain.durations import duration
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.run.context_budget import BudgetDecision
+from ralph_tui.domain.run.costs import CostLevel
 from ralph_tui.engine.guidance import taken
 from ralph_tui.engine.metering import Meter, limit_event, spent_told
 from ralph_tui.engine.opening import NeverOpened, open_again, open_unless

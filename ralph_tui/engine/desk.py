@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.extras import ToolOutput
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import NETWORK, Ruling
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.questions import Permission, Question
-from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.agents_file import AgentsFile
 from ralph_tui.engine.landing import stop_if_astray
 from ralph_tui.engine.metering import Meter

@@ -8,8 +8,8 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.run.breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from ralph_tui.domain.events import Event

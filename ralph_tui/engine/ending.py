@@ -3,13 +3,13 @@
 import errno
 from collections.abc import Callable, Sequence
 
-from ralph_tui.domain.breaker import RecoveryAction
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.state import RalphState
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.project_state import RalphState
+from ralph_tui.domain.run.breaker import RecoveryAction
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.ports import Failure
 
 _FATAL = {

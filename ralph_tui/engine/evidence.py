@@ -10,8 +10,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ralph_tui.domain.plan import Begun, Task
-from ralph_tui.domain.verification import Receipt, ReceiptStatus, criterion_text
+from ralph_tui.domain.plan.plan import Begun, Task
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus, criterion_text
 
 MOST_FILES = 50_000
 """A project with more is not looked at: nobody would wait for it before each task."""

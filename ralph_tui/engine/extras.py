@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ralph_tui.config.settings import PhaseExtras, Settings
+from ralph_tui.domain.documents.extensions import OWN_SERVER, REFERENCE, McpServer
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.extras import OWN_SERVER, REFERENCE, McpServer
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 
 PREFIX = "RALPH_EXTRA_"
 """Begins the names under which the CLI gets what `${NAME}` stands for; no command of the agent sees them."""

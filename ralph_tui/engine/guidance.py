@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.state import Injection
+from ralph_tui.domain.project_state import Injection
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 

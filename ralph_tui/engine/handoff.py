@@ -8,10 +8,10 @@ import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ralph_tui.domain.memory import SessionFacts, render_memory, said_sections
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Phase, SessionRecord
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.documents.memory import SessionFacts, render_memory, said_sections
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase, SessionRecord
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.result import IterationResult
 from ralph_tui.engine.workshop import Workshop

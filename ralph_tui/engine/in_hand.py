@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain import underway
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan import task_matching
+from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.project import Documents
@@ -34,7 +34,7 @@ class TaskInHand:
     @property
     def task(self) -> Task | None:
         """The task as last seen; None when it was taken out of the plan."""
-        return underway.found(self._ledger.docs.plan, self._began)
+        return task_matching.found(self._ledger.docs.plan, self._began)
 
     @property
     def status(self) -> TaskStatus | None:
@@ -69,7 +69,7 @@ class TaskInHand:
         return f"the person took the task away: {taken}" if taken else ""
 
     def _why_taken(self, docs: Documents) -> str:
-        return underway.why_taken(docs.plan, self._began)
+        return task_matching.why_taken(docs.plan, self._began)
 
     def mind_edits(self) -> None:
         """Tell the person what their edit of the task leads to; the agent is told by `news`."""
@@ -79,13 +79,13 @@ class TaskInHand:
         if task.id != self._began.id:
             self._tell(f"{self._began.id} is called {task.id} now; its iteration goes on.")
             self._rename(task.id)
-        if what := underway.reworded(self._said, task):
+        if what := task_matching.reworded(self._said, task):
             self._tell(
                 f"{task.id} was changed while it is worked ({what}): the agent is told, and its claim "
                 "is held against what the plan says now."
             )
             self._said = task
-            self._untold = underway.in_its_words(task)
+            self._untold = task_matching.in_its_words(task)
 
     def news(self) -> str:
         """What the agent must know of an edit, once; empty when it knows the task as it is."""
@@ -135,9 +135,9 @@ class TaskInHand:
 
         def change(docs: Documents) -> Documents:
             nonlocal changed
-            task, changed = underway.found(docs.plan, self._began), ""
+            task, changed = task_matching.found(docs.plan, self._began), ""
             if task is not None and not self._why_taken(docs):
-                reworded = underway.reworded(judged, task) if judged is not None else ""
+                reworded = task_matching.reworded(judged, task) if judged is not None else ""
                 changed = "" if reworded else task.id
             note(changed)
             if not changed:

@@ -4,10 +4,10 @@ import asyncio
 import time
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import BudgetDecision
-from ralph_tui.domain.costs import CostLevel
 from ralph_tui.domain.events import FailureClass, IterationOutcome
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.context_budget import BudgetDecision
+from ralph_tui.domain.run.costs import CostLevel
 from ralph_tui.engine.conversation import Conversation, Cut, cut_told
 from ralph_tui.engine.dependencies import Declared, added, declared
 from ralph_tui.engine.desk import BuildDesk

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EVENT, Event, Notice
-from ralph_tui.domain.secrets import redact
+from ralph_tui.domain.redaction import redact
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.journal import JournalWriter
 

@@ -5,9 +5,9 @@ again. It gives nobody new rights (whoever can change the link can write as the 
 """
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.state import Halt
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.tools import ToolCall
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 

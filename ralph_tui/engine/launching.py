@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import LoopFinished
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.mission import REPLAN, Mission

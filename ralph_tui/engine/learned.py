@@ -3,10 +3,10 @@
 import asyncio
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.agents_md import LEARNED, MAX_LINES
-from ralph_tui.domain.learnings import RECURS, times_learned
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.tools import ToolAnswer
+from ralph_tui.domain.documents.agents_md import LEARNED, MAX_LINES
+from ralph_tui.domain.documents.learning_selection import RECURS, times_learned
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.workshop import Workshop
 

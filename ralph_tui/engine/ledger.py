@@ -11,11 +11,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import ContextBudget
-from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.state import REASONED, Approval, Halt
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.project_state import REASONED, Approval, Halt
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.doings import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.unfinished import Unfinished

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import RecoveryAction
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.run.breaker import RecoveryAction
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, complete, stopped
 from ralph_tui.engine.loop import BuildLoop, require_workable

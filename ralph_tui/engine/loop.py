@@ -2,15 +2,14 @@
 
 import asyncio
 
-from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import RecoveryAction
-from ralph_tui.domain.circles import Files, came_back, seen
+from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.recovery import recovery_of_plan
-from ralph_tui.domain.state import Injection, Phase
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.project_state import Injection, Phase
+from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
+from ralph_tui.domain.run.oscillation import Files, came_back, seen
 from ralph_tui.engine.before_run import take_baseline
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.contents import Contents

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from ralph_tui.domain.questions import GivenAnswers
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.documents.questions import GivenAnswers
+from ralph_tui.domain.project_state import Phase
 
 REPLAN = "Make the plan anew from the specs and from what is there now."
 """What planning again is told when the person says nothing themselves."""

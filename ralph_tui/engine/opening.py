@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable
 from datetime import timedelta
 
 from ralph_tui.domain.errors import CliStartError
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.project_state import Halt
 from ralph_tui.engine.ports import AgentItem, AgentSession, Overseer, SessionSpec, TurnEnded
 from ralph_tui.engine.waiting import wait_until
 from ralph_tui.engine.workshop import Workshop

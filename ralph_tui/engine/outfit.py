@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.engine.extras import (
     extras_of,
     prepared_servers,

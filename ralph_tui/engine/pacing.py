@@ -3,8 +3,8 @@
 import asyncio
 from datetime import datetime
 
-from ralph_tui.domain.rate import RequestRate
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.run.rate_limit import RequestRate
 from ralph_tui.engine.waiting import RETRIED, wait_until
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
+from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.permissions import (
     ASK_FIRST,
     CHECK_FILES,
@@ -17,10 +18,9 @@ from ralph_tui.domain.permissions import (
     question_of,
     ruling_of,
 )
-from ralph_tui.domain.questions import AskedQuestion, Permission
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.text import inert
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.awaiting import answered
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.workshop import Workshop

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.engine.doings import Doings
 from ralph_tui.engine.plan_edits import (
     completed,

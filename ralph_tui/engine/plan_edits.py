@@ -5,13 +5,9 @@ from difflib import get_close_matches
 from itertools import count, islice
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.order import open_order
-from ralph_tui.domain.plan import (
-    ImplementationPlan,
-    Task,
-    TaskStatus,
-)
-from ralph_tui.domain.verification import TaskVerification
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan_order import open_order
+from ralph_tui.domain.verification.verification import TaskVerification
 
 NOTHING_CHANGED = "Nothing was changed."
 

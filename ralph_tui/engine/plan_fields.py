@@ -4,14 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import (
-    DEFAULT_PRIORITY,
-    ImplementationPlan,
-    Task,
-    free_id,
-    in_order,
-)
-from ralph_tui.domain.verification import Criterion, criterion_text, runnable_command
+from ralph_tui.domain.plan.plan import DEFAULT_PRIORITY, ImplementationPlan, Task, free_id, in_order
+from ralph_tui.domain.verification.verification import Criterion, criterion_text, runnable_command
 from ralph_tui.engine.plan_edits import NOTHING_CHANGED, find_open, sound
 
 

@@ -6,15 +6,15 @@ from typing import Protocol
 
 from pydantic import Field, JsonValue
 
-from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.base import Count, Model, Timestamp
+from ralph_tui.domain.documents.extensions import McpServer, ToolOutput
+from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.events import Event, FailureClass
-from ralph_tui.domain.extras import McpServer, ToolOutput
-from ralph_tui.domain.model import Count, Model, Timestamp
-from ralph_tui.domain.money import Money
 from ralph_tui.domain.permissions import Ruling
-from ralph_tui.domain.questions import Permission, Question
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.context_budget import TokenUsage
+from ralph_tui.domain.run.costs import Money
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.guard.sandbox import Sandbox
 
 EventSink = Callable[[Event], None]

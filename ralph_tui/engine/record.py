@@ -1,11 +1,11 @@
 """What an iteration leaves behind in the documents and in the journal; pure functions."""
 
-from ralph_tui.domain.breaker import NOBODYS, IterationVerdict
+from ralph_tui.domain.base import Count
 from ralph_tui.domain.events import Event, IterationFinished, IterationOutcome
-from ralph_tui.domain.model import Count
-from ralph_tui.domain.money import minus, plus
-from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
+from ralph_tui.domain.run.costs import minus, plus
 from ralph_tui.engine.ending import failure_told
 from ralph_tui.engine.guidance import used_up
 from ralph_tui.engine.ralph_tools import after_failed_attempt

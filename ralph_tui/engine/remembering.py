@@ -1,8 +1,7 @@
 """The memory of a prompt, made from what is on disk; the same for the model and for the person."""
 
-from ralph_tui.domain.decisions import DECISIONS
-from ralph_tui.domain.learnings import choose, words_of, words_of_task
-from ralph_tui.domain.memory import (
+from ralph_tui.domain.documents.learning_selection import choose, words_of, words_of_task
+from ralph_tui.domain.documents.memory import (
     ActiveMemory,
     MemorySources,
     active_memory,
@@ -10,10 +9,11 @@ from ralph_tui.domain.memory import (
     figures,
     handoff_now,
 )
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.questions import Answer
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.documents.questions import Answer
+from ralph_tui.domain.labels import DECISIONS
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store.notes import KEPT_ITERATIONS
 from ralph_tui.store.project import Documents, Project
 

@@ -1,10 +1,10 @@
 """What an iteration came to."""
 
-from ralph_tui.domain.circles import Files
+from ralph_tui.domain.base import Amount, Count, Model
+from ralph_tui.domain.documents.memory import MemoryNote
 from ralph_tui.domain.events import FailureClass, IterationOutcome
-from ralph_tui.domain.memory import MemoryNote
-from ralph_tui.domain.model import Amount, Count, Model
-from ralph_tui.domain.money import Money
+from ralph_tui.domain.run.costs import Money
+from ralph_tui.domain.run.oscillation import Files
 from ralph_tui.engine.ports import Failure
 
 NOT_THE_TASKS_FAULT = frozenset(

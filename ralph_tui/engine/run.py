@@ -8,8 +8,8 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import LoopFinished
-from ralph_tui.domain.secrets import hide, secret_values
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.engine.confinement import confine
 from ralph_tui.engine.extras import check_extras, extra_values
 from ralph_tui.engine.journaling import Emitter

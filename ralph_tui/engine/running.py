@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.allowances import Allowances
 from ralph_tui.engine.beginning import begin, started
 from ralph_tui.engine.checkpoint import Checkpoint

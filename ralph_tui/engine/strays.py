@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import AskedQuestion, Option, Question
-from ralph_tui.domain.state import Halt, Phase
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.awaiting import answered
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission

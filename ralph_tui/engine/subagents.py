@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.ports import SubAgent
 
 CODE_SEARCH = SubAgent(

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.memory import MemoryNote
+from ralph_tui.domain.documents.memory import MemoryNote
+from ralph_tui.domain.documents.questions import Permission
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling, check_change_permission
-from ralph_tui.domain.plan import MAX_RETRIES, Task, TaskStatus
-from ralph_tui.domain.questions import Permission
-from ralph_tui.domain.review import Review
-from ralph_tui.domain.tools import ToolAnswer
-from ralph_tui.domain.verification import GateResult, VerificationOutcome
+from ralph_tui.domain.plan.plan import MAX_RETRIES, Task, TaskStatus
+from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.domain.verification.review import Review
+from ralph_tui.domain.verification.verification import GateResult, VerificationOutcome
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.learned import record_learning

@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, RecoveryAction
-from ralph_tui.domain.plan import ImplementationPlan
-from ralph_tui.domain.recovery import recovery_for
-from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, nothing_ready, stopped
 from ralph_tui.engine.mission import Mission

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Literal
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.check_commands import NO_CHECKS, ProjectChecks
-from ralph_tui.domain.durations import duration
-from ralph_tui.domain.model import Model
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.tools import ToolCall, Verdict
-from ralph_tui.domain.verification import (
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
+from ralph_tui.domain.verification.verification import (
     GateResult,
     Inputs,
     Receipt,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import FailureClass
-from ralph_tui.domain.state import ApprovalKind, Halt, Pause
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.project_state import ApprovalKind, Halt, Pause
 from ralph_tui.engine.asking import decide
 from ralph_tui.engine.ending import End, asked_by
 from ralph_tui.engine.mission import Mission

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 
-from ralph_tui.domain.tools import Verdict
+from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.rules import judge_command
 from ralph_tui.guard.verdicts import EMPTY, denial

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ralph_tui.domain.secrets import is_secret_name
+from ralph_tui.domain.redaction import is_secret_name
 
 _ENV_START = 47
 """Index of env_start in /proc/self/stat, counted from the state (man 5 proc: field 50)."""

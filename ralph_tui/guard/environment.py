@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_tui.domain.secrets import is_secret_name
+from ralph_tui.domain.redaction import is_secret_name
 from ralph_tui.guard.policy import Policy
 
 SHIMS = Path(__file__).with_name("shims")

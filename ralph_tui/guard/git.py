@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
-from ralph_tui.domain.git import GIT_READ_ONLY
+from ralph_tui.domain.git_commands import GIT_READ_ONLY
 from ralph_tui.guard import git_options as known
 from ralph_tui.guard.git_commands import GIT_COMMANDS
 from ralph_tui.guard.git_families import FAMILIES, Family

@@ -1,6 +1,6 @@
 """Git's own subcommands, to tell `git-branch` from a program that is merely named so."""
 
-from ralph_tui.domain.git import GIT_READ_ONLY
+from ralph_tui.domain.git_commands import GIT_READ_ONLY
 from ralph_tui.guard.names import names
 
 MUTATING = names(

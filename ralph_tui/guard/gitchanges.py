@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.guard.gitsnapshot import STAGE, Snapshot, submodule_part
 
 SLACK_SECONDS = 2.0

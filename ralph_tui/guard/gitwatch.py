@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.guard.environment import REFLOG_MARK
 from ralph_tui.guard.gitchanges import (
     SLACK_SECONDS,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.extras import OWN_SERVER
-from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
+from ralph_tui.domain.documents.extensions import OWN_SERVER
+from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
 from ralph_tui.guard.paths import WRITE_TOOLS, absolute, judge_path
 from ralph_tui.guard.policy import SKILL_TOOL, Policy
 from ralph_tui.guard.process_memory import memory_denial, reads_memory

@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ALLOW, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
 
 WRITE_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})

@@ -6,9 +6,9 @@ from types import MappingProxyType
 
 from pydantic import Field
 
-from ralph_tui.domain.git import GIT_READ_ONLY
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.git_commands import GIT_READ_ONLY
+from ralph_tui.domain.project_state import Phase
 
 PYTHON_TOOLS = (
     "pytest", "py.test", "mypy", "ruff", "black", "isort", "flake8", "pylint", "pyright",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn
 
-from ralph_tui.domain.tools import Verdict
+from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.names import names
 from ralph_tui.guard.places import Places
 from ralph_tui.guard.syntax import UNKNOWN, Simple, Word

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ralph_tui.domain.tools import ALLOW, Verdict
+from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.project_tools import ThroughUv
 from ralph_tui.guard.shell import read_command, second_reading

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.sandbox import SandboxException
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.verification.check_commands import SandboxException
 from ralph_tui.guard.environment import SHIMS, repository
 
 SECRETS = (

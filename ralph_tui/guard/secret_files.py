@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
-from ralph_tui.domain.tools import Verdict
+from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.names import names
 from ralph_tui.guard.places import NOWHERE, Places
 from ralph_tui.guard.policy import Policy

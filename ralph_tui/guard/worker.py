@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-from ralph_tui.domain.tools import Verdict
+from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.verdicts import SPLIT, unreadable
 

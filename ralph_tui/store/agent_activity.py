@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.model import Record
 from ralph_tui.store.files import DamagedError, process_exists, read_regular, stage
 from ralph_tui.store.lock import boot_id
 from ralph_tui.store.mirror import mirror_of

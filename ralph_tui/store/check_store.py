@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.model import Model
 from ralph_tui.store import dot
 from ralph_tui.store.files import stage
 from ralph_tui.store.mirror import mirror_of

@@ -7,14 +7,24 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError
 
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.budget import ContextBudget
+from ralph_tui.domain.base import Model, Record
+from ralph_tui.domain.documents.questions import QUESTIONS_SCHEMA_VERSION, QuestionLog
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.foreign_plans import ForeignPart, foreign_lines, foreign_list, foreign_part
-from ralph_tui.domain.model import Model, Record
-from ralph_tui.domain.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
-from ralph_tui.domain.questions import QUESTIONS_SCHEMA_VERSION, QuestionLog
-from ralph_tui.domain.state import STATE_SCHEMA_VERSION, BreakerSummary, Injection, RalphState
+from ralph_tui.domain.plan.foreign_plans import (
+    ForeignPart,
+    foreign_lines,
+    foreign_list,
+    foreign_part,
+)
+from ralph_tui.domain.plan.plan import PLAN_SCHEMA_VERSION, ImplementationPlan
+from ralph_tui.domain.project_state import (
+    STATE_SCHEMA_VERSION,
+    BreakerSummary,
+    Injection,
+    RalphState,
+)
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.store.files import DamagedError
 from ralph_tui.store.migrate import FIRST_VERSION, migrate, version_of
 from ralph_tui.store.strictjson import (

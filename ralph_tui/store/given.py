@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ralph_tui.domain.secrets import redact
+from ralph_tui.domain.redaction import redact
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.notes import TAIL_BYTES, read_text, write_text
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ralph_tui.domain.documents.questions import AskedQuestion, QuestionLog
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.questions import AskedQuestion, QuestionLog
-from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.project_state import SessionRecord
 from ralph_tui.store.files import DamagedError, read_regular
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.notes import read_sessions

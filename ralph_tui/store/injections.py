@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from ralph_tui.domain.state import Injection
+from ralph_tui.domain.project_state import Injection
 from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import DamagedError
 from ralph_tui.store.strictjson import decode, parse_object, scrub

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.place import DOT
 
 PROMPT_NAMES = {

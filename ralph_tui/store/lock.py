@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import LockedError, StoreError
-from ralph_tui.domain.model import Record, Timestamp
 from ralph_tui.store import dot
 from ralph_tui.store.files import DamagedError, explained, process_exists, read_regular, write_all
 from ralph_tui.store.layout import Layout

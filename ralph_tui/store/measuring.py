@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from ralph_tui.domain.metrics import MEASURED, Meter, Metric
+from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
 from ralph_tui.store.scan import Progress, Scan, any_of
 
 _RARE = any_of(MEASURED - {"tool_started", "tool_finished", "usage_reported"})

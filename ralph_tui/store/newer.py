@@ -4,8 +4,8 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ralph_tui.domain.model import Record
-from ralph_tui.domain.plan import ImplementationPlan
+from ralph_tui.domain.base import Record
+from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.store.documents import Document
 from ralph_tui.store.migrate import NewerError
 from ralph_tui.store.strictjson import parse_object

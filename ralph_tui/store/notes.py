@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.state import SessionRecord
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.project_state import SessionRecord
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import (
     DamagedError,
@@ -26,7 +26,7 @@ from ralph_tui.store.layout import Layout
 from ralph_tui.store.strictjson import parse_object
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.specs import Spec
+    from ralph_tui.domain.documents.specs import Spec
 
 KEPT_ITERATIONS = 20
 KEPT_SESSIONS = 10
@@ -186,7 +186,7 @@ MAX_SPECS = 100
 
 def read_specs(layout: Layout) -> "tuple[Spec, ...]":
     """The Markdown files of `specs/`, by name; links that leave the project read as empty."""
-    from ralph_tui.domain.specs import Spec
+    from ralph_tui.domain.documents.specs import Spec
 
     if not layout.specs.is_dir():
         return ()

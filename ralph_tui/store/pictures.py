@@ -4,7 +4,7 @@ import base64
 import binascii
 from pathlib import Path
 
-from ralph_tui.domain.extras import Picture
+from ralph_tui.domain.documents.extensions import Picture
 from ralph_tui.store.files import explained, write_atomic
 from ralph_tui.store.layout import Layout
 

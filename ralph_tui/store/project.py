@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from pydantic import ValidationError
 
+from ralph_tui.domain.base import Record
+from ralph_tui.domain.documents.questions import bounded
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.model import Record
-from ralph_tui.domain.question_bounds import bounded
-from ralph_tui.domain.state import Injection, Phase, SessionRecord
+from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
 from ralph_tui.store import dot, mirror, notes, snapshot
 from ralph_tui.store.document_guard import DocumentGuard
 from ralph_tui.store.documents import Documents, json_text
@@ -27,9 +27,9 @@ from ralph_tui.store.receipts import ReceiptBook
 from ralph_tui.store.snapshot import BeingWrittenError, Snapshots
 
 if TYPE_CHECKING:  # what a look at the documents need not wait for
-    from ralph_tui.domain.extras import Picture
-    from ralph_tui.domain.specs import Spec
-    from ralph_tui.domain.validation import ValidationReport
+    from ralph_tui.domain.documents.extensions import Picture
+    from ralph_tui.domain.documents.specs import Spec
+    from ralph_tui.domain.verification.validation_report import ValidationReport
 
 R = TypeVar("R", bound=Record)
 
@@ -282,7 +282,7 @@ class Project:
 
     def read_report(self) -> "ValidationReport | None":
         """The last validation report; None when there is none, or it cannot be read (that is told)."""
-        from ralph_tui.domain.validation import ValidationReport
+        from ralph_tui.domain.verification.validation_report import ValidationReport
 
         text = self.read_text(self.layout.validation_report, notes.REPORT_BYTES)
         if not text:

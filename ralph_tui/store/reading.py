@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ralph_tui.domain.model import Record
+from ralph_tui.domain.base import Record
 from ralph_tui.store import newer, recovery
 from ralph_tui.store.documents import PLAN, Document, InvalidDocumentError, decode_document
 from ralph_tui.store.files import DamagedError, read_regular

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
+from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.model import Record, Timestamp
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.verification import VerificationOutcome
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.store.files import DamagedError, append_durable, read_regular
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import refuse_agent

@@ -12,18 +12,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.model import Record
-from ralph_tui.domain.plan import ImplementationPlan
-from ralph_tui.domain.state import RalphState
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.project_state import RalphState
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.store.aside import set_aside
 from ralph_tui.store.documents import Decoded, Document, decode_document, encode_document
 from ralph_tui.store.files import DamagedError, read_regular, stage
 from ralph_tui.store.layout import Layout
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.view import LoopView
+    from ralph_tui.domain.view.loop_view import LoopView
 
 R = TypeVar("R", bound=Record)
 
@@ -158,8 +158,8 @@ def _view(events: Path) -> "LoopView | None":
     """What the journal tells, or None when it tells nothing."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
     from ralph_tui.domain.events import LoopStarted
-    from ralph_tui.domain.reducer import reduce
-    from ralph_tui.domain.view import LoopView
+    from ralph_tui.domain.view.loop_view import LoopView
+    from ralph_tui.domain.view.reducer import reduce
     from ralph_tui.store.journal import read_events
 
     view, any_event = LoopView(), False

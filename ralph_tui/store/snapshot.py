@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.model import Record
 from ralph_tui.store import commit, recovery
 from ralph_tui.store.aside import set_aside
 from ralph_tui.store.documents import (

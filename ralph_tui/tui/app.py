@@ -23,7 +23,7 @@ from textual.screen import Screen
 
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Notice
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.crash import write_report
 from ralph_tui.tui.commands import BY_NAME, bindings

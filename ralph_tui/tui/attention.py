@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.events import ApprovalRequested
-from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from ralph_tui.domain.events import (
     PlanLoaded,
     TaskChanged,
 )
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.crash import write_report

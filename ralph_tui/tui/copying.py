@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.tui.render.spans import plain
 from ralph_tui.tui.widgets.rows import RowsView
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TextIO
 
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store.place import DOT
 from ralph_tui.tui.glyphs import choose
 

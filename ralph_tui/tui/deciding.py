@@ -6,9 +6,9 @@ from textual.widgets import Input
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import ApprovalRequested
-from ralph_tui.domain.state import REASONED, ApprovalKind
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import REASONED, ApprovalKind
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.attention import Attention, Wait, approval_key, waits
 from ralph_tui.tui.drafts import Draft
 from ralph_tui.tui.owner import Owner, Try

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from ralph_tui.domain.questions import Answer, Question
+from ralph_tui.domain.documents.questions import Answer, Question
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from ralph_tui.domain.chronicle import Chronicle, Iteration
-from ralph_tui.domain.forecast import Forecast, forecast
-from ralph_tui.domain.metrics import Metric
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.forecast import Forecast, forecast
+from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.notes import write_text
 from ralph_tui.tui.render.iterations import look_of

@@ -11,8 +11,8 @@ from textual.reactive import var
 from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from ralph_tui.domain.events import Notice
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.clipboard import copied_words
 from ralph_tui.tui.command import Command

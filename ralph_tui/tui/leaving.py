@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.owner import Owner, Try

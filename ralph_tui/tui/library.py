@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ralph_tui.domain.chronicle import CHRONICLED, Chronicle, Chronicler, Iteration
 from ralph_tui.domain.events import Event, GateFinished
-from ralph_tui.domain.metrics import Metric
-from ralph_tui.domain.verification import Receipt
+from ralph_tui.domain.verification.verification import Receipt
+from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.run_history import CHRONICLED, Chronicle, Chronicler, Iteration
 from ralph_tui.store.journal import last_run, read_events
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.measuring import MeasuredJournal

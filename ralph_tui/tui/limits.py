@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.state import Adjusted
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import Adjusted
+from ralph_tui.domain.view.loop_view import LoopView
 
 
 @dataclass(frozen=True, slots=True)

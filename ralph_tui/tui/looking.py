@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.tui.jumping import targets
 from ralph_tui.tui.owner import Owner, Try
 from ralph_tui.tui.pages import Pages

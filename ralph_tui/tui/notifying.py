@@ -6,7 +6,7 @@ There is one escape per family of terminals; others ignore what they do not know
 import os
 from collections.abc import Mapping
 
-from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.sanitize import inert, one_line
 
 TITLE = "ralph"
 LIMIT = 200

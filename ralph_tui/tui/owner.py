@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.text import inert, one_line
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.host import Clock, Host, Picking, utc_now

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.validation import ValidationReport
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.store.given import read_given
 from ralph_tui.store.notes import TAIL_BYTES
 from ralph_tui.store.project import Project

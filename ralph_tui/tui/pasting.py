@@ -4,7 +4,7 @@ Textual looks for keys in it, too: coloured output that was pasted where nobody 
 a field its pieces would change their order.
 """
 
-from ralph_tui.domain.text import unarmed
+from ralph_tui.domain.sanitize import unarmed
 
 START, END = "\x1b[200~", "\x1b[201~"
 _ESCAPE = "\x1b"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.validation import ValidationReport
+from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.store.project import Project
 
 

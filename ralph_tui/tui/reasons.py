@@ -5,9 +5,9 @@ Each answers the condition its docstring names: with a sentence where it does no
 
 from collections.abc import Callable
 
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.render.next_up import why_not_build
 from ralph_tui.tui.situation import Situation, goes_on_at
 

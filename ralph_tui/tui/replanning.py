@@ -6,8 +6,8 @@ from functools import partial
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import TaskChanged
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.commands import BY_NAME

@@ -22,7 +22,7 @@ from ralph_tui.domain.events import (
     ProjectRead,
     ProjectUnreadable,
 )
-from ralph_tui.domain.view import ENDED, RunState
+from ralph_tui.domain.view.loop_view import ENDED, RunState
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host import Clock, utc_now

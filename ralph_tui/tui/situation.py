@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.view import ENDED, LoopView, RunState
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.view.loop_view import ENDED, LoopView, RunState
 from ralph_tui.tui.keys import Keys
 
 

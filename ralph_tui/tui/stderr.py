@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ralph_tui.domain.text import tail
+from ralph_tui.domain.sanitize import tail
 from ralph_tui.tui.terminal import Terminal
 
 KEPT = 4_000

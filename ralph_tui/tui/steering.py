@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.deciding import Deciding
 from ralph_tui.tui.leaving import Leaving

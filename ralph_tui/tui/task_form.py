@@ -3,9 +3,9 @@
 import re
 from typing import NamedTuple
 
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.text import inert
-from ralph_tui.domain.verification import runnable_command
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.verification.verification import runnable_command
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.render.spans import flat
 

@@ -10,11 +10,11 @@ from pydantic import JsonValue
 from ralph_tui.agent.claude import ClaudeAgent
 from ralph_tui.agent.offered import tool_difference
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.extras import ToolOutput
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import Ruling
-from ralph_tui.domain.questions import Permission, Question
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine.ports import (
     AfterTool,
     AgentItem,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.agent.holding import MOST, Holding
-from ralph_tui.domain.secrets import REDACTED
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.redaction import REDACTED
+from ralph_tui.domain.sanitize import inert
 
 KEY = "sk-ant-api03-abcdefghijklmnopqrstuvwx"
 TEXTS = {

@@ -6,7 +6,7 @@ import pytest
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage
 
 from ralph_tui.agent.prices import estimate
-from ralph_tui.domain.budget import TokenUsage
+from ralph_tui.domain.run.context_budget import TokenUsage
 from tests.harness.model import cli_environment, serving
 
 pytestmark = pytest.mark.real_cli

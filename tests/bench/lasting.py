@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.tui.render.grouping import Grouping
 from tests.bench import startup
 from tests.bench.keys import streaming

@@ -10,8 +10,8 @@ from pydantic_core import from_json
 from ralph_tui.cli.output import line_printer
 from ralph_tui.cli.past import told
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.store.documents import json_text
 from ralph_tui.tui.library import Library
 from tests.harness.projects import make_project

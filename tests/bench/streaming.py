@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ports import EventSink

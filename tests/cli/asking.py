@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ralph_tui.cli.headless import run_lines
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import AskedQuestion, Option, Question
-from ralph_tui.domain.state import Approval, ApprovalKind, Phase
+from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ledger import Ledger

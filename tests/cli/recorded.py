@@ -13,12 +13,12 @@ from pathlib import Path
 
 from ralph_tui.cli.headless import run_lines
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import Halt, Phase
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.run.context_budget import TokenUsage
+from ralph_tui.domain.run.costs import CostMeter
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ports import EventSink

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.state import Approval, ApprovalKind, Pause, SessionRecord
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Pause, SessionRecord
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.config.document import template
 from ralph_tui.config.load import load_settings
+from ralph_tui.config.template import template
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph
 

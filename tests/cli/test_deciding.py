@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.permissions import question_of
-from ralph_tui.domain.questions import AskedQuestion, Permission
-from ralph_tui.domain.state import Approval, ApprovalKind
+from ralph_tui.domain.project_state import Approval, ApprovalKind
 from ralph_tui.store.project import Documents, Project
 from tests.cli.asking import QUESTIONS
 from tests.cli.processes import inside, ralph

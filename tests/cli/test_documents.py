@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from ralph_tui.config.keys import description
+from ralph_tui.config.setting_names import description
 from ralph_tui.demo.loading import parse_scenario
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.plan import ImplementationPlan
+from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.tui.commands import key_table
 from ralph_tui.tui.keymap import NAMES
 from tests.cli.processes import REPOSITORY, inside

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from ralph_tui.cli.guarding import PhaseName
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from tests.cli.processes import inside, ralph
 
 

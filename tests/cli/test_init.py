@@ -13,7 +13,7 @@ from ralph_tui.cli.agents_template import agents_template
 from ralph_tui.cli.checkup import examine
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.check_commands import NO_CHECKS
+from ralph_tui.domain.verification.check_commands import NO_CHECKS
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph
 

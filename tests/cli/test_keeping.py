@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.memory import ACTIVE_MEMORY_LIMIT
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.documents.memory import ACTIVE_MEMORY_LIMIT
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project

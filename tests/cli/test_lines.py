@@ -8,10 +8,10 @@ import pytest
 from ralph_tui.cli.line import LIMIT
 from ralph_tui.cli.lines import _TELLERS, Narrator
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question
-from ralph_tui.domain.state import ApprovalKind, Phase
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Question
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import ASCII
 from tests.cli.recorded import COMPLETE, HOSTILE, NOON, STOPPED, whole_run
 
@@ -232,7 +232,7 @@ def test_a_sub_agents_calls_are_indented() -> None:
 
 
 def test_a_breaker_that_opens_is_told_once() -> None:
-    from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
+    from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 
     opened = ev.BreakerChanged(
         breaker=CircuitBreaker(state=BreakerState.OPEN, failure_count=3), reason="three failures"

@@ -8,8 +8,8 @@ import pytest
 from ralph_tui.cli.output import line_printer
 from ralph_tui.cli.past import told
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.costs import CostMeter
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.store.journal import JournalWriter, read_events
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.questions import GivenAnswers
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside

@@ -10,7 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from ralph_tui.domain.questions import Answer
+from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.engine.controls import Controls
 from ralph_tui.store.project import Project
 from tests.cli.processes import REPOSITORY

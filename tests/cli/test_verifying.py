@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
 from tests.cli.processes import ralph
 from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write

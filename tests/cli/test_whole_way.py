@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.processes import ralph_running, run_ralph

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph_tui.config.document import template
 from ralph_tui.config.edit import with_setting
-from ralph_tui.config.keys import known_keys
-from ralph_tui.config.yamlfile import parse_entries
+from ralph_tui.config.setting_names import known_keys
+from ralph_tui.config.template import template
+from ralph_tui.config.yaml_reader import parse_entries
 from ralph_tui.domain.errors import ConfigError
 
 PATH = Path("config.yaml")

@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.config.document import markdown_table, template
-from ralph_tui.config.environment import VARIABLES
-from ralph_tui.config.keys import description, known_keys
+from ralph_tui.config.env_vars import VARIABLES
 from ralph_tui.config.load import config_paths, load_settings, provenance
+from ralph_tui.config.setting_names import description, known_keys
 from ralph_tui.config.settings import Settings
+from ralph_tui.config.template import markdown_table, template
 from ralph_tui.domain.errors import ConfigError
 
 SEEDS = Path(__file__).with_name("seeds_config.yaml")

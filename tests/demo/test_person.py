@@ -12,12 +12,12 @@ import pytest
 from ralph_tui.cli.demo import launch_demo
 from ralph_tui.demo.person import DemoPerson, matter_of
 from ralph_tui.demo.role import Guidance, Role
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, Notice
 from ralph_tui.domain.permissions import DENY, ONCE, question_of
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
-from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.store.files import utc_now

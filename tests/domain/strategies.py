@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ralph_tui.domain.events import Event, EventBase
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 
 IDS = [f"t{n}" for n in range(8)]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, IterationVerdict
-from ralph_tui.domain.circles import KEPT, Files
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
+from ralph_tui.domain.run.oscillation import KEPT, Files
 
 
 def after(breaker: CircuitBreaker, files: str, *, complete: bool = False) -> CircuitBreaker:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ralph_tui
-from ralph_tui.domain.durations import duration, took
+from ralph_tui.domain.formatting import duration, took
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_nobody_else_forms_durations() -> None:
         f"{path.relative_to(root)}: {line.strip()}"
         for room in rooms
         for path in (root / room).rglob("*.py")
-        if path.name != "durations.py"
+        if path.name != "formatting.py"
         for line in path.read_text(encoding="utf-8").splitlines()
         if 'f"' in line and own.search(line) and "{noun}s" not in line
     ]

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import JsonValue
 
-from ralph_tui.domain.foreign_plans import foreign_list, foreign_part
+from ralph_tui.domain.plan.foreign_plans import foreign_list, foreign_part
 
 DESCRIBED: dict[str, JsonValue] = {"id": "a", "description": "Do it."}
 

@@ -7,14 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ralph_tui.domain.breaker import (
-    BreakerState,
-    CircuitBreaker,
-    IterationVerdict,
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
+from ralph_tui.domain.run.context_budget import BudgetDecision, ContextBudget, TokenUsage, Zone
+from ralph_tui.domain.run.costs import (
+    MOST,
+    CostLevel,
+    CostLimits,
+    CostMeter,
+    dollars,
+    micros,
+    minus,
+    plus,
 )
-from ralph_tui.domain.budget import BudgetDecision, ContextBudget, TokenUsage, Zone
-from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
-from ralph_tui.domain.money import MOST, dollars, micros, minus, plus
 
 verdicts = st.builds(
     IterationVerdict,

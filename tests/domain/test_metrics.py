@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.metrics import Metric, measure
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.questions import Answer, AskedQuestion, Question
-from ralph_tui.domain.state import ApprovalKind, Phase
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.view.metrics import Metric, measure
 
 NAMES = [
     "task_completion_rate",

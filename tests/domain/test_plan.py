@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.verification import TaskVerification, VerificationOutcome
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from tests.domain.strategies import acyclic_plans, any_plans
 
 

@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from ralph_tui.domain.permissions import question_of, ruling_of
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.questions import (
+from ralph_tui.domain.documents.questions import (
     Answer,
     GivenAnswers,
     Option,
@@ -15,8 +13,10 @@ from ralph_tui.domain.questions import (
     parse_answer,
     slip,
 )
-from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.validation import (
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.permissions import question_of, ruling_of
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.verification.validation_report import (
     CriterionResult,
     SpecResult,
     ValidationReport,
@@ -24,7 +24,7 @@ from ralph_tui.domain.validation import (
     repair_tasks,
     report_problems,
 )
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 
 ONE = Question(question="Which?", header="Kind", options=(Option(label="A"), Option(label="B, c")))
 MANY = ONE.model_copy(update={"multi_select": True})

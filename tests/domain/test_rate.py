@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.rate import RequestRate
+from ralph_tui.domain.run.rate_limit import RequestRate
 
 START = datetime(2026, 1, 1, 12, 0, 30, tzinfo=UTC)
 STEPS = st.lists(st.tuples(st.integers(0, 3 * 3600), st.integers(0, 5)), max_size=30)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.domain import secrets
-from ralph_tui.domain.secrets import hide, is_secret_name, redact, secret_values
-from ralph_tui.domain.text import head, inert, one_line, tail
+from ralph_tui.domain import redaction
+from ralph_tui.domain.redaction import hide, is_secret_name, redact, secret_values
+from ralph_tui.domain.sanitize import head, inert, one_line, tail
 
 A20 = "a1B2c3D4e5F6g7H8i9J0"
 
@@ -38,7 +38,7 @@ HIDDEN_PARTS = {
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_hidden", [])
+    monkeypatch.setattr(redaction, "_hidden", [])
 
 
 @pytest.mark.parametrize("secret", SECRETS)

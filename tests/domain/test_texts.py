@@ -7,10 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from ralph_tui.domain.agents_md import complaint, shown
-from ralph_tui.domain.check_commands import CheckCommand, CheckKind, ProjectChecks
-from ralph_tui.domain.learnings import CHARACTERS, NEWEST, SHOWN, choose, words_of, words_of_task
-from ralph_tui.domain.memory import (
+from ralph_tui.domain.documents.agents_md import complaint, shown
+from ralph_tui.domain.documents.learning_selection import (
+    CHARACTERS,
+    NEWEST,
+    SHOWN,
+    choose,
+    words_of,
+    words_of_task,
+)
+from ralph_tui.domain.documents.memory import (
     ACTIVE_MEMORY_LIMIT,
     MemoryNote,
     MemorySources,
@@ -19,9 +25,10 @@ from ralph_tui.domain.memory import (
     handoff_now,
     render_memory,
 )
-from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.text import head, inert, one_line, tail
-from ralph_tui.domain.verification import CommandCriterion, runnable_command
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.sanitize import head, inert, one_line, tail
+from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
+from ralph_tui.domain.verification.verification import CommandCriterion, runnable_command
 
 DANGEROUS = {chr(c) for c in (*range(9), *range(11, 32), *range(127, 160))} | set(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"

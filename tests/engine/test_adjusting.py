@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.config.load import load_settings
-from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LimitsChanged, LoopStarted
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Adjusted, Phase
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import Adjusted, Phase
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.adjusting import adjust, adjusted_settings, reset_breaker
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.tools import ToolCall
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.agents_file import AgentsFile
 
 

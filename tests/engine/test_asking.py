@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import TypeVar, cast
 
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.questions import Answer, Option, Question
-from ralph_tui.domain.state import Approval, ApprovalKind, Phase
+from ralph_tui.domain.documents.questions import Answer, Option, Question
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.asking import Asking, decide
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ledger import Ledger

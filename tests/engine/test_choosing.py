@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ending import End

@@ -6,19 +6,19 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ralph_tui.domain.documents.questions import (
+    Answer,
+    AskedQuestion,
+    Option,
+    Question,
+    parse_answer,
+)
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import PlanLoaded, TaskChanged
-from ralph_tui.domain.order import open_order
-from ralph_tui.domain.plan import (
-    ImplementationPlan,
-    Task,
-    TaskStatus,
-    free_id,
-    in_order,
-)
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Question, parse_answer
-from ralph_tui.domain.state import Approval, ApprovalKind, Halt, Phase
-from ralph_tui.domain.verification import CommandCriterion
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, free_id, in_order
+from ralph_tui.domain.plan.plan_order import open_order
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ending import asked_by

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.plan import Begun, Task
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.plan.plan import Begun, Task
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.engine import evidence
 from ralph_tui.engine.evidence import look, objections
 

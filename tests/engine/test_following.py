@@ -12,10 +12,10 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.plan import ImplementationPlan, TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine import following, unfinished
 from ralph_tui.store import recovery
 from ralph_tui.store.journal import JournalWriter, read_events

@@ -7,10 +7,15 @@ from pathlib import Path
 import psutil
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.check_commands import CheckCommand, CheckKind, ProjectChecks
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
-from ralph_tui.domain.verification import CommandCriterion, GateResult, Receipt, ReceiptStatus
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
+from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
+from ralph_tui.domain.verification.verification import (
+    CommandCriterion,
+    GateResult,
+    Receipt,
+    ReceiptStatus,
+)
 from ralph_tui.engine.commands import KEPT_BYTES, run_command
 from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.engine.verify import (

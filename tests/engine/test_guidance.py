@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.events import FailureClass, IterationOutcome
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.beginning import begin
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Desk

@@ -5,11 +5,11 @@ import contextlib
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import AskedQuestion, Question
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.questions import AskedQuestion, Question
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Approval, ApprovalKind, Phase
-from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
+from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.store.files import utc_now

@@ -9,9 +9,9 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.extras import ToolOutput
-from ralph_tui.domain.state import Halt
-from ralph_tui.domain.tools import ToolCall
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.metering import Meter

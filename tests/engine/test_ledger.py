@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event
+from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.adjusting import reset_breaker
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.store.project import Documents, Project

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.context_budget import TokenUsage
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.run import run_mission

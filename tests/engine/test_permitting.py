@@ -11,11 +11,17 @@ from typing import cast
 import pytest
 
 from ralph_tui.config.settings import DiscoverySettings, PhasesSettings, SafetySettings, Settings
+from ralph_tui.domain.documents.questions import (
+    Answer,
+    AskedQuestion,
+    Permission,
+    QuestionLog,
+    parse_answer,
+)
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.permissions import NETWORK, Ruling, question_of
-from ralph_tui.domain.questions import Answer, AskedQuestion, Permission, QuestionLog, parse_answer
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.permitting import Permitting, permission_of, withdraw_left_over
 from ralph_tui.engine.workshop import Workshop

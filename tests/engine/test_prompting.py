@@ -1,9 +1,9 @@
 import pytest
 
-from ralph_tui.domain.check_commands import CheckCommand, CheckKind, ProjectChecks
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
 from ralph_tui.engine.prompting import (
     PromptParts,
     building_prompt,

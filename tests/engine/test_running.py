@@ -13,7 +13,7 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, LoopStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine import running
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launching import make_launch

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.events import Event, Notice
-from ralph_tui.domain.questions import Answer
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.project_state import Halt
 from ralph_tui.engine import strays
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ledger import Ledger

@@ -11,10 +11,10 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Halt
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine import waiting
 from ralph_tui.engine.adjusting import reset_breaker
 from ralph_tui.engine.beginning import fresh_breaker

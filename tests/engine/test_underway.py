@@ -16,11 +16,11 @@ import pytest
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.tools import ALLOW, ToolAnswer
-from ralph_tui.domain.verification import VerificationOutcome
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer
+from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.desk import BuildDesk
 from ralph_tui.engine.ending import End

@@ -12,7 +12,7 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, FailureClass
-from ralph_tui.domain.state import Pause
+from ralph_tui.domain.project_state import Pause
 from ralph_tui.engine import waiting
 from ralph_tui.engine.ending import fatal
 from ralph_tui.engine.ledger import Ledger

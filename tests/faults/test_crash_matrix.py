@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store import recovery, swap
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.processes import ralph_environment
 from tests.harness.projects import make_project, task, task_of

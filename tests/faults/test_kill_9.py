@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.project import Project
 from tests.harness.model import serving_in_process
 from tests.harness.processes import marked_processes, ralph_running, run_ralph

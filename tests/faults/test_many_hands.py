@@ -14,9 +14,9 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage

@@ -13,9 +13,9 @@ from ralph_tui.agent import launcher
 from ralph_tui.agent.claude import ClaudeAgent
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.budget import TokenUsage
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.opening import NeverOpened, open_unless

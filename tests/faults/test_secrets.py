@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ralph_tui.domain import secrets
+from ralph_tui.domain import redaction
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from ralph_tui.tui.screens.tool_detail import ToolDetail
@@ -28,10 +28,10 @@ TELLING = ("sk-ant-api03", "ghp_abcdef", "pa55word99", "correct-horse")
 @pytest.fixture(autouse=True)
 def hidden() -> Iterator[None]:
     """The value of a variable of this process, as `hide` learns it at a run's start."""
-    before = list(secrets._hidden)
-    secrets.hide([SECRETS[-1]])
+    before = list(redaction._hidden)
+    redaction.hide([SECRETS[-1]])
     yield
-    secrets._hidden[:] = before
+    redaction._hidden[:] = before
 
 
 def picture(app: RalphApp) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.report import tasks_table
-from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.ralph_tools import plan_summary
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project

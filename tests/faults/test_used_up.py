@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.commands import run_command
 from tests.harness.model import serving
 from tests.harness.processes import marked_processes, ralph_running, run_ralph

@@ -5,7 +5,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.guard.check import check_lines
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.worker import judging

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.tools import ToolCall, Verdict
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.rules import judge_command

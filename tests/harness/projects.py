@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import EVENT, Event
-from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 
 PYPROJECT = """\
 [project]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind
 from tests.harness.model import serving_in_process
 from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, events_of, make_project, task, task_of

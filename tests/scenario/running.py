@@ -12,7 +12,7 @@ from ralph_tui.demo.project import demo_environment
 from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring

@@ -6,8 +6,8 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.verification import ReceiptStatus, VerificationOutcome
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.verification.verification import ReceiptStatus, VerificationOutcome
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, task, task_of

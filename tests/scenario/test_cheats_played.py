@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.verification import Inputs, Place
+from ralph_tui.domain.verification.verification import Inputs, Place
 from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of

@@ -6,11 +6,11 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.permissions import CHECK_FILES, DENY, ONCE
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import Answer
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.verification import Inputs
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.verification import Inputs
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving

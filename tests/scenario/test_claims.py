@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import ALWAYS_GREEN, HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import scenario

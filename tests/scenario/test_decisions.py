@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import REPLAN, Mission
 from ralph_tui.store.project import Project

@@ -9,7 +9,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.events import LoopStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task

@@ -7,8 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, task, task_of

@@ -10,8 +10,8 @@ import pytest
 from ralph_tui.demo.wire import Reply
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import ApprovalKind, Halt, Phase
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.store.project import Documents, Project

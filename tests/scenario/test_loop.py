@@ -7,9 +7,9 @@ import pytest
 from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
 from ralph_tui.domain.events import Event, IterationOutcome, LoopStatus
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of

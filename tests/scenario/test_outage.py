@@ -7,7 +7,7 @@ import pytest
 from ralph_tui.agent import launcher
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass, LoopStatus
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import serving

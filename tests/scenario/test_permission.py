@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import AskedQuestion, Question, parse_answer
 from ralph_tui.domain.permissions import NETWORK
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import AskedQuestion, Question, parse_answer
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.verification import ReceiptStatus
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from ralph_tui.guard.sandbox import why_no_sandbox

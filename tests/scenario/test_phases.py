@@ -7,11 +7,11 @@ import pytest
 
 from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Answer, GivenAnswers, parse_answer
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.questions import Answer, GivenAnswers, parse_answer
-from ralph_tui.domain.state import Approval, ApprovalKind, Phase
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission

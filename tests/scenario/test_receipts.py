@@ -8,8 +8,8 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.verification import VerificationOutcome
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.controls import Controls
 from ralph_tui.store.project import Project
 from ralph_tui.store.receipts import ReceiptBook
@@ -38,7 +38,7 @@ code = '''
 import os
 os.environ.pop("RALPH_GUARD_ROOT", None)
 from pathlib import Path
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.engine.controls import Controls
 Controls(Path.cwd()).complete("b", "says the agent")
 '''

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.mirror import mirror_of
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of

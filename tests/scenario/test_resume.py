@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import parse_answer
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.questions import parse_answer
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import ServerProcess, serving_in_process

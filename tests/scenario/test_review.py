@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.verification import VerificationOutcome
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, task, task_of

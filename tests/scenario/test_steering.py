@@ -7,8 +7,8 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import Adjusted
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.engine.adjusting import adjust
 from ralph_tui.engine.controls import Controls
 from tests.harness.model import serving

@@ -6,7 +6,7 @@ import pytest
 
 from ralph_tui.agent import stopped_cli
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario

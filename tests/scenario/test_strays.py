@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import Answer
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.documents.questions import Answer
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving, serving_in_process

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.tools import ToolCall
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.subagents import SubAgentRules
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving_in_process
 from tests.harness.processes import (
     marked_processes,

@@ -8,9 +8,9 @@ from pydantic import JsonValue
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.state import ApprovalKind, Phase
-from ralph_tui.domain.verification import VerificationOutcome
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.mission import Mission
 from tests.harness.model import serving

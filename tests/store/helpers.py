@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.store.project import Documents, Project
 
 NOW = datetime(2026, 1, 26, 14, 30, tzinfo=UTC)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.documents.questions import MOST_SETTLED, AskedQuestion, Question
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.question_bounds import MOST_SETTLED
-from ralph_tui.domain.questions import AskedQuestion, Question
-from ralph_tui.domain.state import Phase, SessionRecord
+from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store import crash, growing
 from ralph_tui.store.aside import KEPT_ASIDE, set_aside
 from ralph_tui.store.documents import Documents
@@ -92,7 +91,7 @@ def test_a_line_that_was_cut_off_does_not_take_the_next_with_it(project: Project
 
 def test_a_kill_at_any_moment_loses_no_session(project: Project) -> None:
     code = f"""
-from ralph_tui.domain.state import SessionRecord
+from ralph_tui.domain.project_state import SessionRecord
 from ralph_tui.store import growing
 growing.MOST_BYTES = {SMALL}
 for n in range(100_000):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.state import Phase, SessionRecord
+from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.store.helpers import NOW

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.domain.chronicle import CHRONICLED, Chronicler
 from ralph_tui.domain.events import (
     AssistantText,
     Event,
@@ -17,8 +16,9 @@ from ralph_tui.domain.events import (
     ToolStarted,
     UsageReported,
 )
-from ralph_tui.domain.metrics import measure
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.metrics import measure
+from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
 from ralph_tui.store import scan
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.layout import Layout

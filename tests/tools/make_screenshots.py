@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from ralph_tui.cli.demo import launch_demo
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui import deciding, reading
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.given import keep_given
 from ralph_tui.store.journal import JournalWriter
 from ralph_tui.store.project import Project

@@ -9,10 +9,10 @@ from pathlib import Path
 from textual.worker import get_current_worker
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.chronicle import Chronicle
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Progress

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.spans import width_of
 from ralph_tui.tui.screens.approval import ApprovalDialog

@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Option, Question
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.questions import Option, Question
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.question import QuestionDialog

@@ -3,10 +3,10 @@
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.documents.questions import AskedQuestion
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.header import Facts, header_lines, title_of

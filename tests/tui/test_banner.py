@@ -3,9 +3,9 @@
 import pytest
 
 from ralph_tui.domain.events import LoopFinished, PlanLoaded
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.ending import nothing_ready
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE

@@ -10,10 +10,10 @@ from textual.command import CommandPalette
 from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.tasks import tasks_of
-from ralph_tui.domain.verification import TaskVerification, VerificationOutcome
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.task_map import tasks_of
+from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.board import BoardRow, Group, board_line

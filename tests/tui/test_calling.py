@@ -8,8 +8,8 @@ from textual.events import AppBlur, AppFocus
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import AskedQuestion
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.documents.questions import AskedQuestion
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.notifying import notification
 from tests.tui import feed, waiting

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 from textual.events import MouseScrollDown
 
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.waiting import WaitingDialog
 from tests.tui import waiting

@@ -8,8 +8,8 @@ import pytest
 from ralph_tui.agent.claude import ClaudeAgent
 from ralph_tui.config.load import load_settings
 from ralph_tui.demo.project import demo_environment
-from ralph_tui.domain.questions import Answer
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.documents.questions import Answer
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launching import make_launch
 from ralph_tui.engine.mission import Mission

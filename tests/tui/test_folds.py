@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.budget import Zone
-from ralph_tui.domain.chronicle import Ruled
 from ralph_tui.domain.permissions import NETWORK
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.validation import Seen, ValidationReport
-from ralph_tui.domain.verification import (
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.run.context_budget import Zone
+from ralph_tui.domain.verification.validation_report import Seen, ValidationReport
+from ralph_tui.domain.verification.verification import (
     Inputs,
     Place,
     Receipt,
     ReceiptStatus,
     receipt_facts,
 )
-from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.domain.view.reducer import reduce
+from ralph_tui.domain.view.run_history import Ruled
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
 from ralph_tui.tui.render import states
@@ -182,7 +182,7 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
 def test_wrap_fits_and_loses_no_words(text: str, width: int) -> None:
     folded = wrap(text, width)
     assert all(width_of([Span(line)]) <= max(2, width) for line in folded)
-    from ralph_tui.domain.text import inert
+    from ralph_tui.domain.sanitize import inert
 
     assert "".join("".join(folded).split()) == "".join(inert(text).split())
 

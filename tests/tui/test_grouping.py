@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.tasks import MOST_NEWS, Tasks, tasks_of
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.task_map import MOST_NEWS, Tasks, tasks_of
 from ralph_tui.tui.render.board import Group, group_of
 from ralph_tui.tui.render.grouping import ALL, Grouping
 

@@ -9,9 +9,9 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.spans import pressing
 from ralph_tui.tui.screens.confirm import Confirm

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ralph_tui.config.keys import description
+from ralph_tui.config.setting_names import description
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.app import RalphApp

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
 from ralph_tui.tui.looking import Looking

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.app import RalphApp

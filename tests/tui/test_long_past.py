@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.chronicle import Chronicle
+from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui import library
 from ralph_tui.tui.library import Library

@@ -11,12 +11,12 @@ from textual.color import Color
 from textual.geometry import Region
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.chronicle import Chronicle, Iteration
-from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import LoopView, RunState, Sight
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
+from ralph_tui.domain.view.reducer import reduce
+from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE

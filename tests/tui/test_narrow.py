@@ -2,8 +2,8 @@
 
 from functools import reduce as fold
 
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.configuring import Effective
 from ralph_tui.tui.limits import LIVE
 from ralph_tui.tui.render.settings import live_blocks

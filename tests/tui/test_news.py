@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.tui.bridge import Bridge

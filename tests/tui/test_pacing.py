@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.tui import bridge, living, showing
 from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, TYPING_REST, Pace
 from ralph_tui.tui.sweeping import LATEST, OLDER, QUIET_SECONDS, sweep, swept_by_hand

@@ -15,9 +15,9 @@ from textual.screen import Screen
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.chronicle import Iteration
-from ralph_tui.domain.state import Adjusted, Approval, ApprovalKind
+from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.view.run_history import Iteration
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.tui.app import RalphApp

@@ -8,10 +8,10 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Answer, Permission
 from ralph_tui.domain.permissions import NETWORK
-from ralph_tui.domain.questions import Answer, Permission
-from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.domain.view import RunState
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.approval import ApprovalDialog
 from ralph_tui.tui.screens.dashboard import Dashboard

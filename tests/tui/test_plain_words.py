@@ -8,11 +8,11 @@ import pytest
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.chronicle import Chronicle, Iteration
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import ApprovalKind, Phase
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.tui.exporting import export_text, left_of
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.spans import plain

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.order import work_order
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan_order import work_order
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.glyphs import ASCII, UNICODE
 from ralph_tui.tui.render.graph import graph_blocks

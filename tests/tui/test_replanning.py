@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.engine.mission import REPLAN
 from ralph_tui.tui.app import RalphApp

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from textual.visual import Visual
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.order import work_order
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.plan_problems import PlanProblem
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan_order import work_order
+from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.tui.render.spans import Line, Span, fold
 from ralph_tui.tui.screens import over
 from ralph_tui.tui.screens.planning import PlanReview

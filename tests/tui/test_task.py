@@ -7,7 +7,7 @@ from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import TaskStatus
+from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.layout import Layout
 from ralph_tui.tui.screens.task_detail import TaskDetail
 from tests.tui import feed

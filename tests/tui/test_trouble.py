@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.metrics import Metric
+from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.render.chart import even_ticks
 from ralph_tui.tui.render.history import on_target

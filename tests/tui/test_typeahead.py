@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.task_detail import TaskDetail

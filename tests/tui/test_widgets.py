@@ -8,10 +8,10 @@ import pytest
 from textual.selection import SELECT_ALL
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.reducer import reduce
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.tui.app import RalphApp
 from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS, key_table
 from ralph_tui.tui.widgets.cost import task_cost

@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.permissions import question_of
-from ralph_tui.domain.questions import Answer, AskedQuestion, Option, Permission, Question
-from ralph_tui.domain.state import ApprovalKind, Phase
+from ralph_tui.domain.project_state import ApprovalKind, Phase
 from tests.tui import feed
 
 LANGUAGE = Question(

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.extras import ToolOutput
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import Ruling
-from ralph_tui.domain.questions import Permission, Question
-from ralph_tui.domain.tools import ToolAnswer, ToolCall, Verdict
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.asking import Asking
 from ralph_tui.engine.landing import stop_if_astray

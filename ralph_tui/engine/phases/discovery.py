@@ -2,10 +2,10 @@
 
 import asyncio
 
-from ralph_tui.domain import agents_md
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.documents import agents_md
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.approved_content import Content, specs_content
 from ralph_tui.engine.asking import (
     NOBODY,

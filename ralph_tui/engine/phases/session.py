@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.checkpoint import Checkpoint
 from ralph_tui.engine.conversation import Conversation, Cut, cut_told
 from ralph_tui.engine.ending import End

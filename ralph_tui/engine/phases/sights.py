@@ -3,10 +3,10 @@
 import asyncio
 import json
 
-from ralph_tui.domain.extras import ToolOutput
-from ralph_tui.domain.text import head, one_line
-from ralph_tui.domain.tools import ToolCall
-from ralph_tui.domain.validation import Seen
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.sanitize import head, one_line
+from ralph_tui.domain.tool_calls import ToolCall
+from ralph_tui.domain.verification.validation_report import Seen
 from ralph_tui.store.project import Project
 
 MAX_SEEN = 100

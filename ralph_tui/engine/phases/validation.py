@@ -4,12 +4,12 @@ import asyncio
 from enum import StrEnum
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.tools import ToolAnswer
-from ralph_tui.domain.validation import (
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.domain.verification.validation_report import (
     ValidationReport,
     rejection_task,
     repair_tasks,

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.sandbox import SandboxExceptions
+from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.engine.safety.domain_proxy import Relays
 from ralph_tui.guard.sandbox import (
     LOST_HINT,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
 from ralph_tui.engine.verification.evidence.reports import TestReport

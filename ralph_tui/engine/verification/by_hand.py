@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.verification import GateResult
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine.confinement import confine, tidy
 from ralph_tui.engine.outfit import guard_policy
 from ralph_tui.engine.ports import EventSink

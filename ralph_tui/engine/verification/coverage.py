@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ralph_tui.config.settings import BuildingSettings
-from ralph_tui.domain.check_commands import ProjectChecks
 from ralph_tui.domain.errors import PlanError
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.verification import criterion_text
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.verification.check_commands import ProjectChecks
+from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.engine.verify import plan_checks, prose_criteria
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ralph_tui.domain.text import inert, one_line
-from ralph_tui.domain.verification import Receipt
+from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.domain.verification.verification import Receipt
 
 MOST_CHECKS = 4
 MOST_TESTS = 12

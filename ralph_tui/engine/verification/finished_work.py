@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.state import Halt
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.verification import Receipt, ReceiptStatus, VerificationOutcome
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus, VerificationOutcome
 from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verify import Check

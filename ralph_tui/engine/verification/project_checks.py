@@ -19,14 +19,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ralph_tui.config.settings import DETECTED, Settings
-from ralph_tui.domain.check_commands import (
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.verification.check_commands import (
     NO_CHECKS,
     CheckCommand,
     CheckKind,
     ProjectChecks,
     PythonManager,
 )
-from ralph_tui.domain.model import Model
 from ralph_tui.engine.verification.node_checks import node_checks
 from ralph_tui.engine.verification.project_files import DirectoryFiles, ProjectFiles
 from ralph_tui.engine.verification.python_checks import python_checks

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ralph_tui.domain.check_commands import CheckCommand, CheckKind
+from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.engine.verification.project_files import ProjectFiles
 from ralph_tui.engine.verification.python_declarations import (
     PYPROJECT,

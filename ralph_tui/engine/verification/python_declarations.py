@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from posixpath import dirname, join, normpath
 
-from ralph_tui.domain.check_commands import PythonManager
+from ralph_tui.domain.verification.check_commands import PythonManager
 from ralph_tui.engine.verification.project_files import ProjectFiles
 
 PYPROJECT = "pyproject.toml"

@@ -15,15 +15,15 @@ from pydantic import JsonValue
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.check_commands import ProjectChecks
+from ralph_tui.domain.documents.extensions import ToolOutput
+from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.extras import ToolOutput
 from ralph_tui.domain.permissions import NOBODY, Ruling
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.questions import Permission, Question
-from ralph_tui.domain.review import CriterionReview, Review, review_problems
-from ralph_tui.domain.tools import ALLOW, ToolAnswer, ToolCall, Verdict
-from ralph_tui.domain.verification import GateResult
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
+from ralph_tui.domain.verification.check_commands import ProjectChecks
+from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
+from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.metering import Meter

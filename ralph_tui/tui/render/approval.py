@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.plan import Task, TaskStatus, in_order
-from ralph_tui.domain.specs import Spec
-from ralph_tui.domain.text import head, inert, one_line
-from ralph_tui.domain.validation import CriterionResult, Seen, SpecResult, ValidationReport
-from ralph_tui.domain.verification import Receipt, criterion_text, receipt_facts
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
+from ralph_tui.domain.sanitize import head, inert, one_line
+from ralph_tui.domain.verification.validation_report import (
+    CriterionResult,
+    Seen,
+    SpecResult,
+    ValidationReport,
+)
+from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import plural, tokens
 from ralph_tui.tui.render.markdown import markdown_lines

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ralph_tui.domain.durations import duration
 from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.by_key import by_key

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.events import IterationFinished
+from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.render.states import ZONE

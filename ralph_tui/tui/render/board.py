@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import RESTING, LoopView
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.loop_view import RESTING, LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop_fair, row

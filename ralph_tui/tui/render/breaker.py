@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker, Signal
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, Signal
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.bars import bar, dots, level_tone
 from ralph_tui.tui.render.figures import limit, money, plural

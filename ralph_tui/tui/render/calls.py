@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolOutcome, ToolRewritten
-from ralph_tui.domain.text import head, inert
+from ralph_tui.domain.sanitize import head, inert
 
 MAX_FIELD = 100_000
 """Characters kept of one text of a call's input."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.tui.render.calls import Call, CallState, SectionKind
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.render.spans import Line, Span, Tone

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
-from ralph_tui.domain.text import head
+from ralph_tui.domain.sanitize import head
 from ralph_tui.tui.render.calls import Call, CallState, Section, SectionKind, count_lines, text_of
 from ralph_tui.tui.render.figures import plural
 

@@ -11,8 +11,8 @@ Pure functions.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
-from ralph_tui.domain.order import needing
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.plan.plan_order import needing
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
 from ralph_tui.tui.render.parts import Block, Made

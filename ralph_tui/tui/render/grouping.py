@@ -3,8 +3,8 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.tasks import Tasks
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import BoardRow, Group, board_line, group_of
 from ralph_tui.tui.render.spans import EXPORT_WIDTH, plain

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ralph_tui.domain.durations import duration
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import RESTING, LoopView, RunState
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.figures import plural

@@ -1,6 +1,6 @@
 """What a decision is called wherever it waits for the person: the dialog, the header, a notification."""
 
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
 
 _HEADINGS = {
     ApprovalKind.LIMIT: "limit: shall the loop wait for it?",

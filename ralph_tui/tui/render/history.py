@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ralph_tui.domain.chronicle import Chronicle, Iteration
-from ralph_tui.domain.durations import duration, took
-from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.metrics import Metric
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.clock import when

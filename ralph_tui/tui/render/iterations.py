@@ -5,11 +5,11 @@ from functools import partial
 
 from rich.cells import cell_len
 
-from ralph_tui.domain.chronicle import Iteration, Run
-from ralph_tui.domain.durations import took
 from ralph_tui.domain.events import IterationOutcome
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.words import ENDS
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.clock import when
 from ralph_tui.tui.render.figures import money, plural, tokens

@@ -5,7 +5,7 @@ One line in is one line out, so that thousands of lines cost nothing until they 
 
 import re
 
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 

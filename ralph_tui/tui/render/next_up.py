@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.view import LoopView, RunState
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.tui.render.board import Group, complete_ids, group_of
 
 NO_PLAN = "There is no plan to build."

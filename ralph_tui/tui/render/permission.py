@@ -1,8 +1,8 @@
 """What a permission is asked for, and the answers there are. Pure functions."""
 
+from ralph_tui.domain.documents.questions import AskedQuestion, Permission, Question
 from ralph_tui.domain.permissions import CHECK_FILES
-from ralph_tui.domain.questions import AskedQuestion, Permission, Question
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.tui.drafts import Draft
 from ralph_tui.tui.render.calls import Section, SectionKind
 from ralph_tui.tui.render.parts import Block

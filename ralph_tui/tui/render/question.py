@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ralph_tui.domain.questions import AskedQuestion, Question
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.documents.questions import AskedQuestion, Question
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.tui.drafts import NOTHING, Draft
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.parts import Block

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ralph_tui.domain.state import Adjusted
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import Adjusted
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.configuring import Effective
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.limits import LIVE

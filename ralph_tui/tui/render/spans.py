@@ -15,7 +15,7 @@ from rich.style import Style as RichStyle
 from textual.content import Content
 from textual.style import Style
 
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.tui.keys import key_named
 
 

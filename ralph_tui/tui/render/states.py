@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.budget import Zone
-from ralph_tui.domain.view import LoopView, RunState, Sight
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.run.context_budget import Zone
+from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.tui.render.spans import Tone
 
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from ralph_tui.domain.chronicle import Iteration
-from ralph_tui.domain.durations import took
 from ralph_tui.domain.events import IterationFinished
-from ralph_tui.domain.plan import MAX_RETRIES, Task
-from ralph_tui.domain.text import head, inert
-from ralph_tui.domain.verification import (
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.plan.plan import MAX_RETRIES, Task
+from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.domain.verification.verification import (
     Receipt,
     criterion_text,
     receipt_facts,
     runnable_command,
 )
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.run_history import Iteration
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.library import TaskPast
 from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group

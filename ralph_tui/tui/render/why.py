@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from ralph_tui.domain.chronicle import Iteration, Run
-from ralph_tui.domain.decisions import DECISIONS
-from ralph_tui.domain.durations import duration
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.plan_problems import PlanProblem
-from ralph_tui.domain.state import ApprovalKind
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView, RunState
-from ralph_tui.domain.words import ENDS
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.labels import DECISIONS, ENDS
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan.plan_validation import PlanProblem
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.by_key import by_key

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.chronicle import BreakerStep, Ruled
-from ralph_tui.domain.durations import duration
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.run_history import BreakerStep, Ruled
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.breaker import breaker_parts

@@ -11,9 +11,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from ralph_tui.domain.events import ApprovalRequested
-from ralph_tui.domain.state import REASONED, ApprovalKind
-from ralph_tui.domain.text import inert
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import REASONED, ApprovalKind
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.attention import approval_key
 from ralph_tui.tui.render.clock import in_local
 from ralph_tui.tui.render.headings import approval_heading

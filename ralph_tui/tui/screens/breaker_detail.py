@@ -1,6 +1,6 @@
 """Every signal of the circuit breaker with its evidence."""
 
-from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.parts import Part
 from ralph_tui.tui.screens.parts import PartsReader

@@ -16,11 +16,11 @@ from textual.containers import Container
 from textual.reactive import var
 from textual.screen import Screen
 
-from ralph_tui.domain.breaker import CircuitBreaker
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.domain.forecast import Forecast, forecast
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.view import LoopView, RunState, Sight
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.view.forecast import Forecast, forecast
+from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.banner import (
     banner_of,

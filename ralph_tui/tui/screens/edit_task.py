@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.render.spans import flat

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from textual import getters
 from textual.widget import Widget
 
-from ralph_tui.domain.chronicle import Chronicle
-from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.metrics import Metric
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.exporting import export_text, left_of
 from ralph_tui.tui.library import Library

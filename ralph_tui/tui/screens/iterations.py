@@ -15,9 +15,9 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from ralph_tui.domain.chronicle import Chronicle, Iteration, Run
 from ralph_tui.domain.events import Event
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.run_history import Chronicle, Iteration, Run
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.library import MAX_EVENTS, Library
 from ralph_tui.tui.render.changes import change_parts

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.widget import Widget
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.text import inert
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.editing import edit
 from ralph_tui.tui.library import Library
 from ralph_tui.tui.papers import Paper, read_papers

@@ -22,8 +22,8 @@ from textual.widget import Widget
 from textual.worker import Worker, get_current_worker
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.command import Command
 from ralph_tui.tui.commands import BY_NAME

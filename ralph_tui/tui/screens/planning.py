@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ralph_tui.domain.plan import Task, plan_size
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import Task, plan_size
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.commands import BY_NAME
 from ralph_tui.tui.host import Host, Picking
 from ralph_tui.tui.rebinding import bind

@@ -10,9 +10,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from ralph_tui.domain.questions import Answer, AskedQuestion
-from ralph_tui.domain.text import head, inert
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.drafts import NOTHING, Draft
 from ralph_tui.tui.render.question import (
     SEND,

@@ -9,8 +9,8 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.state import Adjusted
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.project_state import Adjusted
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.adjusting import adjust
 from ralph_tui.engine.configuring import Changed, Effective, change_setting, effective
 from ralph_tui.store.project import Project

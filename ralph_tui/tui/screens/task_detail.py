@@ -3,9 +3,9 @@
 import asyncio
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.text import one_line
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.library import Library, TaskPast
 from ralph_tui.tui.render.parts import Part

@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from ralph_tui.domain.text import inert
+from ralph_tui.domain.sanitize import inert
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.render.calls import Section, SectionKind
 from ralph_tui.tui.render.pieces import pieces

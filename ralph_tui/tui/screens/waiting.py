@@ -10,8 +10,8 @@ from typing import TypeVar
 from textual.content import Content
 from textual.widget import Widget
 
-from ralph_tui.domain.durations import duration
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.screens.dialog import Dialog
 
 Answer = TypeVar("Answer")

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from textual import getters
 from textual.widget import Widget
 
-from ralph_tui.domain.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.chronicle import Chronicle
-from ralph_tui.domain.tasks import Checked
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.plan.task_map import Checked
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.adjusting import reset_breaker
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Progress

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from ralph_tui.domain.state import ApprovalKind
+from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.screens.dialog import Dialog
 
 

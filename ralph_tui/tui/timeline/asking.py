@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.questions import AskedQuestion
+from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.tui.render.calls import Call, CallState
 from ralph_tui.tui.timeline.entries import CallEntry
 

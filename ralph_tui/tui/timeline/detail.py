@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.text import head
-from ralph_tui.domain.verification import receipt_facts
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.sanitize import head
+from ralph_tui.domain.verification.verification import receipt_facts
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.calls import Call, CallState, Section, SectionKind
 from ralph_tui.tui.render.tools import renderer_for

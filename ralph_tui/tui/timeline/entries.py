@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ralph_tui.domain.verification import Receipt
+from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.tui.render.calls import Call
 from ralph_tui.tui.render.spans import Tone
 

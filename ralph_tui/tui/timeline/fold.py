@@ -9,7 +9,7 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.permissions import NETWORK
-from ralph_tui.domain.text import head, one_line
+from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.tui.render.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.render.tools import renderer_for

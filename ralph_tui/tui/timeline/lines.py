@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.glyphs import UNICODE, Glyphs
 from ralph_tui.tui.render.calls import CallState
 from ralph_tui.tui.render.markdown import hanging, markdown_lines

@@ -1,8 +1,8 @@
 """What of a loop's bookkeeping is worth a line: changes, not repetitions."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import CircuitBreaker
-from ralph_tui.domain.plan import Task, TaskStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.breaker import CircuitBreaker
 
 _KNOWN = frozenset(
     {

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.breaker import BreakerState
-from ralph_tui.domain.durations import duration, took
-from ralph_tui.domain.plan import TaskStatus
-from ralph_tui.domain.review import criteria_count, evidence_lines
-from ralph_tui.domain.state import Phase
-from ralph_tui.domain.verification import GateResult
-from ralph_tui.domain.words import ENDS, FAILURES
+from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.labels import ENDS, FAILURES
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.verification.review import criteria_count, evidence_lines
+from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.tui.render.figures import money, plural, tokens
 from ralph_tui.tui.render.spans import Tone
 from ralph_tui.tui.timeline import person_notes as person

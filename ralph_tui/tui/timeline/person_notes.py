@@ -1,7 +1,7 @@
 """Notes of what a run asks of a person, and of what it found on the way through its phases."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.decisions import DECISIONS
+from ralph_tui.domain.labels import DECISIONS
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.tui.render.clock import clock, in_local
 from ralph_tui.tui.render.figures import plural

@@ -3,9 +3,9 @@
 from textual.content import Content
 from textual.reactive import var
 
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.tasks import Tasks
-from ralph_tui.domain.verification import criterion_text
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.plan.task_map import Tasks
+from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.tui.render.board import board_line
 from ralph_tui.tui.render.grouping import ALL, Grouping
 from ralph_tui.tui.render.spans import Line, Span, Tone, wrap

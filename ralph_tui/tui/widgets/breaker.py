@@ -6,7 +6,7 @@ from textual import events
 from textual.message import Message
 from textual.reactive import reactive
 
-from ralph_tui.domain.breaker import CircuitBreaker
+from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.tui.render.breaker import breaker_lines
 from ralph_tui.tui.render.spans import Line
 from ralph_tui.tui.render.states import BREAKER

@@ -13,9 +13,9 @@ from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Grid, VerticalScroll
 
-from ralph_tui.domain.chronicle import Iteration
-from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.state import Phase
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.run_history import Iteration
 from ralph_tui.tui.doing import do
 from ralph_tui.tui.host import Host
 from ralph_tui.tui.render.chart import Drawing, Measure, drawn

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from textual.reactive import reactive
 
-from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
-from ralph_tui.domain.durations import duration
-from ralph_tui.domain.forecast import Forecast
-from ralph_tui.domain.plan import Task, TaskStatus
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.bars import bar, level_tone
 from ralph_tui.tui.render.figures import limit, money, plural

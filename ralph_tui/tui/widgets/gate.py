@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from textual.reactive import reactive
 
-from ralph_tui.domain.durations import took
-from ralph_tui.domain.verification import Receipt
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.tui.render.spans import Line, Span, Tone, crop_middle, row, width_of
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.timeline.lines import receipt_look, receipt_note

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from textual.reactive import reactive
 
-from ralph_tui.domain.budget import ContextBudget
 from ralph_tui.domain.events import IterationFinished
+from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.tui.render.bars import context_bar
 from ralph_tui.tui.render.figures import tokens
 from ralph_tui.tui.render.spans import Line, Span, Tone, row

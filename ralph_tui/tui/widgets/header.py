@@ -4,7 +4,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
 
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.render.header import Facts, header_lines
 from ralph_tui.tui.render.states import BUSY
 from ralph_tui.tui.widgets.toned import Toned

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ralph_tui.domain.chronicle import Chronicle, Iteration
+from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.iterations import iteration_blocks, look_of
 from ralph_tui.tui.render.parts import Block

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from textual.content import Content
 from textual.reactive import reactive
 
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.page_commands import PAGES
 from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.spans import Line, Span, Tone, row, width_of

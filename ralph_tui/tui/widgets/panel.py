@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.reactive import reactive
 
-from ralph_tui.domain.text import one_line
+from ralph_tui.domain.sanitize import one_line
 from ralph_tui.tui.render.spans import Line, Span
 from ralph_tui.tui.render.states import Look
 from ralph_tui.tui.widgets.toned import Toned

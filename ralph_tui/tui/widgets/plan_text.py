@@ -1,8 +1,8 @@
 """The plan as a list with everything, or drawn as a graph; tasks can be chosen in both."""
 
-from ralph_tui.domain.order import work_order
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.tasks import Tasks
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.plan.plan_order import work_order
+from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.tui.render.approval import plan_blocks
 from ralph_tui.tui.render.graph import graph_blocks
 from ralph_tui.tui.widgets.text_view import TextView

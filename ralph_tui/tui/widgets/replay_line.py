@@ -2,7 +2,7 @@
 
 from textual.content import Content
 
-from ralph_tui.domain.durations import duration
+from ralph_tui.domain.formatting import duration
 from ralph_tui.tui.render.bars import bar
 from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.render.spans import Line, Span, Tone, width_of

@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.reactive import reactive
 
-from ralph_tui.domain.view import LoopView
+from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.tui.render.figures import limit, money
 from ralph_tui.tui.render.spans import Span, Tone, width_of
 from ralph_tui.tui.render.states import BREAKER, ZONE, Look

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.sandbox import SandboxException, SandboxExceptions
-from ralph_tui.domain.tools import ALLOW, ToolCall, Verdict
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
+from ralph_tui.domain.verification.check_commands import SandboxException, SandboxExceptions
 from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbox
 from ralph_tui.engine.verification.project_checks import GateRules

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.verification.failure_report import MOST_CHARS, failing_tests, failure_report
 
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from ralph_tui.domain.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.verification import Receipt, ReceiptStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.verification.finished_work import MOST_REOPENED, reopened
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
-from ralph_tui.domain.check_commands import CheckKind, ProjectChecks
+from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
 from ralph_tui.engine.verification.project_checks import (
     ChecksOfRun,
     checks_of,

@@ -5,9 +5,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ralph_tui.domain.plan import ImplementationPlan, Task
-from ralph_tui.domain.text import inert
-from ralph_tui.domain.verification import AllowedCheckChange
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.verification.verification import AllowedCheckChange
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 
 MOST_LINES = 400

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ralph_tui.domain.model import Model
+from ralph_tui.domain.base import Model
 from ralph_tui.engine.verification.evidence.check_paths import (
     Watched,
     is_recipe,

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ralph_tui.domain.model import Model
+from ralph_tui.domain.base import Model
 from ralph_tui.engine.evidence import NOT_THE_PROJECT
 
 _LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.plan import Task
-from ralph_tui.domain.test_counts import Runner, TestCounts
-from ralph_tui.domain.verification import Inputs, Place, criterion_text
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.verification.test_counts import Runner, TestCounts
+from ralph_tui.domain.verification.verification import Inputs, Place, criterion_text
 from ralph_tui.engine.commands import CommandResult
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue
 
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.test_counts import MOST_NAMED, Runner, TestCounts
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.verification.test_counts import MOST_NAMED, Runner, TestCounts
 from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 
 MOST_BYTES = 64 * 1024 * 1024

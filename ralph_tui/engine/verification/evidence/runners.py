@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from ralph_tui.domain.model import Model
-from ralph_tui.domain.test_counts import Runner
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.verification.test_counts import Runner
 
 REPORTERS = Path(__file__).parent / "reporters"
 """Loaded by the project's runner; a directory that no agent may write to."""

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_tui.domain.plan import Task
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.engine.commands import CommandResult, run_command
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (

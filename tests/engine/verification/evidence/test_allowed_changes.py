@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ralph_tui.domain.plan import ImplementationPlan, Task
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowed_changes,
     allowing_check_changes,

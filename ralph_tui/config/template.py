@@ -1,0 +1,73 @@
+"""The settings as text for people: the commented template and the README's table."""
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import BaseModel
+
+from ralph_tui.config.env_vars import VARIABLES
+from ralph_tui.config.setting_names import description, known_keys
+
+_HEADER = """\
+# Settings of this project. Every line that is commented out shows its default.
+# Order: defaults < ~/.ralph/config.yaml < this file < RALPH_* variables < command line.
+# `ralph config show` prints each value and where it comes from.
+"""
+
+
+def template() -> str:
+    """A settings file in which every setting stands, described and commented out."""
+    return _HEADER + "\n".join(_template_lines()) + "\n"
+
+
+def _template_lines() -> Iterator[str]:
+    written: set[str] = set()
+    for key, field in known_keys().items():
+        *path, name = key.split(".")
+        for depth, section in enumerate(path):
+            whole = ".".join(path[: depth + 1])
+            if whole not in written:
+                written.add(whole)
+                if depth == 0:
+                    yield ""
+                yield f"# {'  ' * depth}{section}:"
+        default = field.get_default(call_default_factory=True)
+        indent = "  " * len(path)
+        yield f"# {indent}{name}: {yaml_value(default)}  # {description(key)}"
+
+
+def plain_value(value: object) -> object:
+    """A setting's value as JSON has it; of a server only what was given."""
+    if isinstance(value, BaseModel):
+        return plain_value(value.model_dump(exclude_defaults=True))
+    if isinstance(value, Mapping):
+        return {str(name): plain_value(part) for name, part in value.items()}
+    return [plain_value(part) for part in value] if isinstance(value, tuple | list) else value
+
+
+def yaml_value(value: object) -> str:
+    """A setting's value as it would stand in the YAML file, on one line."""
+    if isinstance(value, BaseModel | Mapping):
+        inside = plain_value(value)
+        assert isinstance(inside, dict)
+        parts = (f"{yaml_value(name)}: {yaml_value(part)}" for name, part in inside.items())
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(yaml_value, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
+
+
+def markdown_table() -> str:
+    """Every setting with its default, its variable and its meaning."""
+    variables = {key: name for name, key in VARIABLES.items()}
+    rows = ["| Setting | Default | Variable | Meaning |", "| --- | --- | --- | --- |"]
+    for key, field in known_keys().items():
+        default = yaml_value(field.get_default(call_default_factory=True))
+        variable = f"`{variables[key]}`" if key in variables else ""
+        rows.append(f"| `{key}` | `{default}` | {variable} | {description(key)} |")
+    return "\n".join(rows)

@@ -1,0 +1,195 @@
+"""One settings file as a flat list of entries that know their line.
+
+Scalars stay text: pydantic turns them into numbers and booleans. So `python_version: 3.10` is not the
+number 3.1, and a file and an environment variable are read alike.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph_tui.config.setting_names import children, is_mapping, known_keys, nearest, sections
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.domain.sanitize import one_line
+
+MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value for one setting and where it was written."""
+
+    key: str
+    value: object
+    where: str
+    """As `ralph config show` prints it: `/path/config.yaml:12`, a variable, `command line`."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where the parts of a value that is a mapping were written, by dotted name below the key."""
+
+
+def unknown_setting(key: str, where: str) -> ConfigError:
+    """The error for a setting that does not exist, with the one that was probably meant."""
+    found = nearest(key)
+    section = key.rpartition(".")[0]
+    if found:
+        hint = f"Did you mean {found!r}?"
+    elif section in sections():
+        place = f"in {section!r}" if section else "at the top level"
+        hint = f"Known {place}: {', '.join(children(section))}."
+    else:
+        hint = "`ralph config show` lists every setting."
+    return ConfigError(f"{where}: unknown setting {one_line(key, 80)!r}.", hint)
+
+
+def read_entries(path: Path) -> tuple[Entry, ...]:
+    """The settings in a YAML file; none when there is no such file.
+
+    Raises:
+        ConfigError: The file cannot be read, is not YAML, or holds an unknown setting.
+    """
+    return parse_entries(read_text(path), path)
+
+
+def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
+    """The settings in the text of a YAML file; `path` is for what is said about it.
+
+    Raises:
+        ConfigError: It is not YAML, or holds an unknown setting.
+    """
+    if not text.strip():
+        return ()
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        problem = one_line(error.problem or error.context or "it cannot be parsed")
+        raise ConfigError(
+            f"{where}: this is not valid YAML: {problem}.", "Correct the line or delete the file."
+        ) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ConfigError(
+            f"{path}: this is not valid YAML: {one_line(why)}.", "Correct or delete the file."
+        ) from error
+    return tuple(_section(node, "", path)) if node is not None else ()
+
+
+def read_text(path: Path) -> str:
+    """The text of a settings file; empty when there is none.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    try:
+        data = _bytes(path)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return ""
+        raise _unreadable(path, error.strerror or str(error)) from error
+    if len(data) > MAX_BYTES:
+        raise _unreadable(path, f"it is larger than {MAX_BYTES:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, f"it is not UTF-8 (at byte {error.start})") from error
+
+
+def _bytes(path: Path) -> bytes:
+    # A FIFO in the place of the file must not hang us, so the kind is asked after opening.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _unreadable(path, "it is not a regular file")
+        return os.read(descriptor, MAX_BYTES + 1)
+    finally:
+        os.close(descriptor)
+
+
+def _unreadable(path: Path, why: str) -> ConfigError:
+    return ConfigError(
+        f"The settings file {path} cannot be read: {why}.",
+        "Make it a readable YAML file or remove it.",
+    )
+
+
+def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
+    """The entries under one mapping node; the depth is bounded by the known sections."""
+    import yaml
+
+    assert isinstance(node, yaml.Node)
+    where = f"{path}:{node.start_mark.line + 1}"
+    if _is_empty(node):
+        return
+    if not isinstance(node, yaml.MappingNode):
+        name = f"{section!r}" if section else "The file"
+        raise ConfigError(
+            f"{where}: {name} must hold settings, one `name: value` per line.",
+            f"Known there: {', '.join(children(section))}.",
+        )
+    seen: dict[str, int] = {}
+    for key_node, value in node.value:
+        line = key_node.start_mark.line + 1
+        name = key_node.value if isinstance(key_node, yaml.ScalarNode) else "?"
+        key = f"{section}.{name}" if section else str(name)
+        here = f"{path}:{line}"
+        if key in seen:
+            raise ConfigError(
+                f"{here}: {key!r} is set twice, first in line {seen[key]}.", "Remove one of them."
+            )
+        seen[key] = line
+        if key in sections() and key:
+            yield from _section(value, key, path)
+        elif key not in known_keys():
+            raise unknown_setting(key, here)
+        elif not _is_empty(value) and is_mapping(key):
+            places: dict[str, str] = {}
+            yield Entry(key, _tree(value, key, path, places), here, places)
+        elif not _is_empty(value):
+            yield Entry(key, _plain(value, key, path), here)
+
+
+def _is_empty(node: object) -> bool:
+    """`name:` with nothing after it leaves the default, as in a commented template."""
+    import yaml
+
+    return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")
+
+
+def _tree(node: object, key: str, path: Path, places: dict[str, str], below: str = "") -> object:
+    """The value of a setting that is a mapping, with the line of each part; the text bounds its depth."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        return "" if _is_empty(node) else _plain(node, f"{key}.{below}".rstrip("."), path)
+    found: dict[str, object] = {}
+    for key_node, value in node.value:
+        name = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
+        part = f"{below}.{name}" if below else name
+        here = f"{path}:{key_node.start_mark.line + 1}"
+        if name in found:
+            raise ConfigError(f"{here}: {key}.{part} is set twice.", "Remove one of them.")
+        places[part] = here
+        found[name] = _tree(value, key, path, places, part)
+    return found
+
+
+def _plain(node: object, key: str, path: Path) -> str | tuple[str, ...]:
+    import yaml
+
+    if isinstance(node, yaml.ScalarNode):
+        return str(node.value)
+    if isinstance(node, yaml.SequenceNode) and all(
+        isinstance(item, yaml.ScalarNode) for item in node.value
+    ):
+        return tuple(str(item.value) for item in node.value)
+    assert isinstance(node, yaml.Node)
+    raise ConfigError(
+        f"{path}:{node.start_mark.line + 1}: {key} must be one value or a list of values.",
+        "`ralph config show` lists every setting with its value.",
+    )

@@ -1,0 +1,235 @@
+"""Tasks and the plan: selection and dependencies."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import count
+from typing import Any
+
+from ralph_tui.domain.base import Count, Record, Timestamp
+from ralph_tui.domain.plan.plan_validation import MAX_ID, PlanProblem, odd_id, plan_problems
+from ralph_tui.domain.run.costs import Money
+from ralph_tui.domain.verification.verification import (
+    AllowedCheckChange,
+    Criterion,
+    TaskVerification,
+    VerificationOutcome,
+)
+
+PLAN_SCHEMA_VERSION = 1
+MAX_RETRIES = 3
+"""The failed attempt with this number blocks the task."""
+
+DEFAULT_PRIORITY = 100
+"""Tasks without a priority come after those that have one, in plan order."""
+
+
+class TaskStatus(StrEnum):
+    """Where a task is in its life."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETE = "complete"
+    BLOCKED = "blocked"
+
+
+class Begun(Record):
+    """The project when the first attempt at a task began; a claim is held against it."""
+
+    files: str = ""
+    """Stands for all its files; empty where there are too many to look at."""
+    lock: str = ""
+    """The same for uv's lock file, which checks may write; empty without one."""
+    tests: Count = 0
+    """Test functions."""
+
+
+class Task(Record):
+    """One unit of work, sized for a single context window."""
+
+    id: str
+    description: str = ""
+    priority: int = DEFAULT_PRIORITY
+    status: TaskStatus = TaskStatus.PENDING
+    dependencies: tuple[str, ...] = ()
+    verification_criteria: tuple[Criterion, ...] = ()
+    blockers: tuple[str, ...] = ()
+    estimated_tokens: Count | None = None
+    actual_tokens_used: Count | None = None
+    actual_cost_usd: Money | None = None
+    """What every try of it has cost so far; None: it was not tried."""
+    completion_notes: str | None = None
+    completed_at: Timestamp | None = None
+    verification: TaskVerification | None = None
+    """What its completion rests on; only ralph sets it, and only with the status."""
+    last_failure: str = ""
+    """What failed when it was last claimed or checked again, for the next attempt; empty once it is complete."""
+    reopened: Count = 0
+    """How often it was complete and one of its checks failed later."""
+    retry_count: Count = 0
+    may_change_checks: bool = False
+    """The plan's author, or the person, lets this task change tests and other check files that existed before."""
+    asks_to_change_checks: bool = False
+    """The planning model asks for that; it counts once a person has approved the plan."""
+    allowed_check_changes: tuple[AllowedCheckChange, ...] = ()
+    """Changes of check files that the person allowed while it was worked on."""
+    review_rejections: Count = 0
+    """Claims that a reviewer rejected; the second waits for the person."""
+    held: bool = False
+    """The person wants it later: it is not chosen until it is released."""
+    may_be_unverified: bool = False
+    """The person agreed to build it although no check can verify it."""
+    model: str | None = None
+    """Works this task in the place of the configured model."""
+    begun: Begun | None = None
+    """Only while it is worked on."""
+
+    @property
+    def changed_checks(self) -> tuple[str, ...]:
+        """Check files that changed with permission when it was completed."""
+        return self.verification.changed_checks if self.verification is not None else ()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a hold is what keeps it from being chosen; a task that is over is not held."""
+        return self.held and self.status is TaskStatus.PENDING
+
+    @property
+    def is_unverified(self) -> bool:
+        """Whether it is complete although no check could run for it."""
+        rests = self.verification
+        unverified = rests is not None and rests.outcome is VerificationOutcome.UNVERIFIED
+        return unverified and self.status is TaskStatus.COMPLETE
+
+    @property
+    def title(self) -> str:
+        """The first line of the description, or the id when there is none."""
+        return next(iter(self.description.strip().splitlines()), "") or self.id
+
+
+class ImplementationPlan(Record):
+    """The task list, `.ralph/implementation_plan.json`."""
+
+    schema_version: int = PLAN_SCHEMA_VERSION
+    tasks: tuple[Task, ...] = ()
+    created_at: Timestamp | None = None
+    last_modified: Timestamp | None = None
+
+    def task(self, task_id: str) -> Task | None:
+        """The task with this id, or None."""
+        return next((task for task in self.tasks if task.id == task_id), None)
+
+    def get_next_task(self) -> Task | None:
+        """Pending, not held, dependencies complete, lowest priority number, then plan order."""
+        return min(self.ready(), key=lambda task: task.priority, default=None)
+
+    def get_current_task(self) -> Task | None:
+        """The task in progress, or None."""
+        return next((t for t in self.tasks if t.status is TaskStatus.IN_PROGRESS), None)
+
+    def ready(self) -> tuple[Task, ...]:
+        """Pending tasks that are not held and whose dependencies are all complete, in plan order."""
+        done = self.complete_ids()
+        return tuple(
+            task
+            for task in self.tasks
+            if task.status is TaskStatus.PENDING
+            and not task.held
+            and done.issuperset(task.dependencies)
+        )
+
+    def complete_ids(self) -> frozenset[str]:
+        """Ids of the tasks that are complete."""
+        return frozenset(t.id for t in self.tasks if t.status is TaskStatus.COMPLETE)
+
+    def waiting_on(self, task: Task, done: frozenset[str] | None = None) -> tuple[str, ...]:
+        """Dependencies of `task` that are not complete yet; whoever asks for many gives `complete_ids`."""
+        done = self.complete_ids() if done is None else done
+        return tuple(dep for dep in task.dependencies if dep not in done)
+
+    def counts(self) -> Counter[TaskStatus]:
+        """How many tasks have each status."""
+        return Counter(task.status for task in self.tasks)
+
+    @property
+    def completion_percentage(self) -> float:
+        """Share of tasks complete, 0.0 to 1.0; an empty plan is 0.0, never done."""
+        return len(self.complete_ids()) / len(self.tasks) if self.tasks else 0.0
+
+    @property
+    def is_finished(self) -> bool:
+        """Every task complete, and there is at least one."""
+        return bool(self.tasks) and all(t.status is TaskStatus.COMPLETE for t in self.tasks)
+
+    def with_task(self, task_id: str, **changes: Any) -> "ImplementationPlan":
+        """A copy in which the named task has `changes`; unchanged when there is no such task."""
+        return self.model_copy(
+            update={
+                "tasks": tuple(
+                    t.model_copy(update=changes) if t.id == task_id else t for t in self.tasks
+                )
+            }
+        )
+
+    def adding(self, tasks: Iterable[Task]) -> "ImplementationPlan":
+        """A copy with `tasks` at the end."""
+        return self.model_copy(update={"tasks": (*self.tasks, *tasks)})
+
+    def reset_stale(self) -> tuple["ImplementationPlan", tuple[str, ...]]:
+        """Put tasks a dead session left in progress back to pending; also their ids."""
+        stale = tuple(t.id for t in self.tasks if t.status is TaskStatus.IN_PROGRESS)
+        plan = self
+        for task_id in stale:
+            plan = plan.with_task(task_id, status=TaskStatus.PENDING)
+        return plan, stale
+
+    def problems(self) -> tuple[PlanProblem, ...]:
+        """Everything that makes this plan unworkable; empty when it can be worked."""
+        return plan_problems([(task.id, task.dependencies) for task in self.tasks])
+
+    def why_unworkable(self) -> str:
+        """The first of these problems in words."""
+        return " ".join(problem.message for problem in self.problems()[:5])
+
+
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+"""What ids that count have in common, and the number."""
+
+
+def free_id(plan: ImplementationPlan) -> str:
+    """An id for one more task: the next number of the ids that most tasks have, such as task-004."""
+    plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not odd_id(task.id))
+    counted = [found.groups() for found in map(_NUMBERED.fullmatch, plain) if found]
+    stems = Counter(stem for stem, _ in counted)
+    # The parts of a split task, such as task-004-1, are no example for a new one.
+    whole = [stem for stem in stems if not any(map(str.isdigit, stem))]
+    stem = max(whole or stems, key=stems.__getitem__, default="task-")
+    numbers = [number for other, number in counted if other == stem] or ["000"]
+    known = {task.id for task in plan.tasks}
+    width, after = max(map(len, numbers)), max(map(int, numbers)) + 1
+    made = (f"{stem}{number:0{width}}" for number in count(after))
+    return next(task_id for task_id in made if task_id not in known)
+
+
+def in_order(tasks: Iterable[Task]) -> list[Task]:
+    """Tasks that are not complete, in the order of their priorities."""
+    left = (task for task in tasks if task.status is not TaskStatus.COMPLETE)
+    return sorted(left, key=lambda task: task.priority)
+
+
+def plan_size(tasks: Iterable[Task]) -> str:
+    """How much is left to do, for the person who is asked to approve it."""
+    left = in_order(tasks)
+    tokens = sum(t.estimated_tokens or 0 for t in left)
+    return f"{len(left)} task{'' if len(left) == 1 else 's'}, about {tokens:,} tokens"
+
+
+def why_chosen(plan: ImplementationPlan, task: Task) -> str:
+    """One sentence that says why the selection rule picked `task`."""
+    ready = plan.ready()
+    if len(ready) <= 1:
+        return f"priority {task.priority}, the only task that is ready"
+    ties = sum(1 for other in ready if other.priority == task.priority)
+    rule = "lowest priority number" if ties == 1 else "lowest priority number, first in the plan"
+    return f"priority {task.priority}, {rule} of {len(ready)} ready"

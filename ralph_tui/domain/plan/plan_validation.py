@@ -1,0 +1,115 @@
+"""What makes a plan unworkable, found before money is spent: ids, dependencies, circles. Pure functions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.sanitize import inert
+
+MAX_ID = 200
+"""Characters of a task's id; it is typed, shown in lists and named in tool calls."""
+
+
+class PlanProblem(Model):
+    """Something that makes a plan unworkable."""
+
+    kind: Literal["empty_id", "odd_id", "duplicate_id", "unknown_dependency", "cycle"]
+    task_id: str
+    message: str
+    path: tuple[str, ...] = ()
+
+
+def plan_problems(tasks: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[PlanProblem, ...]:
+    """Everything that is wrong with tasks, each given as its id and the ids that it waits for."""
+    known = {task_id for task_id, _ in tasks}
+    return (
+        *_id_problems(task_id for task_id, _ in tasks),
+        *(
+            PlanProblem(
+                kind="unknown_dependency",
+                task_id=task_id,
+                message=f"Task {task_id!r} depends on {dep!r}, which is not in the plan.",
+                path=(task_id, dep),
+            )
+            for task_id, dependencies in tasks
+            for dep in dependencies
+            if dep not in known
+        ),
+        *_cycle_problems(dict(tasks)),
+    )
+
+
+def _blank(task_id: str) -> bool:
+    """Whether nothing of an id is left to see and to type; most are plain, which is seen sooner."""
+    return not (task_id if task_id.isprintable() else inert(task_id)).strip()
+
+
+def odd_id(task_id: str) -> str:
+    """Why nobody could name a task by this id, in a command or a tool call; empty when they can."""
+    if len(task_id) > MAX_ID:
+        return f"an id of {len(task_id)} characters, more than {MAX_ID}"
+    plain = task_id.isprintable() or not set(task_id) & {"\n", "\t"}
+    if plain and inert(task_id) == task_id == task_id.strip():
+        return ""
+    return f"an id that cannot be named ({task_id!r:.80}): spaces around it, line ends, control characters or a key"
+
+
+def _id_problems(ids: Iterable[str]) -> list[PlanProblem]:
+    found: list[PlanProblem] = []
+    positions: dict[str, list[int]] = {}
+    for number, task_id in enumerate(ids, 1):
+        positions.setdefault(task_id, []).append(number)
+        if _blank(task_id):
+            wrong = f"an id without a visible character ({task_id!r:.80})" if task_id else "no id"
+            found.append(
+                PlanProblem(kind="empty_id", task_id=task_id, message=f"Task {number} has {wrong}.")
+            )
+        elif wrong := odd_id(task_id):
+            found.append(
+                PlanProblem(kind="odd_id", task_id=task_id, message=f"Task {number} has {wrong}.")
+            )
+    for task_id, where in positions.items():
+        if len(where) > 1 and not _blank(task_id):
+            places = " and ".join(str(n) for n in where)
+            found.append(
+                PlanProblem(
+                    kind="duplicate_id",
+                    task_id=task_id,
+                    message=f"Task id {task_id!r} is used more than once (tasks {places}).",
+                )
+            )
+    return found
+
+
+def _cycle_problems(graph: Mapping[str, tuple[str, ...]]) -> list[PlanProblem]:
+    """Each cycle once, as a path that ends where it began; iterative, so depth costs no stack."""
+    found: list[PlanProblem] = []
+    finished: set[str] = set()
+    for start in graph:
+        if start in finished:
+            continue
+        path: list[str] = [start]
+        on_path = {start}
+        pending = [iter(graph[start])]
+        while pending:
+            node = next(pending[-1], None)
+            if node is None:
+                pending.pop()
+                done = path.pop()
+                on_path.discard(done)
+                finished.add(done)
+            elif node in on_path:
+                loop = (*path[path.index(node) :], node)
+                found.append(
+                    PlanProblem(
+                        kind="cycle",
+                        task_id=node,
+                        message=f"Tasks depend on each other in a circle: {' → '.join(loop)}.",
+                        path=loop,
+                    )
+                )
+            elif node in graph and node not in finished:
+                path.append(node)
+                on_path.add(node)
+                pending.append(iter(graph[node]))
+    return found

@@ -1,0 +1,5 @@
+"""What bounds a run: costs, context, rate, quota and the circuit breaker, as pure values.
+
+May not: read a clock or decide what the loop does next.
+Callers: every room.
+"""

@@ -1,0 +1,135 @@
+"""The context budget: how full the window is, and what follows from that."""
+
+from enum import StrEnum
+
+from ralph_tui.domain.base import Count, Model, Record
+
+
+class Zone(StrEnum):
+    """Which part of the window is in use (seeds, "The Smart Zone")."""
+
+    UNDER = "under"
+    SMART = "smart"
+    DANGER = "danger"
+    OVER = "over"
+
+
+class BudgetDecision(StrEnum):
+    """What the loop does about the context right now."""
+
+    CONTINUE = "continue"
+    WRAP_UP = "wrap_up"
+    HAND_OFF = "hand_off"
+    INTERRUPT = "interrupt"
+
+
+MOST_ITERATIONS = 100
+"""Iterations whose use is kept."""
+
+
+class IterationUse(Record):
+    """How much of the context window one iteration filled, and what it took in all."""
+
+    iteration: Count
+    task_id: str = ""
+    """The task, or the phase of a session without one."""
+    context_tokens: Count = 0
+    """Tokens in the window at its end."""
+    percent: float = 0.0
+    """The same as a share of the capacity."""
+    tokens_used: Count = 0
+    """Tokens of all its requests."""
+
+
+class ContextBudget(Record):
+    """Thresholds of one context window, in tokens and in percent of the capacity."""
+
+    total_capacity: int = 200_000
+    system_prompt_allocation: int = 5_000
+    safety_margin: float = 0.20
+    smart_zone_min_percent: int = 40
+    budget_percent: int = 60
+    handoff_threshold_percent: int = 75
+    current_usage: Count = 0
+    iterations: tuple[IterationUse, ...] = ()
+    """The latest iterations, oldest first."""
+
+    @property
+    def effective_capacity(self) -> int:
+        """Tokens that may be used at all; the rest is the safety margin."""
+        return int(self.total_capacity * (1 - self.safety_margin))
+
+    @property
+    def interrupt_percent(self) -> int:
+        """Percent of the capacity at which the turn is interrupted."""
+        return round(100 * (1 - self.safety_margin))
+
+    @property
+    def smart_zone_max(self) -> int:
+        """Tokens at which no further work is started in the session."""
+        return self.total_capacity * self.budget_percent // 100
+
+    @property
+    def percent(self) -> float:
+        """Current use in percent of the capacity."""
+        return 100 * self.current_usage / self.total_capacity if self.total_capacity else 0.0
+
+    @property
+    def zone(self) -> Zone:
+        """The zone the current use falls in."""
+        if self.percent >= self.interrupt_percent:
+            return Zone.OVER
+        if self.percent >= self.budget_percent:
+            return Zone.DANGER
+        return Zone.SMART if self.percent >= self.smart_zone_min_percent else Zone.UNDER
+
+    def estimate_remaining(self) -> int:
+        """Tokens left before the safety margin; never negative."""
+        return max(0, self.effective_capacity - self.current_usage)
+
+    def using(self, tokens: int) -> "ContextBudget":
+        """A copy in which `tokens` are in use."""
+        return self.model_copy(update={"current_usage": max(0, tokens)})
+
+    def recording(self, number: int, task_id: str, *, context: int, tokens: int) -> "ContextBudget":
+        """A copy that keeps what an iteration used."""
+        use = IterationUse(
+            iteration=number,
+            task_id=task_id,
+            context_tokens=context,
+            percent=round(self.using(context).percent, 1),
+            tokens_used=tokens,
+        )
+        return self.model_copy(update={"iterations": (*self.iterations, use)[-MOST_ITERATIONS:]})
+
+    def at_turn_end(self) -> BudgetDecision:
+        """Between turns: hand off before more work from the budget percentage on."""
+        over = self.percent >= self.budget_percent
+        return BudgetDecision.HAND_OFF if over else BudgetDecision.CONTINUE
+
+    def mid_turn(self) -> BudgetDecision:
+        """While the model works: ask it to wrap up, then interrupt."""
+        if self.percent >= self.interrupt_percent:
+            return BudgetDecision.INTERRUPT
+        if self.percent >= self.handoff_threshold_percent:
+            return BudgetDecision.WRAP_UP
+        return BudgetDecision.CONTINUE
+
+
+class TokenUsage(Model):
+    """Tokens of one model response, as the API reports them."""
+
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_tokens: Count = 0
+    cache_creation_tokens: Count = 0
+
+    @property
+    def context(self) -> int:
+        """Tokens the window holds after this response."""
+        return (
+            self.input_tokens
+            + self.cache_read_tokens
+            + self.cache_creation_tokens
+            + self.output_tokens
+        )

@@ -1,0 +1,50 @@
+"""Going round in circles: an iteration that leaves the files as they were before, or as one before it did."""
+
+from collections.abc import Sequence
+
+from ralph_tui.domain.base import Count, Model, Record
+
+KEPT = 12
+"""How many of the last iterations a circle can span."""
+
+
+class Left(Record):
+    """The files as an iteration left them."""
+
+    iteration: Count
+    files: str
+    """Stands for the contents of all of them."""
+
+
+class Files(Model):
+    """The files before an iteration and after it; empty where they were not looked at."""
+
+    iteration: Count = 0
+    before: str = ""
+    after: str = ""
+
+
+def came_back(left: Sequence[Left], now: Files) -> int | None:
+    """The iteration after which the files were as they are now, though others changed them since."""
+    if not now.after or now.after == now.before:
+        return None
+    known = (seen.iteration for seen in reversed(left) if seen.files == now.after)
+    return next(known, None)
+
+
+def seen(left: Sequence[Left], now: Files) -> str:
+    """What the files say against progress, in words; empty when they do not."""
+    if now.after and now.after == now.before:
+        return "no file changed"
+    number = came_back(left, now)
+    if number is None:
+        return ""
+    return f"the files are as they were {f'after iteration {number}' if number else 'at the start'}"
+
+
+def leaving(left: Sequence[Left], now: Files) -> tuple[Left, ...]:
+    """What is remembered after an iteration; the first one remembers what it began with, too."""
+    if not now.after:
+        return tuple(left)
+    first = () if left else (Left(iteration=max(0, now.iteration - 1), files=now.before),)
+    return (*left, *first, Left(iteration=now.iteration, files=now.after))[-KEPT:]

@@ -1,0 +1,50 @@
+"""Model requests of the last hour, counted by the minute so that a restart forgets none of them."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from pydantic import Field
+
+from ralph_tui.domain.base import Count, Record, Timestamp
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+
+
+class RequestRate(Record):
+    """How many requests each minute of the last hour saw; keys are whole minutes since 1970."""
+
+    minutes: Mapping[int, Count] = Field(default_factory=dict)
+
+    def counting(self, requests: int, now: datetime) -> "RequestRate":
+        """A copy with `requests` more, made now; what is older than the hour is forgotten."""
+        if requests <= 0:
+            return self
+        minute = _minute(now)
+        kept = {m: n for m, n in self.minutes.items() if _counts(m, now)}
+        return RequestRate(minutes={**kept, minute: kept.get(minute, 0) + requests})
+
+    def in_hour(self, now: datetime) -> int:
+        """Requests of the last hour; a minute that is partly in it counts whole."""
+        return sum(n for m, n in self.minutes.items() if _counts(m, now))
+
+    def free_at(self, limit: int, now: datetime) -> Timestamp | None:
+        """When fewer than `limit` are left in the hour; None when that is so now, or 0 is no limit."""
+        over = self.in_hour(now) - limit
+        if limit <= 0 or over < 0:
+            return None
+        for minute in sorted(m for m in self.minutes if _counts(m, now)):
+            over -= self.minutes[minute]
+            if over < 0:
+                return datetime.fromtimestamp(minute * 60, now.tzinfo) + HOUR + MINUTE
+        return None
+
+
+def _minute(now: datetime) -> int:
+    return int(now.timestamp()) // 60
+
+
+def _counts(minute: int, now: datetime) -> bool:
+    """A clock that was set back must not keep requests of the future for ever."""
+    current = _minute(now)
+    return current - 60 <= minute <= current + 60

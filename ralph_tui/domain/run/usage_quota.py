@@ -1,0 +1,29 @@
+"""How much of a subscription's windows is used, as the CLI reports it."""
+
+from ralph_tui.domain.base import Amount, Model, Timestamp
+
+WINDOWS = {
+    "five_hour": "5-hour",
+    "seven_day": "weekly",
+    "seven_day_opus": "weekly Opus",
+    "seven_day_sonnet": "weekly Sonnet",
+}
+
+
+class Allowance(Model):
+    """One window."""
+
+    window: str
+    percent: Amount
+    resets_at: Timestamp | None = None
+
+    @property
+    def name(self) -> str:
+        """The window in words."""
+        return WINDOWS.get(self.window, self.window.replace("_", " "))
+
+    def used_up(self, share: int) -> str:
+        """That the person's `share` of it, in percent, is used, in words; 0 is no bound."""
+        if not 0 < share <= self.percent:
+            return ""
+        return f"{self.percent:.0f} % of the {self.name} allowance is used, the limit is {share} %"

@@ -1,0 +1,154 @@
+"""A reviewer's verdict on criteria that no command checks, and what makes such a verdict credible."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ralph_tui.domain.base import Count, Model
+from ralph_tui.domain.run.costs import Money
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
+
+ReviewPolicy = Literal["off", "prose", "always"]
+"""When a reviewer looks at a claim: never, for criteria that no command covers, or for every claim."""
+
+MOST_QUOTES = 20
+MAX_QUOTE = 2_000
+"""Characters of one quote."""
+
+
+class Quote(BaseModel):
+    """Lines of a file of the project, word for word."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = Field(min_length=1, max_length=500)
+    line: int = Field(ge=1)
+    text: str = Field(min_length=1, max_length=MAX_QUOTE)
+
+
+class CriterionReview(BaseModel):
+    """What the reviewer says about one criterion; `number` counts from 1."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    number: int = Field(ge=1)
+    met: bool
+    reason: str = Field(min_length=1, max_length=2_000)
+    evidence: tuple[Quote, ...] = Field((), max_length=MOST_QUOTES)
+
+
+class Review(Model):
+    """One review of one claim."""
+
+    criteria: tuple[str, ...]
+    verdicts: tuple[CriterionReview, ...] = ()
+    """One for each criterion, in order; empty when the review could not be finished."""
+    summary: str = ""
+    failure: str = ""
+    """Why there is no verdict."""
+    model: str = ""
+    cost_usd: Money = 0.0
+    requests: Count = 0
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the reviewer found every criterion met."""
+        return bool(self.verdicts) and all(verdict.met for verdict in self.verdicts)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the reviewer found a criterion that is not met."""
+        return any(not verdict.met for verdict in self.verdicts)
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """Each criterion that is not met, with the reviewer's reason."""
+        return tuple(
+            f"{self.criteria[verdict.number - 1]}: {verdict.reason}"
+            for verdict in self.verdicts
+            if not verdict.met
+        )
+
+    @property
+    def told(self) -> str:
+        """The result in one line."""
+        if self.failure:
+            return f"not reviewed: {self.failure}"
+        if self.agreed:
+            return f"a reviewer found {criteria_count(self.criteria)} met"
+        return f"a reviewer rejected it: {one_line('; '.join(self.objections), 300)}"
+
+    def verification(
+        self, at: datetime, basis: str, changed_checks: tuple[str, ...]
+    ) -> TaskVerification:
+        """What the task's completion rests on, for the plan; `basis` says it in one line."""
+        return TaskVerification(
+            outcome=VerificationOutcome.REVIEWED,
+            at=at,
+            by=f"reviewer {self.model}".strip(),
+            reason=basis,
+            changed_checks=changed_checks,
+        )
+
+
+def review_problems(
+    verdicts: Sequence[CriterionReview],
+    criteria: Sequence[str],
+    read: Callable[[str], str | None],
+) -> list[str]:
+    """What is wrong with a review, as orders to the reviewer; empty when it can be taken.
+
+    Args:
+        verdicts: What the reviewer handed in.
+        criteria: What it was asked about.
+        read: The text of a file of the project by its relative path; None where there is no such file.
+    """
+    numbers = [verdict.number for verdict in verdicts]
+    expected = list(range(1, len(criteria) + 1))
+    if sorted(numbers) != expected:
+        return [f"Give exactly one verdict for each criterion, numbered 1 to {len(criteria)}."]
+    problems: list[str] = []
+    for verdict in verdicts:
+        if verdict.met and not verdict.evidence:
+            problems.append(
+                f"Criterion {verdict.number}: quote the lines that show that it is met, or say that it is not."
+            )
+        problems += [_quote_problem(verdict.number, quote, read) for quote in verdict.evidence]
+    return [problem for problem in problems if problem]
+
+
+def _quote_problem(number: int, quote: Quote, read: Callable[[str], str | None]) -> str:
+    text = read(quote.file)
+    if text is None:
+        return f"Criterion {number}: there is no file {quote.file}. Name files relative to the project."
+    if not (wanted := _lines(quote.text)):
+        return f"Criterion {number}: the quote from {quote.file} is empty."
+    known = _lines(text)
+    size = len(wanted)
+    if any(known[at : at + size] == wanted for at in range(len(known) - size + 1)):
+        return ""
+    return f"Criterion {number}: {quote.file} does not contain the quoted lines. Quote them word for word."
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without indentation and without empty ones, so that only the words must agree."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def criteria_count(criteria: Sequence[str]) -> str:
+    """How many criteria: `1 criterion`, `2 criteria`."""
+    return "1 criterion" if len(criteria) == 1 else f"{len(criteria)} criteria"
+
+
+def evidence_lines(review: Review) -> list[str]:
+    """Each verdict with where its evidence is, one line each."""
+    lines = []
+    for verdict in review.verdicts:
+        where = ", ".join(f"{quote.file}:{quote.line}" for quote in verdict.evidence)
+        word = "met" if verdict.met else "not met"
+        criterion = review.criteria[verdict.number - 1]
+        lines.append(f"{word}: {criterion}{f' ({where})' if where else ''}. {verdict.reason}")
+    return lines

@@ -1,0 +1,156 @@
+"""The validation report: what was checked, with which evidence, and what is left to do."""
+
+from collections.abc import Container, Sequence
+
+from pydantic import Field
+
+from ralph_tui.domain.base import Count, Record, Timestamp
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+
+REPORT_SCHEMA_VERSION = 1
+
+
+class CriterionResult(Record):
+    """The finding on one acceptance criterion."""
+
+    criterion: str
+    passed: bool
+    evidence: str
+
+
+class SpecResult(Record):
+    """The findings on one specification."""
+
+    spec: str
+    criteria: tuple[CriterionResult, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+class Seen(Record):
+    """What an extra tool showed during the phase, kept by Python as it was returned."""
+
+    tool: str
+    input: str = ""
+    text: str = ""
+    pictures: tuple[str, ...] = ()
+    """Files in the project."""
+
+
+class ValidationReport(Record):
+    """`.ralph/validation_report.json`."""
+
+    schema_version: int = REPORT_SCHEMA_VERSION
+    round: Count = 1
+    created_at: Timestamp | None = None
+    checks: tuple[Receipt, ...] = ()
+    specs: tuple[SpecResult, ...] = ()
+    summary: str = ""
+    observations: tuple[str, ...] = Field(default=())
+    """What the model says it saw with extra tools, such as a browser."""
+    seen: tuple[Seen, ...] = ()
+    """What those tools returned; bounded."""
+
+    @property
+    def passed(self) -> bool:
+        """Every check and every criterion passed, and there is no gap."""
+        return all(receipt.ok for receipt in self.checks) and not self.failures()
+
+    @property
+    def proof(self) -> str:
+        """What a report that passed rests on, in words."""
+        ran = sum(receipt.status is ReceiptStatus.PASSED for receipt in self.checks)
+        judged = sum(len(result.criteria) for result in self.specs)
+        parts = (
+            f"{ran} check{'' if ran == 1 else 's'}" if ran else "",
+            f"{judged} acceptance criteri{'on' if judged == 1 else 'a'}" if judged else "",
+        )
+        held = " and ".join(filter(None, parts))
+        return f"{held} passed" if held else "there was nothing to check"
+
+    @property
+    def sights(self) -> str:
+        """How much was seen with extra tools, in words; empty when nothing was."""
+        pictures = sum(len(sight.pictures) for sight in self.seen)
+        shown = f", {pictures} picture{'' if pictures == 1 else 's'}" if pictures else ""
+        calls = f"{len(self.seen)} look{'' if len(self.seen) == 1 else 's'} with extra tools"
+        return calls + shown if self.seen else ""
+
+    def settles(self, plan: ImplementationPlan) -> bool:
+        """Whether it passed, and was made when the plan as it is was complete."""
+        made = self.created_at
+        if made is None or not self.passed or not plan.is_finished:
+            return False
+        return all(task.completed_at is None or task.completed_at <= made for task in plan.tasks)
+
+    def failures(self) -> tuple[str, ...]:
+        """Everything that did not pass, as sentences."""
+        failed = [f"check failed: {r.command}" for r in self.checks if not r.ok]
+        for result in self.specs:
+            failed += [
+                f"{result.spec}: {c.criterion} ({c.evidence})"
+                for c in result.criteria
+                if not c.passed
+            ]
+            failed += [f"{result.spec}: {gap}" for gap in result.gaps]
+        return tuple(failed)
+
+
+def report_problems(results: Sequence[SpecResult], specs: Sequence[Spec]) -> tuple[str, ...]:
+    """Why a report is refused: a spec or a criterion left out, or no evidence."""
+    problems: list[str] = []
+    by_name = {result.spec.removeprefix("specs/"): result for result in results}
+    for spec in specs:
+        result = by_name.get(spec.name)
+        if result is None:
+            problems.append(f"{spec.name} is not in the report")
+            continue
+        found = {_folded(c.criterion): c for c in result.criteria}
+        for criterion in spec.criteria:
+            finding = found.get(_folded(criterion))
+            if finding is None:
+                problems.append(f"{spec.name}: no finding on “{criterion}”")
+            elif not finding.evidence.strip():
+                problems.append(f"{spec.name}: no evidence for “{criterion}”")
+    return tuple(problems)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split()).strip(" .`")
+
+
+def repair_tasks(report: ValidationReport, plan: ImplementationPlan) -> tuple[Task, ...]:
+    """A task for each failure, after everything else in the plan."""
+    last = max((task.priority for task in plan.tasks), default=0)
+    known = {task.id for task in plan.tasks}
+    tasks: list[Task] = []
+    for number, failure in enumerate(report.failures(), 1):
+        task_id = _free(f"fix-r{report.round}-{number:02}", known)
+        known.add(task_id)
+        tasks.append(
+            Task(
+                id=task_id,
+                description=f"Validation found: {failure}. Put it right.",
+                priority=last + 1,
+                verification_criteria=(failure,),
+            )
+        )
+    return tuple(tasks)
+
+
+def rejection_task(reason: str, number: int, plan: ImplementationPlan) -> Task:
+    """What the person misses in the result of this round, as a task that comes next."""
+    return Task(
+        id=_free(f"rejected-r{number}", {task.id for task in plan.tasks}),
+        description=f"The person rejected the result: {reason}",
+        priority=1,
+        verification_criteria=(reason,),
+    )
+
+
+def _free(task_id: str, known: Container[str]) -> str:
+    """An id like this that no task has: the rounds of another request are counted from one again."""
+    while task_id in known:
+        task_id += "x"
+    return task_id

@@ -1,0 +1,299 @@
+"""The seeds' seven success metrics (section 13), computed from the journal's events.
+
+Each says how it is defined and what it was divided by. What never happened is unknown, not zero.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Phase
+
+_PHASES = frozenset(phase.value for phase in Phase)
+"""Sessions of a phase without tasks stand in the journal under the phase's name."""
+
+_BUILD = re.compile(r"\buv\s+(?:sync|build)\b")
+
+
+class Metric(Model):
+    """One figure with its definition; `value` is None while `denominator` is zero."""
+
+    name: str
+    title: str
+    target: str
+    definition: str
+    numerator: float = 0.0
+    denominator: float = 0.0
+    unknown: str = ""
+    """Why there is no value."""
+
+    @property
+    def value(self) -> float | None:
+        """The share, or None."""
+        return self.numerator / self.denominator if self.denominator else None
+
+
+@dataclass
+class _Tally:
+    """What was counted so far; private to one call of `measure`."""
+
+    tasks: dict[str, Task] = field(default_factory=dict)
+    attempted: set[str] = field(default_factory=set)
+    iterations: set[int] = field(default_factory=set)
+    helped: set[int] = field(default_factory=set)
+    iteration: int = 0
+    capacity: int = 0
+    context: int = 0
+    room: int = 0
+    exits: int = 0
+    premature: int = 0
+    stagnations: int = 0
+    recovered: int = 0
+    stagnant: bool = False
+    stuck: bool = False
+    """The counter is at its threshold now."""
+    tokens: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, str] = field(default_factory=dict)
+    builds: int = 0
+    good_builds: int = 0
+
+    def complete(self, task_id: str) -> bool:
+        """Whether the task is complete as last told."""
+        task = self.tasks.get(task_id)
+        return task is not None and task.status is TaskStatus.COMPLETE
+
+
+class Meter:
+    """Counts what happens; not safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Nothing happened yet."""
+        self._tally = _Tally()
+
+    def feed(self, event: ev.Event) -> None:
+        """Count one more event; total over the event union."""
+        if handler := _HANDLERS.get(type(event)):
+            handler(self._tally, event)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The seven metrics so far, in the seeds' order."""
+        return tuple(make(self._tally) for make in _METRICS)
+
+
+def measure(events: Iterable[ev.Event]) -> tuple[Metric, ...]:
+    """The seven metrics of a journal, in the seeds' order."""
+    meter = Meter()
+    for event in events:
+        meter.feed(event)
+    return meter.metrics
+
+
+def _loop_started(t: _Tally, e: ev.LoopStarted) -> None:
+    t.capacity = e.context_capacity or t.capacity
+
+
+def _plan_loaded(t: _Tally, e: ev.PlanLoaded) -> None:
+    t.tasks.update({task.id: task for task in e.tasks})
+
+
+def _task_changed(t: _Tally, e: ev.TaskChanged) -> None:
+    t.tasks[e.task.id] = e.task
+
+
+def _iteration_started(t: _Tally, e: ev.IterationStarted) -> None:
+    t.iteration = e.iteration
+    t.iterations.add(e.iteration)
+    if e.task_id not in _PHASES:
+        t.attempted.add(e.task_id)
+
+
+def _iteration_finished(t: _Tally, e: ev.IterationFinished) -> None:
+    if e.context_tokens and t.capacity:
+        t.context += e.context_tokens
+        t.room += t.capacity
+    phase, done = e.task_id in _PHASES, e.outcome is ev.IterationOutcome.COMPLETE
+    if e.outcome is ev.IterationOutcome.INCOMPLETE:
+        t.exits += 1
+        t.premature += 1
+    elif phase and (
+        done or e.outcome is ev.IterationOutcome.SENT_BACK
+    ):  # a phase is left without a claim
+        t.exits += 1
+    t.tokens[e.task_id] = t.tokens.get(e.task_id, 0) + e.tokens
+    if done and not phase and t.stagnant:
+        t.recovered += 1
+        t.stagnant = False
+
+
+def _usage_reported(t: _Tally, e: ev.UsageReported) -> None:
+    t.capacity = e.context_capacity or t.capacity
+
+
+def _gate_finished(t: _Tally, e: ev.GateFinished) -> None:
+    if e.task_id in _PHASES:  # Python's own checks; no claim of the model
+        return
+    t.exits += 1
+    t.premature += not e.passed
+
+
+def _breaker_changed(t: _Tally, e: ev.BreakerChanged) -> None:
+    threshold = e.breaker.max_stagnation_iterations
+    stuck = 0 < threshold <= e.breaker.stagnation_count
+    if stuck and not t.stuck:
+        t.stagnations += 1
+        t.stagnant = True
+    t.stuck = stuck
+
+
+def _question_asked(t: _Tally, e: ev.QuestionAsked) -> None:
+    if e.question.answer is None:  # a file has not answered it already
+        t.helped.add(t.iteration)
+
+
+def _injection_consumed(t: _Tally, e: ev.InjectionConsumed) -> None:
+    t.helped.add(e.iteration)
+
+
+def _approval_requested(t: _Tally, _: ev.ApprovalRequested) -> None:
+    t.helped.add(t.iteration)
+
+
+def _gate_checked(t: _Tally, e: ev.GateChecked) -> None:
+    if _BUILD.search(e.receipt.command) and e.receipt.exit_code is not None:
+        t.builds += 1
+        t.good_builds += e.receipt.exit_code == 0
+
+
+def _tool_started(t: _Tally, e: ev.ToolStarted) -> None:
+    command = e.input.get("command")
+    if isinstance(command, str) and _BUILD.search(command):
+        t.calls[e.tool_id] = command
+
+
+def _tool_finished(t: _Tally, e: ev.ToolFinished) -> None:
+    ran = e.outcome in (ev.ToolOutcome.OK, ev.ToolOutcome.ERROR)
+    if t.calls.pop(e.tool_id, None) is not None and ran:
+        t.builds += 1
+        t.good_builds += e.outcome is ev.ToolOutcome.OK
+
+
+_HANDLERS: dict[type[ev.EventBase], Callable[[_Tally, Any], None]] = {
+    ev.LoopStarted: _loop_started,
+    ev.PlanLoaded: _plan_loaded,
+    ev.TaskChanged: _task_changed,
+    ev.IterationStarted: _iteration_started,
+    ev.IterationFinished: _iteration_finished,
+    ev.UsageReported: _usage_reported,
+    ev.GateFinished: _gate_finished,
+    ev.BreakerChanged: _breaker_changed,
+    ev.QuestionAsked: _question_asked,
+    ev.InjectionConsumed: _injection_consumed,
+    ev.ApprovalRequested: _approval_requested,
+    ev.GateChecked: _gate_checked,
+    ev.ToolStarted: _tool_started,
+    ev.ToolFinished: _tool_finished,
+}
+
+MEASURED = frozenset(str(kind.model_fields["type"].default) for kind in _HANDLERS)
+"""The types of events that the metrics look at."""
+
+
+def _completion(t: _Tally) -> Metric:
+    return Metric(
+        name="task_completion_rate",
+        title="Task completion rate",
+        target="> 90 %",
+        definition="tasks that are complete / tasks an iteration was spent on",
+        numerator=sum(t.complete(task_id) for task_id in t.attempted),
+        denominator=len(t.attempted),
+        unknown="no task was attempted",
+    )
+
+
+def _efficiency(t: _Tally) -> Metric:
+    return Metric(
+        name="context_efficiency",
+        title="Context efficiency",
+        target="40-60 %",
+        definition="tokens in the window at the end of the iterations / capacity of these windows",
+        numerator=t.context,
+        denominator=t.room,
+        unknown="no iteration reported its use of the window",
+    )
+
+
+def _false_exits(t: _Tally) -> Metric:
+    return Metric(
+        name="false_exit_rate",
+        title="False exit rate",
+        target="< 5 %",
+        definition="claims the gate refused and turns that left a task or a phase unfinished / "
+        "these, claims it accepted and phases that were finished",
+        numerator=t.premature,
+        denominator=t.exits,
+        unknown="the model has not claimed or left anything",
+    )
+
+
+def _recovery(t: _Tally) -> Metric:
+    return Metric(
+        name="stagnation_recovery",
+        title="Stagnation recovery",
+        target="> 80 %",
+        definition="stagnations after which a task was completed / "
+        "times the stagnation counter reached its threshold",
+        numerator=t.recovered,
+        denominator=t.stagnations,
+        unknown="the loop has never stagnated",
+    )
+
+
+def _cost(t: _Tally) -> Metric:
+    estimates = {
+        task_id: task.estimated_tokens
+        for task_id, task in t.tasks.items()
+        if task.estimated_tokens and t.tokens.get(task_id) and t.complete(task_id)
+    }
+    return Metric(
+        name="cost_predictability",
+        title="Cost predictability",
+        target="80-120 %",
+        definition="tokens used by complete tasks that had an estimate / tokens estimated for them "
+        "(plans estimate tokens, not dollars)",
+        numerator=sum(t.tokens[task_id] for task_id in estimates),
+        denominator=sum(estimates.values()),
+        unknown="no complete task had an estimate",
+    )
+
+
+def _intervention(t: _Tally) -> Metric:
+    return Metric(
+        name="user_intervention_rate",
+        title="User intervention rate",
+        target="< 10 %",
+        definition="iterations that asked a person, got guidance or led to an approval / iterations",
+        numerator=len(t.helped & t.iterations),
+        denominator=len(t.iterations),
+        unknown="no iteration has begun",
+    )
+
+
+def _builds(t: _Tally) -> Metric:
+    return Metric(
+        name="build_reproducibility",
+        title="Build reproducibility",
+        target="100 %",
+        definition="`uv sync` and `uv build` commands that succeeded / those that were run, "
+        "by the gate or the agent",
+        numerator=t.good_builds,
+        denominator=t.builds,
+        unknown="none was run; `uv sync --locked` in phases.building.backpressure measures it",
+    )
+
+
+_METRICS = (_completion, _efficiency, _false_exits, _recovery, _cost, _intervention, _builds)

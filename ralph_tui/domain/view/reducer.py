@@ -1,0 +1,338 @@
+"""How what happens changes what a person sees: `reduce(view, event) -> view`, pure."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.plan import task_matching
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.costs import CostLimits
+from ralph_tui.domain.view.loop_view import (
+    ENDED,
+    KEPT_ITERATIONS,
+    KEPT_NOTICES,
+    RESTING,
+    LoopView,
+    PendingInjection,
+    RunState,
+    Sight,
+)
+
+
+def reduce(view: LoopView, event: ev.Event) -> LoopView:
+    """The view after one more event; pure, total over the event union."""
+    handler = _HANDLERS.get(type(event))
+    return view.model_copy(update=handler(view, event)) if handler else view
+
+
+_Changes = dict[str, Any]
+
+
+def _standing(e: ev.Standing) -> _Changes:
+    lowest, most = e.smart_zone
+    budget = ContextBudget(
+        total_capacity=e.context_capacity or 200_000,
+        smart_zone_min_percent=lowest,
+        budget_percent=most,
+        handoff_threshold_percent=e.wrap_up_percent,
+    )
+    return {
+        "project": e.project,
+        "phase": e.phase,
+        "model": e.model,
+        "max_iterations": e.max_iterations,
+        "budget": budget,
+        "smart_zone": e.smart_zone,
+        "limits": e.limits,
+        "checks": e.checks,
+        "costs": e.costs,
+        "breaker": e.breaker,
+        "trouble": "",
+    }
+
+
+def _loop_started(view: LoopView, e: ev.LoopStarted) -> _Changes:
+    fresh = LoopView(tasks=view.tasks, injections=view.injections)
+    return {name: getattr(fresh, name) for name in LoopView.model_fields} | {
+        **_standing(e),
+        "sight": view.sight if view.sight is Sight.PAST else Sight.ALL,
+        "caught_up": view.caught_up,
+        "run_state": RunState.RUNNING,
+        "iteration": e.iteration,
+        "iterations": view.iterations,
+        "elsewhere": view.elsewhere,
+    }
+
+
+def _project_read(view: LoopView, e: ev.ProjectRead) -> _Changes:
+    """A run that has ended stays in sight with its figures."""
+    seen: _Changes = {"sight": Sight.ALL, "trouble": "", "unworkable": e.unworkable}
+    seen |= {"finished": e.finished}
+    keeps = view.run_state in ENDED and view.is_known
+    return seen if keeps else _standing(e) | seen
+
+
+_END_STATES = {
+    ev.LoopStatus.COMPLETE: RunState.COMPLETE,
+    ev.LoopStatus.ERROR: RunState.FAILED,
+}
+
+
+def _loop_finished(_: LoopView, e: ev.LoopFinished) -> _Changes:
+    return {
+        "run_state": _END_STATES.get(e.status, RunState.STOPPED),
+        "status": e.status,
+        "exit_code": e.exit_code,
+        "detail": f"{e.reason} {e.hint}".strip(),
+        "task_id": None,
+        "questions": (),
+        "limit_until": None,
+        "unfinished": (),
+    }
+
+
+def _plan_loaded(view: LoopView, e: ev.PlanLoaded) -> _Changes:
+    changes: _Changes = {"tasks": view.tasks.told_anew(e.tasks)}
+    worked = view.current_task
+    now = task_matching.found(ImplementationPlan(tasks=e.tasks), worked) if worked else None
+    return changes | ({"task_id": now.id} if now is not None else {})  # it may have been renamed
+
+
+def _task_changed(view: LoopView, e: ev.TaskChanged) -> _Changes:
+    return {"tasks": view.tasks.having(e.task)}
+
+
+def _iteration_started(view: LoopView, e: ev.IterationStarted) -> _Changes:
+    # One that met a usage limit was none, and the next has its number.
+    again = e.iteration == view.iteration and view.run_iterations > 0
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "iteration": e.iteration,
+        "run_iterations": view.run_iterations + (not again),
+        "task_id": e.task_id,
+        "why": e.why,
+        "attempt": e.attempt,
+        "budget": view.budget.using(0),
+        "costs": view.costs.next_iteration(),
+        "detail": "",
+    }
+
+
+def _iteration_finished(view: LoopView, e: ev.IterationFinished) -> _Changes:
+    return {
+        "iterations": (*view.iterations, e)[-KEPT_ITERATIONS:],
+        "task_id": None,
+        "run_state": _unless_halting(view, RunState.RUNNING),
+    }
+
+
+def _usage_reported(view: LoopView, e: ev.UsageReported) -> _Changes:
+    capacity = e.context_capacity or view.budget.total_capacity
+    budget = view.budget.model_copy(
+        update={"current_usage": e.context_tokens, "total_capacity": capacity}
+    )
+    changes: _Changes = {"budget": budget, "costs": e.costs}
+    if view.run_state is RunState.RETRYING:
+        changes |= {"run_state": RunState.RUNNING, "detail": ""}
+    return changes
+
+
+def _gate_started(view: LoopView, e: ev.GateStarted) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.VERIFYING),
+        "gate_task_id": e.task_id,
+        "receipts": (),
+        "gate_passed": None,
+    }
+
+
+def _gate_checked(view: LoopView, e: ev.GateChecked) -> _Changes:
+    return {"receipts": (*view.receipts, e.receipt)}
+
+
+def _gate_finished(view: LoopView, e: ev.GateFinished) -> _Changes:
+    state = RunState.VERIFYING if e.reviewed else RunState.RUNNING
+    return {
+        "run_state": _unless_halting(view, state),
+        "gate_task_id": e.task_id,
+        "receipts": e.receipts,
+        "gate_passed": None if e.reviewed else e.passed,
+    }
+
+
+def _review_finished(view: LoopView, e: ev.ReviewFinished) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "gate_passed": e.review.agreed,
+    }
+
+
+def _injection_queued(view: LoopView, e: ev.InjectionQueued) -> _Changes:
+    told = PendingInjection(id=e.id, text=e.text)
+    if told in view.injections:
+        return {}
+    return {"injections": (*(i for i in view.injections if i.id != e.id), told)}
+
+
+def _injection_consumed(view: LoopView, e: ev.InjectionConsumed) -> _Changes:
+    return {"injections": tuple(i for i in view.injections if i.id not in e.ids)}
+
+
+def _handoff_started(view: LoopView, e: ev.HandoffStarted) -> _Changes:
+    return {"run_state": _unless_halting(view, RunState.HANDING_OFF), "detail": e.reason}
+
+
+def _handoff_finished(view: LoopView, _: ev.HandoffFinished) -> _Changes:
+    return {
+        "run_state": _unless_halting(view, RunState.RUNNING),
+        "handoffs": view.handoffs + 1,
+        "detail": "",
+    }
+
+
+def _question_asked(view: LoopView, e: ev.QuestionAsked) -> _Changes:
+    known = tuple(q for q in view.questions if q.id != e.question.id)
+    return {"questions": (*known, e.question), "run_state": _waiting(view)}
+
+
+def _question_answered(view: LoopView, e: ev.QuestionAnswered) -> _Changes:
+    left = tuple(q for q in view.questions if q.id != e.question.id)
+    return {
+        "questions": left,
+        "run_state": _no_longer_waiting(view, asked=bool(left)),
+        "settled_by": e.question.answer.by if e.question.answer else "",
+    }
+
+
+def _approval_requested(view: LoopView, e: ev.ApprovalRequested) -> _Changes:
+    return {"approval": e, "run_state": _waiting(view)}
+
+
+def _approval_given(view: LoopView, e: ev.ApprovalGiven) -> _Changes:
+    return {
+        "approval": None,
+        "run_state": _no_longer_waiting(view, asked=bool(view.questions)),
+        "settled_by": e.by,
+    }
+
+
+def _waiting(view: LoopView) -> RunState:
+    """What waits on disk while no loop runs makes none run."""
+    over = view.run_state in ENDED or view.run_state is RunState.IDLE
+    return view.run_state if over else _unless_halting(view, RunState.WAITING)
+
+
+def _no_longer_waiting(view: LoopView, *, asked: bool) -> RunState:
+    over = view.run_state is RunState.WAITING and not asked
+    return RunState.RUNNING if over else view.run_state
+
+
+def _limit_wait(_: LoopView, e: ev.LimitWait) -> _Changes:
+    return {"run_state": RunState.LIMITED, "limit_until": e.until, "detail": e.message}
+
+
+def _limit_wait_ended(_: LoopView, __: ev.LimitWaitEnded) -> _Changes:
+    return {"run_state": RunState.RUNNING, "limit_until": None, "detail": ""}
+
+
+def _api_retry(view: LoopView, e: ev.ApiRetry) -> _Changes:
+    status = f" ({e.status})" if e.status else ""
+    detail = f"{e.error or 'the model did not answer'}{status}, try {e.attempt}/{e.max_attempts}"
+    return {
+        "run_state": _unless_halting(view, RunState.RETRYING),
+        "detail": f"{detail} in {duration(e.delay_seconds)}",
+    }
+
+
+def _agent_failed(_: LoopView, e: ev.AgentFailed) -> _Changes:
+    return {"detail": f"{e.message} {e.hint}".strip()}
+
+
+def _notice(view: LoopView, e: ev.Notice) -> _Changes:
+    return {"notices": (*view.notices, e)[-KEPT_NOTICES:]}
+
+
+def _pause_requested(_: LoopView, e: ev.PauseRequested) -> _Changes:
+    detail = "pausing now" if e.now else "pauses after this iteration; ask again to pause now"
+    return {"run_state": RunState.PAUSING, "detail": detail}
+
+
+def _stop_requested(_: LoopView, e: ev.StopRequested) -> _Changes:
+    detail = "stopping now" if e.now else "stops after this iteration; ask again to stop now"
+    return {"run_state": RunState.STOPPING, "detail": detail}
+
+
+def _loop_lost(view: LoopView, e: ev.LoopLost) -> _Changes:
+    changes: _Changes = {"elsewhere": None, "sight": Sight.ALL, "unfinished": ()}
+    if view.run_state in RESTING:
+        return changes
+    return changes | {
+        "run_state": RunState.LOST,
+        "detail": f"process {e.pid} is gone without a last word",
+        "task_id": None,
+        "questions": (),
+        "approval": None,
+        "limit_until": None,
+    }
+
+
+def _limits_changed(view: LoopView, e: ev.LimitsChanged) -> _Changes:
+    given = e.adjusted.model_dump(exclude_none=True)
+    money = {name: given[name] for name in CostLimits.model_fields if name in given}
+    return {
+        "limits": view.limits.model_copy(update=money),
+        "max_iterations": given.get("max_iterations", view.max_iterations),
+    }
+
+
+def _unless_halting(view: LoopView, state: RunState) -> RunState:
+    """A pause or stop that was asked for stays in sight while the iteration goes on."""
+    halting = view.run_state in (RunState.PAUSING, RunState.STOPPING)
+    return view.run_state if halting else state
+
+
+_HANDLERS: dict[type[ev.EventBase], Callable[[LoopView, Any], _Changes]] = {
+    ev.LoopStarted: _loop_started,
+    ev.LoopFinished: _loop_finished,
+    ev.PhaseChanged: lambda _, e: {"phase": e.phase},
+    ev.PlanLoaded: _plan_loaded,
+    ev.TaskChanged: _task_changed,
+    ev.IterationStarted: _iteration_started,
+    ev.IterationFinished: _iteration_finished,
+    ev.SessionStarted: lambda view, e: {"model": e.model or view.model},
+    ev.ToolDenied: lambda view, _: {"denials": view.denials + 1},
+    ev.UsageReported: _usage_reported,
+    ev.GateStarted: _gate_started,
+    ev.GateChecked: _gate_checked,
+    ev.GateFinished: _gate_finished,
+    ev.ReviewFinished: _review_finished,
+    ev.LearningRecorded: lambda view, _: {"learnings": view.learnings + 1},
+    ev.InjectionQueued: _injection_queued,
+    ev.InjectionConsumed: _injection_consumed,
+    ev.QuestionAsked: _question_asked,
+    ev.QuestionAnswered: _question_answered,
+    ev.ApprovalRequested: _approval_requested,
+    ev.ApprovalGiven: _approval_given,
+    ev.LimitWait: _limit_wait,
+    ev.LimitWaitEnded: _limit_wait_ended,
+    ev.HandoffStarted: _handoff_started,
+    ev.HandoffFinished: _handoff_finished,
+    ev.BreakerChanged: lambda _, e: {"breaker": e.breaker},
+    ev.LimitReached: lambda _, e: {"detail": e.message},
+    ev.ApiRetry: _api_retry,
+    ev.AgentFailed: _agent_failed,
+    ev.PauseRequested: _pause_requested,
+    ev.LoopPaused: lambda *_: {"run_state": RunState.PAUSED, "detail": "", "task_id": None},
+    ev.LoopResumed: lambda *_: {"run_state": RunState.RUNNING, "detail": ""},
+    ev.StopRequested: _stop_requested,
+    ev.LimitsChanged: _limits_changed,
+    ev.Notice: _notice,
+    ev.ProjectRead: _project_read,
+    ev.ProjectUnreadable: lambda _, e: {"trouble": e.reason},
+    ev.CatchingUp: lambda _, e: {"sight": Sight.PAST, "caught_up": e.percent},
+    ev.LoopFound: lambda _, e: {"elsewhere": e, "sight": Sight.ALL, "trouble": ""},
+    ev.FilesUnfinished: lambda _, e: {"unfinished": e.names},
+    ev.LoopLost: _loop_lost,
+}

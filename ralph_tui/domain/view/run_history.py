@@ -1,0 +1,287 @@
+"""What happened in a project, run by run and iteration by iteration: a fold of the journal.
+
+Each iteration knows where it stands in the journal, so that a screen can read it alone.
+"""
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.permissions import Scope
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import CircuitBreaker
+
+KEPT_RULINGS = 500
+KEPT_BREAKERS = 100
+
+
+class Iteration(Model):
+    """One attempt at a task, or one session of a phase without tasks."""
+
+    number: int
+    run_id: str
+    task_id: str
+    title: str = ""
+    why: str = ""
+    attempt: int = 1
+    phase: Phase = Phase.BUILDING
+    session_id: str = ""
+    model: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    outcome: ev.IterationOutcome | None = None
+    """None while it goes on, and when its run was killed."""
+    reason: str = ""
+    cost_usd: float = 0.0
+    tokens: int = 0
+    context_tokens: int = 0
+    capacity: int = 0
+    seconds: float = 0.0
+    handoff: bool = False
+    files: tuple[str, ...] = ()
+    denials: int = 0
+    open_tasks: int = 0
+    """Tasks that were not complete when it ended."""
+    start: int = 0
+    end: int = 0
+    """Offsets in the journal; `end` is 0 while it goes on."""
+
+    @property
+    def percent(self) -> float:
+        """How full the context was at its end, 0 to 100."""
+        return 100 * self.context_tokens / self.capacity if self.capacity else 0.0
+
+
+class Run(Model):
+    """The loop from its start to its end."""
+
+    run_id: str
+    started_at: datetime | None = None
+    model: str = ""
+    finished: ev.LoopFinished | None = None
+    """None while it runs, and when it was killed."""
+    start: int = 0
+    end: int = 0
+    """0 while it runs."""
+
+
+class Ruled(Model):
+    """A call that was refused, or asked about and allowed."""
+
+    at: datetime | None = None
+    iteration: int = 0
+    tool: str
+    rule: str
+    part: str = ""
+    reason: str = ""
+    instead: str = ""
+    scope: Scope | None = None
+    """How long it was allowed for; None when it was refused."""
+    by: str = ""
+    """The person who decided; the guard decides alone."""
+
+
+class BreakerStep(Model):
+    """The breaker as it was once."""
+
+    at: datetime | None = None
+    breaker: CircuitBreaker
+    reason: str = ""
+
+
+class Chronicle(Model):
+    """All of it, oldest first."""
+
+    runs: tuple[Run, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
+    rulings: tuple[Ruled, ...] = ()
+    breaker: tuple[BreakerStep, ...] = ()
+
+    def iteration(self, number: int) -> Iteration | None:
+        """The last iteration of this number: a reset starts counting anew."""
+        return next((i for i in reversed(self.iterations) if i.number == number), None)
+
+    def over(self, at: int) -> "Chronicle":
+        """The same where nothing runs any more: what has no end was cut off at the journal's end."""
+        its, runs = self.iterations, self.runs
+        if its and not its[-1].end:
+            its = (*its[:-1], its[-1].model_copy(update={"end": at}))
+        if runs and not runs[-1].end:
+            runs = (*runs[:-1], runs[-1].model_copy(update={"end": at}))
+        return self.model_copy(update={"iterations": its, "runs": runs})
+
+    def find(self, wanted: str) -> Iteration | None:
+        """An iteration by number, by the beginning of its session's or run's id, or the last.
+
+        `@` and a place in the journal means exactly one.
+        """
+        if not self.iterations:
+            return None
+        if wanted.startswith("@"):
+            return next((i for i in self.iterations if wanted == f"@{i.start}"), None)
+        if wanted in ("", "last"):
+            return self.iterations[-1]
+        if wanted.isdecimal() and (found := self.iteration(int(wanted))):
+            return found
+        return next(
+            (i for i in self.iterations if i.session_id.startswith(wanted)),
+            next((i for i in self.iterations if i.run_id.startswith(wanted)), None),
+        )
+
+
+class Chronicler:
+    """Builds a chronicle from events with their places; not safe to share between threads."""
+
+    def __init__(self) -> None:
+        """Nothing was told yet."""
+        self._runs: list[Run] = []
+        self._iterations: list[Iteration] = []
+        self._rulings: list[Ruled] = []
+        self._breaker: list[BreakerStep] = []
+        self._open: set[str] = set()
+        self._phase = Phase.BUILDING
+        self._capacity = 0
+        self._current: int | None = None
+        self._handlers: dict[str, Callable[[int, int, Any], None]] = {
+            "loop_started": self._loop_started,
+            "loop_finished": self._loop_finished,
+            "phase_changed": self._phase_changed,
+            "plan_loaded": self._plan_loaded,
+            "task_changed": self._task_changed,
+            "iteration_started": self._iteration_started,
+            "session_started": self._session_started,
+            "iteration_finished": self._iteration_finished,
+            "tool_denied": self._tool_denied,
+            "tool_allowed": self._tool_allowed,
+            "breaker_changed": self._breaker_changed,
+        }
+
+    @property
+    def types(self) -> Collection[str]:
+        """The types of events that are looked at."""
+        return self._handlers.keys()
+
+    @property
+    def chronicle(self) -> Chronicle:
+        """What is known so far."""
+        return Chronicle.model_construct(
+            runs=tuple(self._runs),
+            iterations=tuple(self._iterations),
+            rulings=tuple(self._rulings),
+            breaker=tuple(self._breaker),
+        )
+
+    def feed(self, start: int, end: int, event: ev.Event) -> None:
+        """Take one event and where its line begins and ends."""
+        handler = self._handlers.get(event.type)
+        if handler:
+            handler(start, end, event)
+
+    def _change(self, **changes: Any) -> None:
+        """Change the iteration that goes on."""
+        if self._current is not None:
+            old = self._iterations[self._current]
+            self._iterations[self._current] = old.model_copy(update=changes)
+
+    def _loop_started(self, start: int, _: int, e: ev.LoopStarted) -> None:
+        self._end_current(start)
+        self._phase, self._capacity = e.phase, e.context_capacity
+        if self._runs and not self._runs[-1].end:  # it was killed
+            self._runs[-1] = self._runs[-1].model_copy(update={"end": start})
+        self._runs.append(
+            Run(run_id=e.run_id, started_at=e.time, model=e.model, start=start, end=0)
+        )
+
+    def _loop_finished(self, start: int, end: int, e: ev.LoopFinished) -> None:
+        self._end_current(start)
+        if self._runs:
+            self._runs[-1] = self._runs[-1].model_copy(update={"finished": e, "end": end})
+
+    def _end_current(self, at: int) -> None:
+        """An iteration that was never finished ends where the next thing begins."""
+        if self._current is not None:
+            self._change(end=at, open_tasks=len(self._open))
+            self._current = None
+
+    def _phase_changed(self, _: int, __: int, e: ev.PhaseChanged) -> None:
+        self._phase = e.phase
+
+    def _plan_loaded(self, _: int, __: int, e: ev.PlanLoaded) -> None:
+        self._open = {t.id for t in e.tasks if t.status is not TaskStatus.COMPLETE}
+
+    def _task_changed(self, _: int, __: int, e: ev.TaskChanged) -> None:
+        done = e.task.status is TaskStatus.COMPLETE
+        (self._open.discard if done else self._open.add)(e.task.id)
+
+    def _iteration_started(self, start: int, _: int, e: ev.IterationStarted) -> None:
+        self._end_current(start)
+        self._current = len(self._iterations)
+        self._iterations.append(
+            Iteration(
+                number=e.iteration,
+                run_id=self._runs[-1].run_id if self._runs else "",
+                task_id=e.task_id,
+                title=e.title,
+                why=e.why,
+                attempt=e.attempt,
+                phase=self._phase,
+                model=self._runs[-1].model if self._runs else "",
+                started_at=e.time,
+                capacity=self._capacity,
+                start=start,
+            )
+        )
+
+    def _session_started(self, _: int, __: int, e: ev.SessionStarted) -> None:
+        self._change(session_id=e.session_id, **({"model": e.model} if e.model else {}))
+
+    def _iteration_finished(self, _: int, end: int, e: ev.IterationFinished) -> None:
+        self._change(
+            outcome=e.outcome,
+            reason=e.reason,
+            cost_usd=e.cost_usd,
+            tokens=e.tokens,
+            context_tokens=e.context_tokens,
+            seconds=e.seconds,
+            handoff=e.handoff,
+            files=e.files_changed,
+            ended_at=e.time,
+            open_tasks=len(self._open),
+            end=end,
+        )
+        self._current = None
+
+    def _tool_denied(self, _: int, __: int, e: ev.ToolDenied) -> None:
+        if self._current is not None:
+            self._change(denials=self._iterations[self._current].denials + 1)
+        self._rule(e, instead=e.instead)
+
+    def _tool_allowed(self, _: int, __: int, e: ev.ToolAllowed) -> None:
+        self._rule(e, scope=e.scope)
+
+    def _rule(self, e: ev.ToolDenied | ev.ToolAllowed, **more: Any) -> None:
+        iteration = 0 if self._current is None else self._iterations[self._current].number
+        self._rulings.append(
+            Ruled(
+                at=e.time,
+                iteration=iteration,
+                tool=e.name,
+                rule=e.rule,
+                part=e.part,
+                reason=e.reason,
+                by=e.by,
+                **more,
+            )
+        )
+        del self._rulings[:-KEPT_RULINGS]
+
+    def _breaker_changed(self, _: int, __: int, e: ev.BreakerChanged) -> None:
+        self._breaker.append(BreakerStep(at=e.time, breaker=e.breaker, reason=e.reason))
+        del self._breaker[:-KEPT_BREAKERS]
+
+
+CHRONICLED = frozenset(Chronicler().types)
+"""The types of events a chronicle is made of."""
