@@ -3,7 +3,8 @@
 import unicodedata
 from difflib import get_close_matches
 
-from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS, Keys
+from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS
+from textual.keys import Keys as TextualKeys
 
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.keys import key_label
@@ -12,7 +13,11 @@ _MODIFIERS = ("alt", "ctrl", "shift")
 """In the order in which Textual writes them."""
 
 _NAMED = frozenset(
-    {name for key in Keys if (name := key.value.rpartition("+")[2]).isalnum() and len(name) > 1}
+    {
+        name
+        for key in TextualKeys
+        if (name := key.value.rpartition("+")[2]).isalnum() and len(name) > 1
+    }
 )
 _SPOKEN = {
     "esc": "escape",
