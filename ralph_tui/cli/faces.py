@@ -23,15 +23,15 @@ def open_here(project_root: Path | None) -> int:
 
         print_status(project.root)
         return 0
-    from ralph_tui.tui.curtain import curtain
+    from ralph_tui.tui.terminal.splash import curtain
 
     with curtain(project_directory(project_root)) as drawn:
         from ralph_tui.cli.background import going_on
         from ralph_tui.cli.readiness import readiness
         from ralph_tui.cli.wiring import launch_project
         from ralph_tui.engine.mission import Mission
-        from ralph_tui.tui.app import RalphApp
-        from ralph_tui.tui.opening import show
+        from ralph_tui.tui.app.app import RalphApp
+        from ralph_tui.tui.app.entry import show
 
         root = find_project(project_root).root
         # `b` goes on where the project stands, as `ralph run` does.
@@ -58,7 +58,7 @@ def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool =
     if reason:
         note(f"{reason}, so this runs in line mode.")
     if not (headless or as_json or reason):
-        from ralph_tui.tui.opening import run_app
+        from ralph_tui.tui.app.entry import run_app
 
         return run_app(make(interactive=True), autostart=True)
     from ralph_tui.cli.headless import run_lines

@@ -50,7 +50,7 @@ def replay(
         _print(project, iteration, as_json=as_json)
         return
     from ralph_tui.cli.wiring import launch_project
-    from ralph_tui.tui.opening import open_replay
+    from ralph_tui.tui.app.entry import open_replay
 
     # Which project and which settings the screen shows; nothing of it is ever started.
     open_replay(launch_project(project.root, {}), f"@{iteration.start}")

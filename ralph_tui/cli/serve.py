@@ -34,7 +34,7 @@ def serve(
     background: closing the page leaves it alone.
     """
     root = find_project(project_root).root
-    from ralph_tui.tui.serving import RalphServer, check_address
+    from ralph_tui.tui.web_server import RalphServer, check_address
 
     check_address(host, let_others_in=let_others_in)
     command = [sys.executable, "-m", "ralph_tui", "--project-root", str(root)]

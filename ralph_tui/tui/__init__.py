@@ -1,5 +1,5 @@
-"""The full-screen app: folds of the event stream, keys, screens.
+"""The full-screen app, on Textual: what a person sees and presses while a loop runs.
 
-May not: read the engine's insides; write .ralph/ except through engine.controls.
-Callers: cli.
+May not: decide anything about the loop; it asks `engine` and shows what events say.
+Callers: `cli`, where it starts the screen.
 """

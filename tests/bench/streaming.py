@@ -17,8 +17,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.opening import show
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.app.entry import show
 
 TICK = 0.005
 

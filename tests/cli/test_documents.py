@@ -7,8 +7,8 @@ from ralph_tui.config.setting_names import description
 from ralph_tui.demo.loading import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.tui.commands import key_table
-from ralph_tui.tui.keymap import NAMES
+from ralph_tui.tui.commands.keymap import NAMES
+from ralph_tui.tui.commands.registry import key_table
 from tests.cli.processes import REPOSITORY, inside
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from ralph_tui.domain import redaction
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.task_detail import TaskDetail
-from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
 from tests.tui.conftest import app_of, drained, script_of, until
 from tests.tui.test_hostile import hostile_run
 

@@ -11,7 +11,7 @@ import pexpect
 import psutil
 import pyte
 
-from ralph_tui.tui.screens.waiting import GRACE
+from ralph_tui.tui.screens.dialogs.auto_dialog import GRACE
 from tests.harness.processes import MARK, marked_processes
 from tests.harness.waiting import PATIENCE
 

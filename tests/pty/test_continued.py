@@ -23,7 +23,7 @@ HEARD = 7
 SHOWN = """
 import os, signal, threading
 from textual.app import App
-from ralph_tui.tui.one_reader import OneReader
+from ralph_tui.tui.terminal.driver import OneReader
 
 class Watched(App):
     def on_ready(self):

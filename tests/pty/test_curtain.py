@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.tui.curtain import frames
+from ralph_tui.tui.terminal.splash import frames
 from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import wait_until
@@ -22,7 +22,7 @@ from pathlib import Path
 
 class Held:
     def find_spec(name, path=None, target=None):
-        while name == "ralph_tui.tui.app" and not Path("go-on").exists():
+        while name == "ralph_tui.tui.app.app" and not Path("go-on").exists():
             time.sleep(0.02)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.tui import terminal as drawing
+from ralph_tui.tui.terminal import writer as drawing
 from tests.harness.model import serving_in_process
 from tests.harness.processes import marked_processes, ralph_environment
 from tests.harness.projects import event_types, make_project, task

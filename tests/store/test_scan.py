@@ -24,9 +24,9 @@ from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Scan
-from ralph_tui.tui import library
+from ralph_tui.tui.data import journal_library
+from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.library import Library
 from ralph_tui.tui.render.iterations import RUNNING, iteration_blocks, look_of
 
 TRAP = '{"type":"iteration_started"}'
@@ -175,7 +175,7 @@ def test_the_newest_iterations_are_known_before_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = journal(tmp_path, story(9))
-    monkeypatch.setattr(library, "RECENT", path.stat().st_size // 3)
+    monkeypatch.setattr(journal_library, "RECENT", path.stat().st_size // 3)
     shelf = Library(tmp_path)
     recent, whole = shelf.recent(), shelf.refresh()
     assert recent is not None

@@ -19,10 +19,11 @@ from unittest.mock import patch
 from ralph_tui.cli.demo import launch_demo
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.tui import deciding, reading
-from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.data import project_files
+from ralph_tui.tui.handlers import decisions
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.themes import RALPH_DARK
+from ralph_tui.tui.theme.themes import RALPH_DARK
 from tests.tools.animation import Film
 from tests.tui import feed, waiting
 
@@ -134,8 +135,8 @@ async def film(demo: Events, project: Path) -> str:
 async def _reading(project: Path) -> AsyncIterator[None]:
     """Let the screen read specs and report from `project`, which is not where it is shown to be."""
     with (
-        patch.object(deciding, "read_report", lambda _: reading.read_report(project)),
-        patch.object(deciding, "read_specs", lambda _: reading.read_specs(project)),
+        patch.object(decisions, "read_report", lambda _: project_files.read_report(project)),
+        patch.object(decisions, "read_specs", lambda _: project_files.read_specs(project)),
     ):
         yield
 

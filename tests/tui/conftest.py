@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.host import Clock
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.host.widget_host import Clock
 from tests.harness.waiting import PATIENCE
 from tests.tui.feed import NOW, Script, clock
 
@@ -46,7 +46,7 @@ def still(report_folder: str, isolated: Path, monkeypatch: pytest.MonkeyPatch) -
     # On a busy machine a picture is taken later than the half second after which a cursor goes.
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
-    monkeypatch.setattr("ralph_tui.tui.screens.over.BENEATH_SECONDS", 0.0)
+    monkeypatch.setattr("ralph_tui.tui.terminal.frozen_background.BENEATH_SECONDS", 0.0)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("TERM", "xterm-256color")
     time.tzset()

@@ -16,11 +16,11 @@ from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Progress
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.library import Library
-from ralph_tui.tui.screens.history import History
-from ralph_tui.tui.screens.iterations import Iterations
-from ralph_tui.tui.screens.page import Page
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.tui.screens.pages.history import History
+from ralph_tui.tui.screens.pages.iterations import Iterations
+from ralph_tui.tui.screens.pages.page import Page
 from tests.tui import feed, waiting
 from tests.tui.conftest import ROOT, script_of
 from tests.tui.feed import Script

@@ -14,15 +14,15 @@ from textual.strip import Strip
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.render.spans import width_of
-from ralph_tui.tui.screens.approval import ApprovalDialog
-from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.edit_task import EditTask
-from ralph_tui.tui.screens.planning import PlanApproval
-from ralph_tui.tui.screens.task_detail import TaskDetail
-from ralph_tui.tui.screens.writing import Reason, Request
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.details import TaskDetail
+from ralph_tui.tui.screens.dialogs.edit_task import EditTask
+from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
+from ralph_tui.tui.screens.dialogs.text_input import Reason, Request
 from ralph_tui.tui.widgets.text_view import TextView
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until

@@ -11,10 +11,10 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Option, Question
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.question import QuestionDialog
-from ralph_tui.tui.screens.writing import Inject
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
+from ralph_tui.tui.screens.dialogs.text_input import Inject
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until
 from tests.tui.test_hostile import HOSTILE, assert_inert

@@ -8,9 +8,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.launch import Remaining
-from ralph_tui.tui import starting
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.handlers import start
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from tests.tui import feed, waiting
 from tests.tui.conftest import SIZE, Moment, drained, screen_text, script_of, until
 from tests.tui.test_keys import ralph
@@ -50,7 +50,7 @@ async def test_a_lost_loop_leaves_nothing_that_seems_to_go_on(
         for event in (*feed.running(), FOUND):
             script.disk.put_nowait(event)
         await until(pilot, lambda: app.bridge.live)
-        monkeypatch.setattr(starting, "open_request", lambda _: "what the lost one was asked for")
+        monkeypatch.setattr(start, "open_request", lambda _: "what the lost one was asked for")
         script.disk.put_nowait(ev.LoopLost(pid=4711))
         await until(pilot, lambda: app.view.run_state is RunState.LOST)
         await until(pilot, lambda: app.request == "what the lost one was asked for")

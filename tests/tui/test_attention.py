@@ -7,7 +7,7 @@ from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.tui.commands import DEFAULT_KEYS
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.header import Facts, header_lines, title_of
 from ralph_tui.tui.render.spans import plain

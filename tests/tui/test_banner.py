@@ -7,7 +7,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.ending import nothing_ready
-from ralph_tui.tui.commands import DEFAULT_KEYS
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.keys import Keys
 from ralph_tui.tui.render.banner import banner_of

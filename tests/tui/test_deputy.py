@@ -7,8 +7,8 @@ import pytest
 from textual.events import MouseScrollDown
 
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
 from tests.tui import waiting
 from tests.tui.conftest import Moment, screen_text, script_of, until
 from tests.tui.feed import Script

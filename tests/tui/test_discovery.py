@@ -15,9 +15,9 @@ from ralph_tui.engine.launching import make_launch
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.store.project import Project
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.approval import ApprovalDialog
-from ralph_tui.tui.screens.question import QuestionDialog
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from tests.harness.model import cli_environment, serving
 from tests.harness.projects import make_project
 from tests.harness.scenarios import scenario

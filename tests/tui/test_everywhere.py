@@ -8,13 +8,12 @@ from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from ralph_tui.store.project import Project
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.copying import text_of
-from ralph_tui.tui.screens.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialog import Dialog
-from ralph_tui.tui.screens.history import History
-from ralph_tui.tui.screens.settings import Settings
-from ralph_tui.tui.widgets.search_line import SearchLine
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.dialog import Dialog, text_of
+from ralph_tui.tui.screens.pages.history import History
+from ralph_tui.tui.screens.pages.settings import Settings
+from ralph_tui.tui.widgets.search import SearchLine
 from tests.tui.conftest import screen_text, toasts, until
 from tests.tui.pictures import MEDIUM, PICTURES
 from tests.tui.test_keys import ralph

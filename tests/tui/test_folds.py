@@ -25,8 +25,9 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.domain.view.run_history import Ruled
-from ralph_tui.tui.commands import DEFAULT_KEYS
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
+from ralph_tui.tui.host.bridge import Stopwatch
 from ralph_tui.tui.render import states
 from ralph_tui.tui.render.approval import report_parts
 from ralph_tui.tui.render.banner import banner_of
@@ -37,7 +38,6 @@ from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
 from ralph_tui.tui.render.task import task_parts
 from ralph_tui.tui.render.why_log import guard_parts
-from ralph_tui.tui.stopwatch import Stopwatch
 from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.detail import detail_of
 from ralph_tui.tui.timeline.entries import CallEntry, TextEntry

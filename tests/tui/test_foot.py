@@ -7,9 +7,9 @@ import pytest
 
 from ralph_tui.tui.keys import key_named
 from ralph_tui.tui.render.hints import foot_lines
-from ralph_tui.tui.screens.confirm import Confirm
-from ralph_tui.tui.screens.jump import Jump
-from ralph_tui.tui.widgets.foot import Foot
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.jump import Jump
+from ralph_tui.tui.widgets.footer import Foot
 from tests.tui.conftest import screen_text, until
 from tests.tui.pictures import DASHBOARD, DIALOGS, MEDIUM, SMALL, Size
 from tests.tui.test_pictures import staged

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.widgets.scroll_bar import QuickBar
+from ralph_tui.tui.terminal.line_cache import QuickBar
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, script_of
 from tests.tui.test_board import ralph

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.jumping import LETTERS, labels
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.history import History
-from ralph_tui.tui.screens.jump import Jump
-from ralph_tui.tui.screens.planning import PlanReview
-from ralph_tui.tui.screens.why import Why
+from ralph_tui.tui.screens.dialogs.jump import LETTERS, Jump, labels
+from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
+from ralph_tui.tui.screens.pages.history import History
+from ralph_tui.tui.screens.pages.why import Why
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.past import past_project

@@ -10,11 +10,11 @@ import yaml
 from ralph_tui.config.setting_names import description
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.domain.errors import ConfigError
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.keymap import keymap_of
-from ralph_tui.tui.screens.confirm import Confirm
-from ralph_tui.tui.screens.history import History
-from ralph_tui.tui.screens.why import Why
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.commands.keymap import keymap_of
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.pages.history import History
+from ralph_tui.tui.screens.pages.why import Why
 from tests.tui import feed
 from tests.tui.conftest import SIZE, drained, screen_text, script_of, until
 from tests.tui.past import past_project

@@ -8,17 +8,16 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
-from ralph_tui.tui.looking import Looking
-from ralph_tui.tui.replanning import Replanning
-from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
+from ralph_tui.tui.handlers.loop import Steering
+from ralph_tui.tui.handlers.plan import Replanning
+from ralph_tui.tui.handlers.view import Looking
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.help import Help
-from ralph_tui.tui.screens.task_detail import TaskDetail
-from ralph_tui.tui.screens.tool_detail import ToolDetail
-from ralph_tui.tui.screens.writing import Inject
-from ralph_tui.tui.steering import Steering
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
+from ralph_tui.tui.screens.dialogs.help import Help
+from ralph_tui.tui.screens.dialogs.text_input import Inject
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
 

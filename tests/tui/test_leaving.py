@@ -13,12 +13,12 @@ from ralph_tui.domain.errors import LockedError
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.one_reader import OneReader
-from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.text_input import Inject
 from ralph_tui.tui.screens.too_small import TooSmall
-from ralph_tui.tui.screens.writing import Inject
+from ralph_tui.tui.terminal.driver import OneReader
 from tests.tui import feed, waiting
 from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph

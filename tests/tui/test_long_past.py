@@ -9,10 +9,10 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.store.scan import Progress
-from ralph_tui.tui import library
-from ralph_tui.tui.library import Library
+from ralph_tui.tui.data import journal_library
+from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.render import history, iterations
-from ralph_tui.tui.screens.iterations import Iterations
+from ralph_tui.tui.screens.pages.iterations import Iterations
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, until
 from tests.tui.feed import Script
@@ -51,7 +51,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         return whole(self, progress)
 
     monkeypatch.setattr(Library, "refresh", refresh)
-    monkeypatch.setattr(library, "RECENT", 10_000)
+    monkeypatch.setattr(journal_library, "RECENT", 10_000)
     return go
 
 

@@ -17,8 +17,8 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.commands import DEFAULT_KEYS
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.glyphs import ASCII, UNICODE
 from ralph_tui.tui.render.banner import banner_of
 from ralph_tui.tui.render.bars import spark
@@ -39,11 +39,11 @@ from ralph_tui.tui.render.spans import (
 )
 from ralph_tui.tui.render.states import BUSY, look_of
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.dialog import Dialog
-from ralph_tui.tui.screens.page import Page
-from ralph_tui.tui.themes import THEMES
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.screens.pages.page import Page
+from ralph_tui.tui.theme.themes import THEMES
 from ralph_tui.tui.timeline.touched import FileChange, Touched
-from ralph_tui.tui.widgets.cost import forecast_line
+from ralph_tui.tui.widgets.status_panels import forecast_line
 from tests.tui import feed, waiting
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES

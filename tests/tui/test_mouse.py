@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from ralph_tui.config.settings import ScreenSettings
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.help import Help
-from ralph_tui.tui.screens.question import QuestionDialog
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.help import Help
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from tests.tui import feed, waiting
 from tests.tui.conftest import Opened, click_on, drained, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph

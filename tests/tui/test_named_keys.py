@@ -10,12 +10,12 @@ import pytest
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.engine.launch import Launch
-from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS
+from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
 from ralph_tui.tui.render.hints import foot_lines
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.question import QuestionDialog
-from ralph_tui.tui.screens.tool_detail import ToolDetail
-from ralph_tui.tui.screens.writing import Inject
+from ralph_tui.tui.screens.dialogs.details import ToolDetail
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
+from ralph_tui.tui.screens.dialogs.text_input import Inject
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES, Picture

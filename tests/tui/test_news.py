@@ -9,8 +9,8 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.tui.bridge import Bridge
 from ralph_tui.tui.glyphs import UNICODE
+from ralph_tui.tui.host.bridge import Bridge
 from ralph_tui.tui.render.breaker import breaker_lines, breaker_parts
 from ralph_tui.tui.render.parts import parts_text
 from ralph_tui.tui.render.spans import plain, width_of

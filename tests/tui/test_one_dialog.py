@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from textual import events
 
-from ralph_tui.tui.screens.confirm import Confirm
-from ralph_tui.tui.screens.writing import Inject
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.text_input import Inject
 from tests.tui import feed
 from tests.tui.conftest import Opened, script_of, until
 from tests.tui.test_keys import ralph

@@ -11,9 +11,22 @@ from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.tui import bridge, living, showing
-from ralph_tui.tui.pacing import ANSWER_SECONDS, LATEST_SECONDS, REST, TYPING_REST, Pace
-from ralph_tui.tui.sweeping import LATEST, OLDER, QUIET_SECONDS, sweep, swept_by_hand
+from ralph_tui.tui.app import lifecycle, refresh
+from ralph_tui.tui.host import bridge
+from ralph_tui.tui.terminal.frame_pacing import (
+    ANSWER_SECONDS,
+    LATEST_SECONDS,
+    REST,
+    TYPING_REST,
+    Pace,
+)
+from ralph_tui.tui.terminal.garbage_collection import (
+    LATEST,
+    OLDER,
+    QUIET_SECONDS,
+    sweep,
+    swept_by_hand,
+)
 from tests.harness.waiting import until
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of
@@ -116,7 +129,7 @@ async def _typing(pilot: Pilot[int], say: Callable[[], None]) -> None:
 async def test_what_files_tell_is_shown_at_once_though_the_beat_at_rest_is_slow(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (living, showing):
+    for module in (lifecycle, refresh):
         monkeypatch.setattr(module, "IDLE_FLUSH_SECONDS", 3600.0)
     script = script_of()
     async with open_app(script, autostart=False) as pilot:

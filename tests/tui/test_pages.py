@@ -20,25 +20,25 @@ from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.view.run_history import Iteration
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
-from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.commands.registry import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.keys import Keys, key_label
-from ralph_tui.tui.page_commands import PAGE_COMMANDS, PAGES
 from ralph_tui.tui.render.iterations import iteration_blocks
 from ralph_tui.tui.render.spans import plain
-from ralph_tui.tui.screens.approval import ApprovalDialog
-from ralph_tui.tui.screens.confirm import Confirm
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.help import Help
-from ralph_tui.tui.screens.history import History
-from ralph_tui.tui.screens.iterations import Iterations
-from ralph_tui.tui.screens.jump import Jump
-from ralph_tui.tui.screens.memory import Memory
-from ralph_tui.tui.screens.page import Page
-from ralph_tui.tui.screens.settings import Settings
-from ralph_tui.tui.screens.tool_detail import ToolDetail
-from ralph_tui.tui.screens.value import Value
-from ralph_tui.tui.screens.why import BreakerReason, Why
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.details import ToolDetail
+from ralph_tui.tui.screens.dialogs.help import Help
+from ralph_tui.tui.screens.dialogs.jump import Jump
+from ralph_tui.tui.screens.dialogs.text_input import Value
+from ralph_tui.tui.screens.pages.history import History
+from ralph_tui.tui.screens.pages.iterations import Iterations
+from ralph_tui.tui.screens.pages.memory import Memory
+from ralph_tui.tui.screens.pages.page import Page
+from ralph_tui.tui.screens.pages.settings import Settings
+from ralph_tui.tui.screens.pages.why import BreakerReason, Why
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, toasts, until
 from tests.tui.feed import Script
@@ -107,7 +107,7 @@ def test_the_first_paint_imports_no_page_and_nothing_it_does_not_show() -> None:
         "import sys\n"
         "from ralph_tui.cli.lean import start_lean\n"
         "start_lean()\n"
-        "import ralph_tui.tui.app, ralph_tui.tui.opening, ralph_tui.engine.launching\n"
+        "import ralph_tui.tui.app.app, ralph_tui.tui.app.entry, ralph_tui.engine.launching\n"
         f"print([m for m in sys.modules if m in {UNSEEN!r} or m.startswith('ralph_tui.tui.screens.')"
         " and m.rpartition('.')[2] in ('page', 'iterations', 'history', 'memory', 'why', 'settings')])"
     )

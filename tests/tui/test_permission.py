@@ -12,12 +12,12 @@ from ralph_tui.domain.documents.questions import Answer, Permission
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.approval import ApprovalDialog
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.permission import PermissionDialog
-from ralph_tui.tui.screens.question import QuestionDialog
-from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
 from tests.tui.test_hostile import HOSTILE, assert_inert

@@ -7,9 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.history import History
-from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.pages.history import History
 from tests.tui import feed
 from tests.tui.conftest import Moment, drained, screen_text, until
 from tests.tui.pictures import LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told

@@ -13,7 +13,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.tui.exporting import export_text, left_of
+from ralph_tui.tui.data.exporting import export_text, left_of
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.spans import plain
 from ralph_tui.tui.timeline import lines

@@ -15,11 +15,10 @@ from ralph_tui.tui.glyphs import ASCII, UNICODE
 from ralph_tui.tui.render.graph import graph_blocks
 from ralph_tui.tui.render.spans import plain, width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.edit_task import AddTask, EditTask
-from ralph_tui.tui.screens.planning import PlanReview
-from ralph_tui.tui.screens.splitting import Split
-from ralph_tui.tui.screens.task_detail import TaskDetail
-from ralph_tui.tui.task_form import Typed, Wrong, meant
+from ralph_tui.tui.screens.dialogs.details import TaskDetail
+from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Typed, Wrong, meant
+from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
+from ralph_tui.tui.screens.dialogs.split_task import Split
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph

@@ -8,11 +8,11 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.engine.mission import REPLAN
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.screens.confirm import Confirm
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.planning import PlanReview
-from ralph_tui.tui.screens.writing import Replan
+from ralph_tui.tui.screens.dialogs.confirm import Confirm
+from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
+from ralph_tui.tui.screens.dialogs.text_input import Replan
 from tests.tui import feed
 from tests.tui.conftest import Moment, drained, screen_text, script_of, toasts, until
 from tests.tui.feed import Script

@@ -4,9 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from ralph_tui.domain.events import AssistantText, Event
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.doing import do
-from ralph_tui.tui.replay import LONGEST_SILENCE, Player, times_of
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.data.replay import LONGEST_SILENCE, Player, times_of
+from ralph_tui.tui.host.workers import do
 from tests.tui import feed
 from tests.tui.conftest import drained, screen_text, until
 from tests.tui.feed import START

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ralph_tui.tui.themes import RALPH_DARK, THEMES
+from ralph_tui.tui.theme.themes import RALPH_DARK, THEMES
 from tests.tools.make_screenshots import FOLDER, MOVING, MOVING_HIDES, MOVING_SHOWS, SHOTS, words
 
 AGAIN = "run `uv run python -m tests.tools.make_screenshots`"

@@ -17,8 +17,8 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_order import work_order
 from ralph_tui.domain.plan.plan_validation import PlanProblem
 from ralph_tui.tui.render.spans import Line, Span, fold
-from ralph_tui.tui.screens import over
-from ralph_tui.tui.screens.planning import PlanReview
+from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
+from ralph_tui.tui.terminal import frozen_background
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.past import past_project
@@ -57,20 +57,20 @@ async def test_what_moves_under_a_dialog_does_not_draw_the_screen_again_and_agai
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[Visual] = []
-    real = over.Still
+    real = frozen_background.Still
 
-    def counted(moving: Visual) -> over.Still:
+    def counted(moving: Visual) -> frozen_background.Still:
         looks.append(moving)
         return real(moving)
 
-    monkeypatch.setattr(over, "Still", counted)
+    monkeypatch.setattr(frozen_background, "Still", counted)
     script = script_of(feed.running())
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, PlanReview))
         await drained(pilot)
-        monkeypatch.setattr(over, "BENEATH_SECONDS", 3600.0)
+        monkeypatch.setattr(frozen_background, "BENEATH_SECONDS", 3600.0)
         looks.clear()
         for number in range(10):
             script.news.put_nowait(ev.Notice(text=f"News {number}."))
@@ -80,7 +80,7 @@ async def test_what_moves_under_a_dialog_does_not_draw_the_screen_again_and_agai
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.dashboard)
         assert "News 9." in screen_text(app)
-        monkeypatch.setattr(over, "BENEATH_SECONDS", 0.0)
+        monkeypatch.setattr(frozen_background, "BENEATH_SECONDS", 0.0)
         await pilot.press("v")
         await until(pilot, lambda: isinstance(app.screen, PlanReview))
         await drained(pilot)
@@ -122,7 +122,7 @@ async def test_a_task_that_gets_on_has_no_plan_checked_or_ordered_anew(
         return work_order(tasks)
 
     monkeypatch.setattr(ImplementationPlan, "problems", checking)
-    monkeypatch.setattr("ralph_tui.tui.widgets.plan_text.work_order", ordering)
+    monkeypatch.setattr("ralph_tui.tui.screens.dialogs.plan_review.work_order", ordering)
     script = script_of([feed.started(), ev.PlanLoaded(tasks=_tasks(50))])
 
     async def changes(pilot: Pilot[int], number: int, **changed: object) -> None:

@@ -12,7 +12,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 STRAY = """
 import os, sys
-from ralph_tui.tui.stderr import quiet_stderr
+from ralph_tui.tui.terminal.writer import quiet_stderr
 with quiet_stderr():
     os.write(2, b"stray \\x1b]0;gone\\x07 bytes")
     sys.__stderr__.write("picture")
@@ -22,7 +22,7 @@ APP = """
 import os, sys
 from tests.tui import feed
 from tests.tui.conftest import script_of
-from ralph_tui.tui.opening import run_app
+from ralph_tui.tui.app.entry import run_app
 script = script_of(feed.stopped())
 warm = script._warm_up
 def noisy():

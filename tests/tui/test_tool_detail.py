@@ -12,17 +12,17 @@ from textual.content import Content
 from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.render.calls import Call, SectionKind
 from ralph_tui.tui.render.diff import paired, sided, texts
 from ralph_tui.tui.render.pieces import CHARACTERS, LINES, pieces
-from ralph_tui.tui.screens.tool_detail import ToolDetail
+from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.timeline.detail import MAX_DIFF, detail_of
 from ralph_tui.tui.timeline.entries import CallEntry
-from ralph_tui.tui.widgets import code, diff_view
-from ralph_tui.tui.widgets.diff_view import DiffView
-from ralph_tui.tui.widgets.prose import Prose
+from ralph_tui.tui.widgets import code
+from ralph_tui.tui.widgets.code import DiffView
+from ralph_tui.tui.widgets.scroll_text import Prose
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 
@@ -183,7 +183,7 @@ async def test_a_long_diff_is_coloured_beside_the_loop_of_the_screen(
         threads.append(threading.current_thread())
         return real(text, language)
 
-    monkeypatch.setattr(diff_view, "coloured", watched)
+    monkeypatch.setattr(code, "coloured", watched)
     lines = "".join(f"def number_{n}() -> int:\n    return {n}\n" for n in range(300))
     async with open_app(script_of(edited(old="", new=lines))) as pilot:
         app = pilot.app

@@ -9,10 +9,10 @@ from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.tui.app import RalphApp
+from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.task_detail import TaskDetail
-from ralph_tui.tui.screens.waiting import WaitingDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph

@@ -11,8 +11,7 @@ import pytest
 from aiohttp import ClientSession, CookieJar, web
 from textual_serve.download_manager import DownloadManager
 
-from ralph_tui.tui.serving import RalphServer
-from ralph_tui.tui.web_page import PageProcess
+from ralph_tui.tui.web_server import PageProcess, RalphServer
 from tests.harness.waiting import until
 
 DEAF = "import time; print('here', flush=True); time.sleep(600)"

@@ -1,7 +1,7 @@
 """A finished project offers what can be done with it: to look at what was built, or to ask for more."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.screens.writing import Request
+from ralph_tui.tui.screens.dialogs.text_input import Request
 from tests.tui import feed
 from tests.tui.conftest import screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph

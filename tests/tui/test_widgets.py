@@ -12,9 +12,9 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.tui.app import RalphApp
-from ralph_tui.tui.commands import COMMANDS, DEFAULT_KEYS, key_table
-from ralph_tui.tui.widgets.cost import task_cost
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, key_table
+from ralph_tui.tui.widgets.status_panels import task_cost
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, until
 

@@ -1,6 +1,5 @@
-"""The screens: the dashboard and the dialogs above it.
+"""The screens: the dashboard, the pages and the dialogs above them.
 
-What lives here: composition and layout of widgets; dialogs that return an answer.
-May not: call controls or the engine; they answer, and `steering.py` acts.
-Callers: app and steering.
+May not: change the loop; what was chosen goes back to `handlers`.
+Callers: `handlers` and `app`.
 """

@@ -21,7 +21,8 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
-from ralph_tui.tui.host import Host
+from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.render.banner import (
     banner_of,
     trouble_banner,
@@ -30,28 +31,29 @@ from ralph_tui.tui.render.banner import (
     with_findings,
 )
 from ralph_tui.tui.render.board import why_empty
-from ralph_tui.tui.situation import Situation
 from ralph_tui.tui.timeline.entries import Entry
 from ralph_tui.tui.timeline.fold import Timeline
 from ralph_tui.tui.timeline.touched import Touched
-from ralph_tui.tui.widgets.banner import BannerFrame
 from ralph_tui.tui.widgets.board import Board
-from ralph_tui.tui.widgets.breaker import BreakerPanel
-from ralph_tui.tui.widgets.cost import CostPanel, task_cost
-from ralph_tui.tui.widgets.files import FilesPanel
-from ralph_tui.tui.widgets.gate import GatePanel
-from ralph_tui.tui.widgets.gauge import ContextGauge
-from ralph_tui.tui.widgets.header import Header
-from ralph_tui.tui.widgets.keybar import KeyBar
+from ralph_tui.tui.widgets.footer import KeyBar
+from ralph_tui.tui.widgets.header import BannerFrame, Header
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.pane_tabs import PANES, PaneTabs
-from ralph_tui.tui.widgets.searchable import Searchable
-from ralph_tui.tui.widgets.side import Side
+from ralph_tui.tui.widgets.search import Searchable
+from ralph_tui.tui.widgets.status_panels import (
+    BreakerPanel,
+    ContextGauge,
+    CostPanel,
+    FilesPanel,
+    GatePanel,
+    Side,
+    task_cost,
+)
+from ralph_tui.tui.widgets.status_strip import StatusStrip
 from ralph_tui.tui.widgets.stream import Stream
-from ralph_tui.tui.widgets.strip import StatusStrip
+from ralph_tui.tui.widgets.tabs import PANES, PaneTabs
 
 if TYPE_CHECKING:
-    from ralph_tui.tui.widgets.search_line import SearchLine
+    from ralph_tui.tui.widgets.search import SearchLine
 
 SLOW_SECONDS = 0.5
 """A project that is read sooner is not said to be read: that would only flicker."""
@@ -235,7 +237,7 @@ class Dashboard(Screen[None]):
         self._searched = self.pane_widget(name)
         self.go_to(name)
         if self._search_line is None:
-            from ralph_tui.tui.widgets.search_line import SearchLine
+            from ralph_tui.tui.widgets.search import SearchLine
 
             self._search_line = SearchLine()
             await self.mount(self._search_line, before=self.keybar)

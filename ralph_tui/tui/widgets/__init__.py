@@ -1,6 +1,5 @@
-"""The parts of the screen, one public class per file.
+"""The parts of the screen: lists, panels, bars, texts.
 
-What lives here: widgets that show a slice of the view. They get data by attributes and speak upward
-in messages. May not: know the engine, query a sibling, parse hostile text as markup.
-Callers: screens.
+May not: know a screen, or query each other.
+Callers: `screens`.
 """

@@ -7,7 +7,7 @@ from textual.strip import Strip
 
 from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.spans import Line, Span, Tone
-from ralph_tui.tui.widgets.rows import Key, Row, RowsView
+from ralph_tui.tui.widgets.row_list import Key, Row, RowsView
 
 MARK = 2
 """Cells for the sign beside the chosen block."""

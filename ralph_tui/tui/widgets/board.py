@@ -9,8 +9,7 @@ from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.tui.render.board import board_line
 from ralph_tui.tui.render.grouping import ALL, Grouping
 from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
-from ralph_tui.tui.widgets.rows import Key, Row
-from ralph_tui.tui.widgets.searched import Searched
+from ralph_tui.tui.widgets.row_list import Key, Row, Searched
 
 
 class Board(Searched):

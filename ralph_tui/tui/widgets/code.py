@@ -1,7 +1,18 @@
-"""Code in the colours of its language."""
+"""A diff in the colours of its language: one column, or what was beside what is."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from textual import getters
 from textual.content import Content
-from textual.highlight import HighlightTheme, highlight
+from textual.geometry import Size
+from textual.highlight import HighlightTheme, guess_language, highlight
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.render.diff import Side, paired, sided, texts
+from ralph_tui.tui.render.pieces import LINES
 
 AT_ONCE = 5_000
 """Characters that are coloured while one waits; ten times as many take a tenth of a second."""
@@ -27,3 +38,107 @@ class _Colours(HighlightTheme):
 def coloured(text: str, language: str) -> Content:
     """Inert text in colours; never parsed as markup."""
     return highlight(text, language=language, theme=_Colours)
+
+
+_SIGN = {"+": "$text-success bold", "-": "$text-error bold", "@": "$text-accent"}
+_BEHIND = {"+": "on $success 12%", "-": "on $error 12%"}
+
+
+class Diff:
+    """A unified diff as it is shown; a long one has its colours later."""
+
+    def __init__(self, body: str, path: str) -> None:
+        """Of the file at `path`, whose name tells the language; both may be hostile, but inert."""
+        self.sides = sided(body.splitlines())
+        self.pairs = paired(self.sides)
+        self.is_plain = len(body) > AT_ONCE
+        """The colours are still to come."""
+        self._path = path
+        self._before, self._after = texts(self.sides)
+        self._colours: tuple[Sequence[Content], Sequence[Content]] = ((), ())
+        if not self.is_plain:
+            self.colour()
+
+    def colour(self) -> None:
+        """Look for the words of the language; may be called in a thread."""
+        before, after = (_lines(text, self._path) for text in (self._before, self._after))
+        self._colours = before, after
+        self.is_plain = False
+
+    def line(self, side: Side, *, behind: bool) -> Content:
+        """A line of one column, with its sign; `behind`: what is behind it has a colour, too."""
+        if not side.sign:
+            return Content("")
+        if side.sign == "@":
+            return Content.styled(side.text, _SIGN["@"])
+        colours = self._colours[side.sign != "-"]
+        known = 0 <= side.number < len(colours)
+        text = colours[side.number] if known else Content(side.text)
+        line = Content.assemble((f"{side.sign} ", _SIGN.get(side.sign, "")), text)
+        ground = _BEHIND.get(side.sign, "") if behind else ""
+        return line.stylize_before(ground) if ground else line
+
+    def views(self, classes: str, *, first: int, split: bool) -> Iterator["DiffView"]:
+        """All of it in pieces that go one below the other, for either way to show it."""
+        most = max(len(self.sides), len(self.pairs))
+        for start, end in pairwise([0, *range(first, most, LINES), most]):
+            of = classes if end == most else f"{classes} -goes-on"
+            yield DiffView(self, slice(start, end), of, split=split)
+
+
+class DiffView(Widget):
+    """Says by sign, colour and background what was removed and added."""
+
+    app = getters.app(Host)
+
+    split: reactive[bool] = reactive(bool, layout=True)
+    """Side by side."""
+
+    def __init__(self, diff: Diff, rows: slice, classes: str, *, split: bool) -> None:
+        """Show these rows of a diff."""
+        super().__init__(classes=classes)
+        self.set_reactive(DiffView.split, split)
+        self._sides, self._pairs = diff.sides[rows], diff.pairs[rows]
+        self._diff = diff
+        self._drawn: tuple[object, Content] | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many there are at least."""
+        return len(self._pairs if self.split else self._sides)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Beside each other no line is folded."""
+        if self.split or not self._sides:
+            return self.rows
+        return super().get_content_height(container, viewport, width)
+
+    def render(self) -> Content:
+        """All lines, made once for all that they depend on."""
+        behind, width = not self.has_pseudo_class("ansi"), self.split and self.content_size.width
+        known = (self.split, width, behind, self._diff.is_plain)
+        if self._drawn is None or self._drawn[0] != known:
+            lines = self._beside(width, behind=behind) if self.split else self._below(behind=behind)
+            self._drawn = known, Content("\n").join(lines)
+        return self._drawn[1]
+
+    def _below(self, *, behind: bool) -> Iterable[Content]:
+        return (self._diff.line(side, behind=behind) for side in self._sides)
+
+    def _beside(self, width: int, *, behind: bool) -> Iterable[Content]:
+        bar = " │ " if self.app.glyphs.unicode else " | "
+        width = max(1, (width - len(bar)) // 2)
+        return (
+            Content.assemble(
+                self._diff.line(before, behind=behind).truncate(width, ellipsis=True, pad=True),
+                (bar, "$text-muted"),
+                self._diff.line(after, behind=behind).truncate(width, ellipsis=True),
+            )
+            for before, after in self._pairs
+        )
+
+
+def _lines(text: str, path: str) -> list[Content]:
+    """Each line in the colours of the language that the file's name tells, if it does."""
+    language = guess_language(text, path or "x")
+    return list(coloured(text, language).split("\n", allow_blank=True))

@@ -1,13 +1,50 @@
-"""The two lines at the top: what state the loop is in, and what it does right now."""
+"""The first line of a page: which pages there are, and what the loop does meanwhile."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual.content import Content
 from textual.reactive import reactive
 from textual.timer import Timer
 
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.commands.registry import PAGES
+from ralph_tui.tui.render.banner import Banner
+from ralph_tui.tui.render.figures import money
 from ralph_tui.tui.render.header import Facts, header_lines
-from ralph_tui.tui.render.states import BUSY
-from ralph_tui.tui.widgets.toned import Toned
+from ralph_tui.tui.render.spans import Line, Span, Tone, flat, row, width_of
+from ralph_tui.tui.render.states import BUSY, look_of
+from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.styled import Toned
+
+
+class BannerFrame(Toned):
+    """Hidden while the loop runs."""
+
+    banner: reactive[Banner | None] = reactive(None, layout=True)
+
+    def watch_banner(self, banner: Banner | None) -> None:
+        """Show or hide, in the colour of the outcome."""
+        self.display = banner is not None
+        if banner is None:
+            return
+        look = banner.look
+        self.border_title = Content(flat(f"{getattr(self.app.glyphs, look.glyph)} {look.word}"))
+        for tone in (Tone.OK, Tone.INFO, Tone.WARN, Tone.BAD):
+            self.set_class(look.tone is tone, f"-{tone}")
+
+    def on_resize(self) -> None:
+        """Long reasons wrap."""
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """Headline, advice, figures."""
+        if self.banner is None:
+            return Content("")
+        width = self.content_size.width or self.app.size.width - 4
+        alone = self.screen.has_class("-narrow")
+        return self.content(self.banner.lines(max(20, width), alone=alone))
+
 
 SPINNER_SECONDS = 0.25
 
@@ -54,3 +91,77 @@ class Header(Toned):
             slow=self.slow,
         )
         return self.content(header_lines(facts, max(20, self.content_size.width), self.app.glyphs))
+
+
+BETWEEN = 2
+"""Cells between the pages and the state, at least."""
+
+
+class Form(NamedTuple):
+    """How much the head says of the pages."""
+
+    gap: int = 2
+    """Cells before each page's sign."""
+    back: bool = True
+    """What `esc` does is said."""
+    named: bool = True
+    """The pages that are not in sight have names and not only keys."""
+
+
+FORMS = (Form(), Form(gap=1), Form(gap=1, back=False), Form(named=False))
+"""From a wide line to a short one."""
+
+STATE_CELLS = 11
+"""Kept for the loop's state, such as `◆ verifying`, so that the pages stand still while it changes."""
+
+
+class PageHead(LinkLine):
+    """One line; the page in sight is marked, the others can be clicked."""
+
+    GAP = ""
+
+    active: reactive[str] = reactive("")
+    view: reactive[LoopView] = reactive(LoopView())
+
+    def links(self, width: int) -> Sequence[tuple[str, Line]]:
+        """Key and name of each page, as far as the loop's state has room beside them."""
+        room = width - BETWEEN - max(STATE_CELLS, width_of([self._look()]))
+        forms = (self._links(form) for form in FORMS[:-1])
+        fits = (links for links in forms if sum(width_of(line) for _, line in links) <= room)
+        return next(fits, None) or self._links(FORMS[-1])
+
+    def _links(self, form: Form) -> list[tuple[str, Line]]:
+        back = (Span("esc", Tone.ACCENT), Span(" back" if form.back else "", Tone.MUTED))
+        return [("close", back), *((name, self._line(name, form)) for name in PAGES)]
+
+    def _line(self, name: str, form: Form) -> Line:
+        chosen = name == self.active
+        mark = self.app.glyphs.current if chosen else " "
+        return (
+            Span(" " * form.gap),
+            Span(mark, Tone.ACCENT),
+            Span(self.app.keys.label(name), Tone.ACCENT if chosen else Tone.MUTED),
+            Span(f" {name}" if form.named or chosen else "", Tone.TITLE if chosen else Tone.MUTED),
+        )
+
+    def render(self) -> Content:
+        """The pages at the left, the loop's state at the right."""
+        width = self.content_size.width
+        left = [span for _, line in self.links(width) for span in line]
+        room = min(width - width_of(left) - BETWEEN, width // 2)  # of which `row` gives no more
+        return self.content([row(left, self._state(room), width)])
+
+    def _look(self) -> Span:
+        look = look_of(self.view)
+        return Span(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", look.tone)
+
+    def _state(self, room: int) -> Line:
+        """State, task and cost; dropped whole, the last first."""
+        state = self._look()
+        task = [Span(f"  {self.view.task_id}", Tone.MUTED)] if self.view.task_id else []
+        spent = self.view.costs.session  # nothing is said of a run that is over
+        cost = [Span(f"  {money(spent)}", Tone.MUTED)] if spent else []
+        for spans in ([state, *task, *cost], [state, *task], [state]):
+            if width_of(spans) <= room:
+                return spans
+        return []

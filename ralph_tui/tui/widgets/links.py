@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.message import Message
 
 from ralph_tui.tui.render.spans import Line, Span, width_of
-from ralph_tui.tui.widgets.toned import Toned
+from ralph_tui.tui.widgets.styled import Toned
 
 
 class LinkLine(Toned):

@@ -1,7 +1,7 @@
 """The live stream: one line per tool call, the model's text, and what the loop did about it."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from textual import events
@@ -13,8 +13,7 @@ from ralph_tui.tui.timeline import lines
 from ralph_tui.tui.timeline.entries import Entry
 from ralph_tui.tui.timeline.fold import Timeline
 from ralph_tui.tui.timeline.sifting import Sieve, holds, passes
-from ralph_tui.tui.widgets.rows import Key, Row
-from ralph_tui.tui.widgets.searched import Searched
+from ralph_tui.tui.widgets.row_list import Key, Row, Searched
 
 CORNER = 4
 """Cells between what the lower border says and the pane's edge, at most."""
@@ -263,3 +262,54 @@ class Stream(Searched):
         count = lines.height(entry, self.row_width)
         shown = (lines.line(entry, i, self.row_width, self.app.glyphs) for i in range(count))
         return "\n".join(plain(line).rstrip() for line in shown)
+
+
+class Transcript(Stream):
+    """A stream that somebody fills, holding still until it is played."""
+
+    def __init__(self, roots: tuple[str, ...], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(self._fresh(roots), id=id)
+        self._roots = roots
+        self.following = False
+        self.caption = ""
+        """What the lower border says instead of the stream's own words."""
+
+    @staticmethod
+    def _fresh(roots: tuple[str, ...]) -> Timeline:
+        return Timeline(max_entries=50_000, roots=roots)
+
+    def restart(self, timeline: Timeline | None = None) -> None:
+        """Forget what is shown and show this, from the first entry."""
+        self.timeline = timeline or self._fresh(self._roots)
+        self._rows, self._laid_out = [], 0
+        self._strips.clear()
+        self.cursor = None
+        self.following = False
+        self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        self.absorb(())
+        self.draw()
+
+    def _lay_out(self) -> None:
+        """Who came before the contents has the cursor as who comes after."""
+        super()._lay_out()
+        if self.has_focus and self.cursor is None and not self.following and self._rows:
+            self.action_cursor(1)
+
+    def folded(self, events: Sequence[Event]) -> Timeline:
+        """A timeline of events; may be called in a thread."""
+        timeline = self._fresh(self._roots)
+        for event in events:
+            timeline.feed(event)
+        return timeline
+
+    def play(self, events: Sequence[Event]) -> None:
+        """Show what comes next, at the end."""
+        self.following = True
+        self.absorb(events)
+        self.draw()
+
+    def show_sieve(self) -> None:
+        """The title is the iteration's; the line above says what is left out."""
+
+    def _show_follow(self) -> None:
+        self.border_subtitle = Content(getattr(self, "caption", ""))

@@ -7,8 +7,8 @@ from textual.geometry import Region
 from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.render.spans import Line, Span, Tone, plain
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
-from ralph_tui.tui.widgets.rows import Key
-from ralph_tui.tui.widgets.searchable import Searchable
+from ralph_tui.tui.widgets.row_list import Key
+from ralph_tui.tui.widgets.search import Searchable
 
 
 class TextView(Blocks, Searchable):

@@ -1,0 +1,78 @@
+"""Opens the screen and says afterwards what could not be said while it was open."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.engine.launch import Launch
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.app.refresh import OLD_TITLE
+from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.terminal.garbage_collection import swept_by_hand
+from ralph_tui.tui.terminal.writer import quiet_stderr
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.ports import EventSink
+    from ralph_tui.tui.terminal.splash import Curtain
+
+
+def run_app(launch: Launch, *, autostart: bool) -> int:
+    """Open the screen on a launch, as `show` does; `autostart` begins the loop after the first paint."""
+    return show(RalphApp(launch, autostart=autostart))
+
+
+def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
+    """Open the screen, over the curtain if one is drawn, and return the loop's exit status, 0 when nothing ran."""
+    if curtain is not None:
+        app.driver_class = curtain.behind(app.driver_class)
+    with (
+        swept_by_hand(),
+        quiet_stderr(
+            redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)
+        ),
+    ):
+        code = app.run()
+        if app.is_titled and not app.is_web and sys.__stderr__ is not None:
+            # Written as Textual draws, so that a terminal that is gone is no trouble.
+            sys.__stderr__.write(OLD_TITLE)
+    if app.last_word:
+        sys.stderr.write(f"ralph: {app.last_word}\n")
+    return code if code is not None else app.return_code or 0
+
+
+def _soon(app: RalphApp, call: Callable[[], object]) -> None:
+    """In the app's own time; from any thread."""
+    app.call_later(call)
+
+
+def open_replay(launch: Launch, wanted: str) -> None:
+    """Open the screen on a past iteration and play it; nothing can be started from there.
+
+    Args:
+        launch: Which project; what it could run is taken away.
+        wanted: As `Chronicle.find` has it.
+    """
+
+    class Replay(RalphApp):
+        """The same screen, with the iterations open."""
+
+        def on_ready(self) -> None:
+            """After the first paint."""
+            super().on_ready()
+            opening = self.steering.pages.open("iterations", wanted=wanted, play=True)
+            do(self, opening, "replay")
+
+    show(Replay(looking_only(launch)))
+
+
+def looking_only(launch: Launch) -> Launch:
+    """A launch that starts nothing and imports nothing slow."""
+
+    async def refuse(_: "EventSink") -> LoopFinished:
+        message = "This is a replay, so nothing is started here."
+        raise RalphError(message, "Open `ralph` in the project to run its loop.")
+
+    return replace(launch, run=refuse, run_request=None, run_replan=None, warm_up=lambda: None)

@@ -1,0 +1,189 @@
+"""Why a command cannot be used now, and footer words that depend on what goes on. Pure functions.
+
+Each answers the condition its docstring names: with a sentence where it does not hold, else nothing.
+"""
+
+from collections.abc import Callable
+
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.view.loop_view import RunState
+from ralph_tui.tui.commands.context import Situation, goes_on_at
+from ralph_tui.tui.render.next_up import why_not_build
+
+Reason = Callable[[Situation], str]
+"""Why a command cannot be used now; empty when it can."""
+
+
+def always(_: Situation) -> str:
+    """Never disabled."""
+    return ""
+
+
+def no_loop(now: Situation) -> str:
+    """A loop must run."""
+    return "" if now.running else now.keys.said(_NO_LOOP)
+
+
+_NO_LOOP = "No loop is running here; press {build} to start one."
+
+
+def not_running(now: Situation) -> str:
+    """None may run yet."""
+    if now.view.elsewhere is not None:
+        return f"The loop is already running, in process {now.view.elsewhere.pid}."
+    if now.running:
+        return "The loop is already running."
+    if now.view.trouble:
+        return f"Nothing can be built: {now.view.trouble}"
+    return "" if now.view.is_known or now.ended else "The project is still being read."
+
+
+def cannot_build(now: Situation) -> str:
+    """None runs yet, and there is something to do for one."""
+    wrong = f"Nothing can be built: {now.view.unworkable}" if now.view.unworkable else ""
+    return not_running(now) or wrong or now.keys.said(why_not_build(now.view, now.request))
+
+
+def is_done(now: Situation) -> bool:
+    """Whether nothing runs and nothing is left to do: what was built is looked at, or more is asked for."""
+    tasks = now.view.tasks
+    built = bool(tasks) and tasks.complete == len(tasks)
+    return built and not now.running and bool(cannot_build(now))
+
+
+def is_empty(now: Situation) -> bool:
+    """Whether nothing runs, and there is nothing yet to run for."""
+    blank = now.view.is_known and not now.view.tasks and not now.view.trouble
+    return blank and not now.running and bool(cannot_build(now))
+
+
+def cannot_pause(now: Situation) -> str:
+    """It runs and does not stop already."""
+    if now.state is RunState.STOPPING:
+        return "The loop is stopping already."
+    return no_loop(now)
+
+
+def cannot_resume(now: Situation) -> str:
+    """Something is paused."""
+    waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
+    return no_loop(now) or ("" if waiting else "Nothing is paused.")
+
+
+def cannot_skip(now: Situation) -> str:
+    """The task can be blocked."""
+    if now.task is None:
+        return "Select a task on the board first; none is being worked."
+    if now.task.status is TaskStatus.COMPLETE:
+        return f"Task {now.task.id} is complete already."
+    return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
+
+
+def cannot_hold(now: Situation) -> str:
+    """The task is held, or may be."""
+    if now.task is not None and now.task.held:
+        return ""
+    reason = cannot_change(now)
+    if not reason and now.task is not None and _is_blocked(now):
+        return f"Task {now.task.id} is blocked, so it is not chosen."
+    return reason
+
+
+def cannot_retry(now: Situation) -> str:
+    """The task is blocked."""
+    if now.task is None:
+        return "Select a blocked task on the board first."
+    return "" if _is_blocked(now) else f"Task {now.task.id} is not blocked."
+
+
+def _is_blocked(now: Situation) -> bool:
+    return now.task is not None and now.task.status is TaskStatus.BLOCKED
+
+
+def pause_label(now: Situation) -> str:
+    """What the key does next."""
+    if not now.running:
+        return ""
+    if now.state is RunState.PAUSED:
+        return "resume"
+    return "pause now" if now.state is RunState.PAUSING else "pause"
+
+
+def build_label(now: Situation) -> str:
+    """Only while nothing runs."""
+    return "" if now.running else "build"
+
+
+def stop_label(now: Situation) -> str:
+    """What the key does next; only while something runs."""
+    if not now.running:
+        return ""
+    return "stop now" if now.state is RunState.STOPPING else "stop"
+
+
+def nothing_waits(now: Situation) -> str:
+    """A question or a decision waits."""
+    return "" if now.waiting else "Nothing waits for you."
+
+
+def answer_label(now: Situation) -> str:
+    """Only while something waits."""
+    return "answer" if now.waiting else ""
+
+
+def no_limit(now: Situation) -> str:
+    """The loop waits for a time."""
+    return "" if _counts_down(now) else "The loop does not wait for a limit or a cool-down."
+
+
+def hurry_label(now: Situation) -> str:
+    """Only while it waits."""
+    return "try now" if _counts_down(now) else ""
+
+
+def _counts_down(now: Situation) -> bool:
+    return now.running and goes_on_at(now.view) is not None
+
+
+def no_request(now: Situation) -> str:
+    """A request can be typed here, now."""
+    if not now.takes_requests:
+        return 'A request cannot be typed here; use ralph run "what to build".'
+    return not_running(now)
+
+
+def request_label(now: Situation) -> str:
+    """Only while it can be typed."""
+    return "" if no_request(now) else "new request"
+
+
+def cannot_replan(now: Situation) -> str:
+    """The plan can be made anew here, and nothing works on it."""
+    approval = now.view.approval
+    if now.running and approval is not None and approval.kind is ApprovalKind.PLAN:
+        return now.keys.said(
+            "The plan waits for you: {answer} opens it, to send it back with a reason."
+        )
+    if now.running:
+        return now.keys.said(
+            "The loop is running; {stop} stops it, then the plan can be made anew."
+        )
+    if not now.plans_anew:
+        return 'The plan cannot be made anew here; use ralph regenerate-plan "what to change".'
+    return not_running(now)
+
+
+def no_plan(now: Situation) -> str:
+    """The plan was read."""
+    if now.view.trouble:
+        return f"Nothing can be added: {now.view.trouble}"
+    return "" if now.view.is_known else "The project is still being read."
+
+
+def cannot_change(now: Situation) -> str:
+    """There is a task, and it is not complete."""
+    if now.task is None:
+        return "Select a task on the board first."
+    complete = now.task.status is TaskStatus.COMPLETE
+    return f"Task {now.task.id} is complete already." if complete else ""

@@ -1,0 +1,162 @@
+"""Keys that a person gave to commands in the settings, held against the commands there are."""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS
+from textual.keys import Keys as TextualKeys
+
+from ralph_tui.domain.errors import ConfigError
+from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, PAGE_COMMANDS, name_of
+from ralph_tui.tui.keys import Keys, key_label
+
+_MODIFIERS = ("alt", "ctrl", "shift")
+"""In the order in which Textual writes them."""
+
+_NAMED = frozenset(
+    {
+        name
+        for key in TextualKeys
+        if (name := key.value.rpartition("+")[2]).isalnum() and len(name) > 1
+    }
+)
+_SPOKEN = {
+    "esc": "escape",
+    "return": "enter",
+    "del": "delete",
+    "ins": "insert",
+    "pgup": "pageup",
+    "pgdn": "pagedown",
+}
+_SAME = {alias: key for key, aliases in KEY_ALIASES.items() for alias in aliases} | {
+    "ctrl+left_square_bracket": "escape"
+}
+"""What terminals send the same code for."""
+
+_MOVES = frozenset(
+    ["up", "down", "j", "k", "g", "G", "home", "end", "pageup", "pagedown", "ctrl+u", "ctrl+d"]
+)
+
+
+def key_written(text: str) -> str:
+    """The key that a person wrote, such as S, F5, ctrl+b or ?.
+
+    Raises:
+        ConfigError: There is no such key, or it is not to be given away.
+    """
+    given = text.strip()
+    *modifiers, name = _parts(given)
+    held = sorted({modifier.lower() for modifier in modifiers})
+    key = _SPOKEN.get(name.lower(), name) if len(name) > 1 else _character(name)
+    key = key.lower() if key.lower() in _NAMED else key
+    if not set(held) <= set(_MODIFIERS) or not _exists(key):
+        raise ConfigError(f"screen.keys: there is no key {given!r}.", _meant(given))
+    if "shift" in held and key not in _NAMED:  # terminals send what it makes
+        held.remove("shift")
+        key = _capital(key, given)
+    if len(key) == 1 and "ctrl" in held:
+        key = key.lower()
+    whole = "+".join([*held, key])
+    whole = _SAME.get(whole, whole)
+    _refuse_taken(whole)
+    return whole
+
+
+def _refuse_taken(key: str) -> None:
+    if key == "escape":
+        raise ConfigError("screen.keys: esc always closes what is on top.", "Choose another key.")
+    if key == "ctrl+c":
+        raise ConfigError("screen.keys: ctrl+c always copies or quits.", "Choose another key.")
+    if key in _MOVES:
+        raise ConfigError(
+            f"screen.keys: {key_label(key)} moves in lists and texts.", "Choose another key."
+        )
+
+
+def _parts(text: str) -> list[str]:
+    """`ctrl++` is a plus, too."""
+    return [*filter(None, text[:-1].split("+")), "+"] if text[-1:] == "+" else text.split("+")
+
+
+def _character(sign: str) -> str:
+    if sign.isalnum() or not sign:
+        return sign
+    name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
+    return KEY_NAME_REPLACEMENTS.get(name, name)
+
+
+def _capital(key: str, given: str) -> str:
+    if len(key) == len(key.upper()) == 1 and key.upper() != key.lower():
+        return key.upper()
+    raise ConfigError(
+        f"screen.keys: what {given!r} sends depends on the keyboard.",
+        "Write the sign that it makes, such as ? or !.",
+    )
+
+
+def _exists(key: str) -> bool:
+    if len(key) == 1 or key in _NAMED or key in KEY_NAME_REPLACEMENTS.values():
+        return bool(key.strip())
+    try:
+        return not unicodedata.lookup(key.replace("_", " ")).isalnum()
+    except KeyError:
+        return False
+
+
+def _meant(given: str) -> str:
+    plus = given.replace("-", "+")
+    near = [plus] if plus != given else get_close_matches(given.lower(), _NAMED, 1)
+    return f"Did you mean {near[0]}?" if near else "Name one such as space, S, f5 or ctrl+b."
+
+
+Keymap = Mapping[str, tuple[str, ...]]
+
+
+NAMES = tuple(DEFAULT_KEYS.of)
+
+
+def keys_of(keymap: Keymap) -> Keys:
+    """The keys of all commands, with those that were given others."""
+    return Keys({**DEFAULT_KEYS.of, **keymap})
+
+
+def keymap_of(given: Mapping[str, str]) -> Keymap:
+    """The keys of the commands that were given others.
+
+    Raises:
+        ConfigError: There is no such command or key, it has none, or two commands share one.
+    """
+    keymap = {name: _keys(name, text) for name, text in given.items()}
+    for together in (COMMANDS, *PAGE_COMMANDS.values()):
+        _refuse_shared(together, keymap)
+    return keymap
+
+
+def _refuse_shared(commands: Iterable[Command], keymap: Keymap) -> None:
+    """A page's key may be one of the app's, which is the page's then while it is open."""
+    owners: dict[str, str] = {}
+    for command in commands:
+        name = name_of(command)
+        for key in keymap.get(name, command.keys):
+            other = owners.setdefault(key, name)
+            if other != name:
+                raise ConfigError(
+                    f"screen.keys: {key_label(key)} would mean both {other} and {name}.",
+                    f"Give {other} or {name} another key.",
+                )
+
+
+def _keys(name: str, text: str) -> tuple[str, ...]:
+    if name not in NAMES:
+        near = get_close_matches(name, NAMES, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"The commands are {', '.join(NAMES)}."
+        raise ConfigError(f"screen.keys: there is no command {name!r}.", hint)
+    written = (key_written(key) for key in text.split(",") if key.strip())
+    keys = tuple(dict.fromkeys(written))
+    if not keys:
+        raise ConfigError(
+            f"screen.keys: {name} has no key.", "Name one such as space, S, f5 or ctrl+b."
+        )
+    return keys

@@ -1,0 +1,319 @@
+"""Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
+
+from textual.binding import Binding, BindingType
+
+from ralph_tui.tui.commands import availability
+from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.keys import Keys, key_label
+
+PAGES = ("iterations", "history", "memory", "why", "settings")
+"""In the order of their keys; each is also the name of the command that opens it."""
+
+_SEARCH = (
+    Command("search", ("slash",), "Search", "Find words; enter keeps them.", "", "search", 3),
+    Command("next_match", ("n",), "Next match", "Go to the next place with the words.", ""),
+    Command("previous_match", ("N",), "Previous match", "Go to the place before.", ""),
+)
+
+_EXPORT = Command("export", ("E",), "Export", "Write what is shown to .ralph/exports.", "")
+_COPY_ALL = Command("copy_all", ("Y",), "Copy everything", "Copy all that is shown.", "")
+
+
+def _of(area: str, *commands: Command) -> tuple[Command, ...]:
+    return tuple(Command(c.name, c.keys, c.title, c.help, area, c.footer, c.rank) for c in commands)
+
+
+def name_of(command: Command) -> str:
+    """How the settings call it: a page's own commands after the page, such as history.export."""
+    page = command.area.lower()
+    return f"{page}.{command.name}" if page in PAGES else command.name
+
+
+PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
+    "iterations": _of(
+        "Iterations",
+        Command(
+            "play", ("space",), "Replay or hold",
+            "Play the iteration as it went, or hold; long silences are shortened.", "", "replay", 1,
+        ),
+        Command("faster", ("plus",), "Faster", "Replay at 2, 5 or 10 times the pace.", "", "faster", 4),
+        Command("slower", ("minus",), "Slower", "Replay at 5 or 2 times the pace, down to the real one.", ""),
+        Command("rewind", ("0",), "From the start", "Replay from the beginning.", ""),
+        Command("whole", ("full_stop",), "Show it whole", "End the replay and show everything.", ""),
+        Command("look", ("v",), "Next view", "Activity, changes, summary.", "", "view", 2),
+        *_SEARCH,
+        Command(
+            "filter", ("f",), "Filter", "All, calls alone, trouble alone, what was said.", "", "filter", 5
+        ),
+        Command("newer", ("right_square_bracket",), "Newer iteration", "The one after this.", ""),
+        Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
+        Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0),
+        Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
+        _COPY_ALL,
+        _EXPORT,
+    ),
+    "history": _of(
+        "History",
+        Command("look", ("v",), "Next view", "Plots, sessions, metrics.", "", "view", 1),
+        Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0),
+        *_SEARCH,
+        Command("export", ("e", "E"), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2),
+        Command("copy", ("y",), "Copy", "Copy the selected session, the metrics, or the plots' numbers.", "", "copy", 4),
+        _COPY_ALL,
+    ),
+    "memory": _of(
+        "Memory",
+        Command("open", ("enter",), "Open", "From the list to the text.", "", "open", 0),
+        *_SEARCH,
+        Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1),
+        Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
+        _COPY_ALL,
+        _EXPORT,
+    ),
+    "why": _of(
+        "Why",
+        Command("look", ("v",), "Next view", "Now, guard log, breaker.", "", "view", 1),
+        *_SEARCH,
+        Command(
+            "reset_breaker", ("R",), "Reset the breaker",
+            "Close the circuit breaker; asks for the reason, which is kept.", "", "reset breaker", 2,
+        ),
+        Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
+        _COPY_ALL,
+        _EXPORT,
+    ),
+    "settings": _of(
+        "Settings",
+        Command("look", ("v",), "Next view", "This run, settings, themes.", "", "view", 1),
+        Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0),
+        *_SEARCH,
+        Command("copy", ("y",), "Copy", "Copy the selected setting.", "", "copy", 4),
+        Command("copy_all", ("Y",), "Copy everything", "Copy every setting with its source.", ""),
+        _EXPORT,
+    ),
+}  # fmt: skip
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "answer", ("a",), "Answer what waits for you",
+        "Open the question or the decision that the loop waits for.",
+        "Loop", "answer", -2, availability.nothing_waits, availability.answer_label,
+    ),
+    Command(
+        "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit or a cool-down.",
+        "Loop", "try now", -1, availability.no_limit, availability.hurry_label,
+    ),
+    Command(
+        "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
+        "Loop", "build", 0, availability.cannot_build, availability.build_label,
+    ),
+    Command(
+        "request", ("n",), "New request", "Say what to build; Ralph goes the whole way.",
+        "Loop", "new", 8, availability.no_request, availability.request_label,
+    ),
+    Command(
+        "pause", ("p",), "Pause or resume",
+        "Pause after this iteration, and at once when pressed again; resume when paused.",
+        "Loop", "pause", 1, availability.cannot_pause, availability.pause_label,
+    ),
+    Command(
+        "resume", ("r",), "Resume, or withdraw a pause",
+        "Go on when paused; take back a pause that was asked for.", "Loop", disabled=availability.cannot_resume,
+    ),
+    Command(
+        "stop", ("x",), "Stop the loop", "Stop after this iteration or at once; asks which.",
+        "Loop", "stop", 5, availability.no_loop, availability.stop_label,
+    ),
+    Command(
+        "inject", ("i",), "Inject guidance", "Say something to the next iteration.",
+        "Loop", "guide", 2,
+    ),
+    Command(
+        "urge", ("I",), "Say it now", "Say something to the turn that runs, without waiting for the next.",
+        "Loop", disabled=availability.no_loop,
+    ),
+    Command(
+        "skip", ("s",), "Skip task",
+        "Block the selected task, or the one being worked; asks first. {retry} takes it up again.",
+        "Task", "skip", 4, availability.cannot_skip,
+    ),
+    Command(
+        "retry", ("t",), "Try a blocked task again",
+        "Put the selected blocked task back to pending with its tries at zero.",
+        "Task", disabled=availability.cannot_retry,
+    ),
+    Command(
+        "hold", ("H",), "Hold or release task",
+        "A held task is not chosen until it is released; one being worked is put back.",
+        "Task", disabled=availability.cannot_hold,
+    ),
+    Command(
+        "model", ("m",), "Choose the task's model", "Work the selected task with a model of its own.",
+        "Task", disabled=availability.cannot_change,
+    ),
+    Command(
+        "edit", ("e",), "Edit task",
+        "Change the selected task: text, criteria, what it waits for, priority, tokens, model.",
+        "Task", disabled=availability.cannot_change,
+    ),
+    Command(
+        "add", ("A",), "Add task",
+        "Put one more task into the plan, after all others unless you say otherwise.",
+        "Task", disabled=availability.no_plan,
+    ),
+    Command(
+        "split", ("S",), "Split task",
+        "Put several tasks in the place of the selected one, worked one after the other.",
+        "Task", disabled=availability.cannot_change,
+    ),
+    Command(
+        "replan", ("P",), "Plan again",
+        "Make the plan anew with what is to be different; what is complete stays, the plan before is kept.",
+        "Task", disabled=availability.cannot_replan,
+    ),
+    Command(
+        "sooner", ("plus",), "Move task up", "Put the selected task before the one above it.",
+        "Task", disabled=availability.cannot_change,
+    ),
+    Command(
+        "later", ("minus",), "Move task down", "Put the selected task after the one below it.",
+        "Task", disabled=availability.cannot_change,
+    ),
+    Command(
+        "drop", ("d",), "Drop task", "Take the selected task out of the plan; asks first.",
+        "Task", disabled=availability.cannot_change,
+    ),
+    Command(
+        "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
+        "Look", "detail", 3,
+    ),
+    Command(
+        "plan", ("v",), "View the plan",
+        "The plan as a graph of what waits for what, or as a list; change it there.", "Look",
+    ),
+    Command(
+        "search", ("slash",), "Search",
+        "Find words in the tasks or the activity, in inputs and outputs too; enter keeps them, "
+        "n and N step.", "Look",
+    ),
+    Command(
+        "sift", ("F",), "Filter",
+        "The activity: everything, calls, trouble, what was said; the tasks: all, open, by status.",
+        "Look",
+    ),
+    Command("follow", ("f",), "Follow the activity", "Stay at the end of the stream, or let go.", "Look"),
+    Command("copy", ("y",), "Copy the selection", "Copy the selected entry or task, whole.", "Look"),
+    Command(
+        "copy_all", ("Y",), "Copy everything", "Copy the tasks, the activity, as filtered, or the status.",
+        "Look",
+    ),
+    Command(
+        "export", ("E",), "Export", "Write the tasks, the activity, as filtered, or the status to .ralph/exports.",
+        "Look",
+    ),
+    Command(
+        "jump", ("o", "ctrl+o"), "Jump",
+        "Letters appear on panes, tabs and rows; press one to go there.", "Look",
+    ),
+    Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look"),
+    Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look"),
+    Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look"),
+    Command("next_pane", ("tab", "right", "l"), "Next pane", "Focus the next pane.", "Look"),
+    Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look"),
+    Command(
+        "iterations", ("4",), "Iterations and replay",
+        "Walk back through past iterations, see what each changed, replay them.", "Pages", "iterations", 10,
+    ),
+    Command(
+        "history", ("5",), "History", "Sessions, plots over time, burn-down, success metrics, export.",
+        "Pages", "history", 11,
+    ),
+    Command(
+        "memory", ("6",), "Memory and specs",
+        "What the model is given: memory, learnings, AGENTS.md, specs, the report.", "Pages", "memory", 12,
+    ),
+    Command(
+        "why", ("7",), "Why?",
+        "Why this task, why blocked, why waiting, why stopped; guard log and breaker.", "Pages", "why", 13,
+    ),
+    Command(
+        "settings", ("8", "comma"), "Settings",
+        "Every setting with its source; limits of this run; themes.", "Pages", "settings", 14,
+    ),
+    Command(
+        "help", ("question_mark", "f1"), "Show help", "Every key and what it does.",
+        "App", "help", 6,
+    ),
+    Command("palette", ("ctrl+p",), "Open the command palette", "Find any command by name.", "App"),
+    Command(
+        "screenshot", ("f12",), "Save a screenshot", "Save the screen as an SVG picture.", "App"
+    ),
+    Command(
+        "quit", ("q", "ctrl+q"), "Quit", "Leave; asks first while the loop runs.", "App", "quit", 7
+    ),
+)  # fmt: skip
+
+WHEN_DONE = (
+    "answer",
+    "request",
+    "iterations",
+    "memory",
+    "history",
+    "detail",
+    "help",
+    "quit",
+    "why",
+    "settings",
+)
+"""What the footer offers where nothing is left to do, the most important first."""
+
+WHEN_EMPTY = ("answer", "request", "help", "settings", "quit")
+"""The same where there is no plan yet."""
+
+BY_NAME = {command.name: command for command in COMMANDS}
+
+EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
+"""Those of the pages, too."""
+
+DEFAULT_KEYS = Keys({name_of(command): command.keys for command in EVERY})
+"""The keys of somebody who changed none."""
+
+MOVES = (
+    ("↑ ↓  j k", "Move in tasks, activity and details"),
+    ("g G  Home End", "First and last; at the end the stream follows again"),
+    ("ctrl+u ctrl+d", "Half a page up and down"),
+    ("esc", "Close the top layer; never quits"),
+    ("ctrl+c", "Copy a mouse selection; else warns, and asks to quit when pressed again"),
+)
+"""Keys that lists and dialogs have of their own, for help and README."""
+
+
+def bindings() -> list[BindingType]:
+    """The app's bindings; the footer is drawn by `KeyBar`, so Textual need not show them."""
+    return [
+        Binding(
+            ",".join(c.keys), f"invoke('{c.name}')", c.title, show=False, id=c.name, tooltip=c.help
+        )
+        for c in COMMANDS
+    ]
+
+
+def key_table() -> str:
+    """The README's table of keys, as Markdown, with the names that `screen.keys` knows."""
+    rows = [
+        (
+            " ".join(f"`{key_label(key)}`" for key in c.keys),
+            f"`{name_of(c)}`",
+            f"{c.title}. {DEFAULT_KEYS.said(c.help)}",
+        )
+        for c in EVERY
+    ]
+    rows += [(" ".join(f"`{key}`" for key in keys.split()), "", f"{text}.") for keys, text in MOVES]
+    return "\n".join(
+        [
+            "| Key | Name | What it does |",
+            "| --- | --- | --- |",
+            *(f"| {' | '.join(row)} |" for row in rows),
+        ]
+    )

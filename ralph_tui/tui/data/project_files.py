@@ -1,0 +1,154 @@
+"""The texts that make a project's memory, read from disk. Blocks; call it in a thread."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.validation_report import ValidationReport
+from ralph_tui.store.given import read_given
+from ralph_tui.store.notes import TAIL_BYTES
+from ralph_tui.store.project import Project
+
+
+def read_specs(root: Path) -> tuple[Spec, ...]:
+    """The specs as they are on disk now.
+
+    Raises:
+        RalphError: They cannot be read.
+    """
+    return Project(root).read_specs()
+
+
+def read_report(root: Path) -> ValidationReport | None:
+    """The validation report, or None when there is none that can be read.
+
+    Raises:
+        RalphError: The project cannot be read.
+    """
+    return Project(root).read_report()
+
+
+def open_request(root: Path) -> str:
+    """What the person asked for and is not done yet; empty where nothing is, or nothing can be read."""
+    project = Project(root)
+    try:
+        docs = project.look()
+        waits = docs.state.awaits_decision
+        report = None if waits else project.read_report()
+    except RalphError:
+        return ""  # the watcher says what is wrong with the files
+    return "" if report is not None and report.settles(docs.plan) else docs.state.request
+
+
+LEARNINGS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One text.
+
+    Attributes:
+        name: Of the list.
+        group: What the model gets it for.
+        text: As Markdown.
+        note: Where it goes, or why it is not there.
+        path: The file to edit; None when it is made from others.
+        report: Instead of a text.
+        lacks: What a spec must have and has not.
+    """
+
+    name: str
+    group: str
+    text: str
+    note: str
+    path: Path | None = None
+    report: ValidationReport | None = None
+    lacks: tuple[str, ...] = ()
+
+
+def read_papers(root: Path) -> list[Paper]:
+    """Everything, in the order of a person's questions; what is not there says so.
+
+    Raises:
+        RalphError: The project cannot be read.
+    """
+    project = Project(root)
+    return [
+        *_given(project),
+        *_memory(project),
+        *_instructions(project),
+        *_specs(project),
+        *_report(project),
+    ]
+
+
+def _given(project: Project) -> list[Paper]:
+    given = read_given(project.layout)
+    group = "What the model was given"
+    nothing = "No session has begun yet; the next one's words are kept here."
+    return [
+        Paper("message", group, given.message if given else "", "the first message of the last session, exactly as sent" if given else nothing),
+        Paper("system prompt", group, given.system if given else "", "appended to Claude Code's own" if given else nothing),
+    ]  # fmt: skip
+
+
+def _memory(project: Project) -> list[Paper]:
+    layout, group = project.layout, "Memory"
+    learnings = "\n".join(f"- {line}" for line in reversed(project.read_learnings(LEARNINGS)))
+    return [
+        _file(project, layout.memory, group, "the hand-off to the next session"),
+        _file(project, layout.active_memory, group, "the memory that goes into the next prompt", ".ralph/MEMORY.md"),
+        Paper("learnings", group, learnings, "progress.txt, newest first" if learnings else "Nothing was learned yet.", layout.progress),
+    ]  # fmt: skip
+
+
+def _instructions(project: Project) -> list[Paper]:
+    layout, group = project.layout, "Instructions"
+    own = [layout.prompt(phase) for phase in Phase]
+    return [
+        _file(project, layout.agents_md, group, "goes into every prompt"),
+        _file(project, project.root / "CLAUDE.md", group, "goes into the system prompt"),
+        *(
+            _file(project, path, group, "used instead of the built-in prompt")
+            for path in own
+            if path.exists()
+        ),
+    ]
+
+
+def _file(project: Project, path: Path, group: str, note: str, name: str = "") -> Paper:
+    text = project.read_text(path, TAIL_BYTES)
+    return Paper(
+        name or path.name, group, text, note if text else "It is not there, or empty.", path
+    )
+
+
+def _specs(project: Project) -> list[Paper]:
+    specs = project.read_specs()
+    if not specs:
+        return [Paper("specs", "Specs", "", "There is no file in specs/; discovery writes them.")]
+    return [
+        Paper(
+            spec.name,
+            "Specs",
+            spec.text,
+            "not whole yet" if spec.problems() else "whole",
+            project.layout.specs / spec.name,
+            lacks=tuple(spec.problems()),
+        )
+        for spec in specs
+    ]
+
+
+def _report(project: Project) -> list[Paper]:
+    try:
+        report = read_report(project.root)
+    except RalphError:
+        report = None  # a page that shows ten texts does not fail for one of them
+    path = project.layout.validation_report
+    if report is None:
+        return [Paper("report", "Validation", "", "Nothing was validated yet.")]
+    note = f"round {report.round}, {'passed' if report.passed else 'not passed'}"
+    return [Paper("report", "Validation", "", note, path, report)]

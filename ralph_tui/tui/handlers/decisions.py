@@ -1,0 +1,148 @@
+"""Questions and approvals: put before the person in time, and answered through the controls."""
+
+import asyncio
+
+from textual.widgets import Input
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.events import ApprovalRequested
+from ralph_tui.domain.project_state import REASONED, ApprovalKind
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.data.attention import Attention, Wait, approval_key, waits
+from ralph_tui.tui.data.project_files import read_report, read_specs
+from ralph_tui.tui.drafts import Draft
+from ralph_tui.tui.handlers.command_host import Owner, Try
+from ralph_tui.tui.render.approval import report_parts, spec_parts
+from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.headings import approval_heading
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
+from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
+from ralph_tui.tui.screens.dialogs.question import QuestionDialog
+from ralph_tui.tui.screens.dialogs.text_input import SendBack
+
+CONTEXT_LINES = 3
+"""Lines of what the model said before it asked."""
+
+_LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
+
+
+class Deciding:
+    """What waits for the person, on this app."""
+
+    def __init__(self, app: Owner, attempt: Try) -> None:
+        """Answer through `attempt`."""
+        self._app = app
+        self._attempt = attempt
+        self._attention = Attention()
+        self._drafts: dict[str, Draft] = {}
+        self._reason = ""
+        self._done: set[str] = set()
+        """Answered here, and the loop has not said so yet."""
+
+    def look(self) -> None:
+        """Called at every flush: ring when something begins to wait, and open it when that is polite."""
+        app, view = self._app, self._app.view
+        self._forget_what_is_gone()
+        if not app.bridge.live:
+            return  # also while the past of another process's loop is being told
+        wait = waits(view, self._done)
+        free = app.screen is app.dashboard and not isinstance(app.focused, Input)
+        if self._attention.news(wait):
+            app.call_person(_call(view))
+            if not free:
+                app.say(_LATER.format(app.keys.label("answer")))
+        if self._attention.opens(wait, free=free):
+            app.action_invoke("answer")
+
+    def _forget_what_is_gone(self) -> None:
+        if self._done:
+            view = self._app.view
+            there = {asked.id for asked in view.questions}
+            if view.approval is not None:
+                there.add(approval_key(view.approval))
+            self._done &= there
+
+    async def answer(self) -> None:
+        """Open what waits longest."""
+        wait = waits(self._app.view, self._done)
+        if wait is None:
+            self._app.say("Nothing waits for you.")
+            return
+        self._attention.opened(wait)
+        if wait.approval is not None:
+            await self._decide(wait.approval)
+        else:
+            await self._ask(wait)
+
+    async def _ask(self, wait: Wait) -> None:
+        make = PermissionDialog if wait.questions[0].permission else QuestionDialog
+        dialog = make(wait.questions, self._drafts, self._context())
+        replies = await self._app.push_screen_wait(dialog)
+        for question_id, answer in replies or ():
+            self._done.add(question_id)
+            sent = await self._attempt(
+                lambda q=question_id, a=answer: self._app.launch.controls.answer(q, a)  # type: ignore[misc]  # the defaults bind the loop's values
+            )
+            if sent is None:
+                self._done.discard(question_id)
+            else:
+                self._drafts.pop(question_id, None)
+
+    def _context(self) -> list[str]:
+        """The last lines before the question."""
+        lines = self._app.dashboard.stream.timeline.last_text().strip().splitlines()
+        return [one_line(text, 300) for text in lines if text.strip()][-CONTEXT_LINES:]
+
+    async def _decide(self, approval: ApprovalRequested) -> None:
+        """Read, then yes or no; leaving the reason leads back to reading."""
+        parts = await self._material(approval.kind)
+        while True:
+            make = PlanApproval if approval.kind is ApprovalKind.PLAN else ApprovalDialog
+            verdict = await self._app.push_screen_wait(make(approval, parts))
+            if verdict is None:
+                return
+            reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
+            if needs_one:
+                dialog = SendBack(approval.kind, self._reason)
+                reason = await self._app.push_screen_wait(dialog) or ""
+                self._reason = dialog.draft
+            if reason or not needs_one:
+                await self._send(approval, approved=verdict == "approve", reason=reason)
+                return
+
+    async def _send(self, approval: ApprovalRequested, *, approved: bool, reason: str) -> None:
+        key = approval_key(approval)
+        self._done.add(key)
+        controls = self._app.launch.controls
+        sent = await self._attempt(
+            lambda: controls.decide(approved=approved, reason=reason, by="screen")
+        )
+        if sent is None:
+            self._done.discard(key)
+        else:
+            self._reason = ""
+
+    async def _material(self, kind: ApprovalKind) -> list[Part]:
+        """What the approval is about."""
+        root, glyphs = self._app.launch.root, self._app.glyphs
+        try:
+            if kind is ApprovalKind.SPECS:
+                return spec_parts(await asyncio.to_thread(read_specs, root), glyphs)
+            if kind is ApprovalKind.VALIDATION:
+                return report_parts(await asyncio.to_thread(read_report, root), glyphs)
+        except RalphError as error:
+            self._app.complain(str(error))
+        if kind is ApprovalKind.RECOVERY:
+            return breaker_parts(self._app.view.breaker, glyphs)
+        return []
+
+
+def _call(view: LoopView) -> str:
+    """What waits, in the words of a desktop notification."""
+    if view.questions:
+        return f"{view.project} asks: {view.questions[0].question.question}"
+    decision = approval_heading(view.approval.kind) if view.approval else "waits for you"
+    return f"{view.project}, {decision}"

@@ -1,0 +1,32 @@
+"""Opens the pages; each is imported when it is first wanted, off the event loop."""
+
+import asyncio
+from importlib import import_module
+from typing import Any
+
+from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.tui.handlers.command_host import Owner
+from ralph_tui.tui.theme.stylesheets import read_sheets
+
+
+class Pages:
+    """The pages of one app; at most one is open."""
+
+    def __init__(self, app: Owner) -> None:
+        """Nothing is read or imported yet."""
+        self._app = app
+        self.library = Library(app.launch.root, lambda: app.bridge.live)
+
+    async def open(self, name: str, **wanted: Any) -> None:
+        """Open a page in the place of the one that is open."""
+        module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.{name}")
+        from ralph_tui.tui.screens.pages.page import Page
+
+        page: Page = getattr(module, name.capitalize())(self.library, **wanted)
+        read_sheets(self._app, page)
+        if isinstance(self._app.screen, Page):
+            if name == self._app.screen.NAME and not wanted:
+                return
+            self._app.switch_screen(page)
+        else:
+            self._app.push_screen(page)

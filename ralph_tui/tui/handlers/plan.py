@@ -1,0 +1,212 @@
+"""Changes of the plan by the person: skip, retry, hold, model, edit, add, split, drop, sooner, later."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.events import TaskChanged
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.doings import CHANGED_ON_DISK
+from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.tui.commands.registry import BY_NAME
+from ralph_tui.tui.handlers.command_host import Owner, Try
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.render.by_key import said_by_key
+from ralph_tui.tui.render.figures import plural
+from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
+from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, Typed
+from ralph_tui.tui.screens.dialogs.split_task import Split
+from ralph_tui.tui.screens.dialogs.text_input import Value
+
+
+class Replanning:
+    """Handlers of the commands that change a task."""
+
+    def __init__(self, app: Owner, attempt: Try) -> None:
+        """Change through `attempt`."""
+        self._app = app
+        self._attempt = attempt
+        self._controls = app.launch.controls
+        self._left: dict[str, tuple[Typed, Typed]] = {}
+        """By task: its fields when somebody began to edit them, and what they had typed when they left."""
+        self._new: Typed | None = None
+        """What was typed of a task that was not added yet."""
+        self._parts: dict[str, str] = {}
+        """By task: the parts that were typed and not sent."""
+
+    async def skip(self) -> None:
+        """Block a task, after asking."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        answer = await self._app.push_screen_wait(
+            Confirm(
+                f"skip {task.id}",
+                f"{one_line(task.title)}: the task is blocked and the loop goes on with the next. "
+                "Tasks that wait for it keep waiting.",
+                (
+                    Choice("s", "Skip it", "skip", danger=True),
+                    Choice("k", "Keep it", "keep"),
+                ),
+            )
+        )
+        if answer != "skip":
+            return
+        if await self._send(task, partial(self._controls.skip, task.id)):
+            said = self._app.keys.said(
+                "{task} is blocked; {retry} on the board tries it again.", task=task.id
+            )
+            self._app.say(said)
+
+    async def retry(self) -> None:
+        """Put a blocked task back."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        if await self._send(task, partial(self._controls.retry, task.id)):
+            self._app.say(f"{task.id} is pending again.")
+
+    async def hold(self) -> None:
+        """Not chosen until released; or released, when it is held."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        if task.held:
+            if await self._send(task, partial(self._controls.release, task.id)):
+                self._app.say(f"{task.id} is released.")
+        elif await self._send(task, partial(self._controls.hold, task.id)):
+            key = key_label(self._app.keys_of(BY_NAME["hold"])[0])
+            self._app.say(f"{task.id} is held; {key} on it releases it.")
+
+    async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
+        """Have a task go to another group; the cursor stays at its place, for the next one."""
+        board = self._app.dashboard.board
+        board.send(task.id)
+        sent = await self._attempt(request)
+        if sent is None:
+            board.send(None)
+            return False
+        self._show(sent)
+        return True
+
+    def _show(self, task: Task) -> None:
+        """Show it as it is on disk now, as who follows the files will a moment later."""
+        self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
+        self._app.flush()
+
+    async def model(self) -> None:
+        """The model this one task is worked with; what was typed is there again when it was refused."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        typed: str | None = task.model or ""
+        hint = "Its next session works with it, such as opus. Empty: the configured model."
+        while (
+            typed := await self._app.push_screen_wait(
+                Value(f"model of {task.id}", hint, typed or "")
+            )
+        ) is not None:
+            fields = TaskFields(model=typed.strip())
+            changed = await self._attempt(partial(self._controls.edit_task, task.id, fields))
+            if changed is not None:
+                self._app.say(
+                    f"{task.id} is worked with {typed.strip() or 'the configured model'}."
+                )
+                return
+
+    async def edit(self) -> None:
+        """Every field; what was typed is there again when it was left, and nobody changed the task."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        before, typed = self._left.pop(task.id, (None, None))
+        save = self._saving(partial(self._controls.edit_task, task.id))
+        dialog = EditTask(task, save)
+        if typed is not None and before == dialog.before:
+            dialog = EditTask(task, save, typed)
+        if await self._app.push_screen_wait(dialog) is not None:
+            self._app.say(f"{task.id} is changed.")
+        elif dialog.typed != dialog.before:
+            self._left[task.id] = dialog.before, dialog.typed
+            self._app.say(self._app.keys.said("What you typed is kept: {edit} goes on with it."))
+
+    async def add(self) -> None:
+        """One more task; what was typed is there again when it was left."""
+        dialog = AddTask(self._saving(self._controls.add_task), self._new)
+        self._new = None
+        made = await self._app.push_screen_wait(dialog)
+        if made is not None:
+            self._show(made)
+            self._app.choose(made)
+            self._app.say(f"{made.id} is added: {one_line(made.title)}")
+        elif dialog.typed != dialog.before:
+            self._new = dialog.typed
+            self._app.say(self._app.keys.said("What you typed is kept: {add} goes on with it."))
+
+    def _saving(self, write: Callable[[TaskFields], Task]) -> Save:
+        """How a form writes, off the event loop."""
+
+        async def save(fields: TaskFields) -> Task | str:
+            try:
+                return await asyncio.to_thread(write, fields)
+            except RalphError as error:
+                return said_by_key(self._app.keys, str(error))
+
+        return save
+
+    async def split(self) -> None:
+        """In parts, one per line; what was typed is there again when it was left."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        made: list[Task] = []
+
+        async def write(parts: Sequence[str]) -> str:
+            try:
+                made.extend(await asyncio.to_thread(self._controls.split_task, task.id, parts))
+            except RalphError as error:
+                return said_by_key(self._app.keys, str(error))
+            return ""
+
+        dialog = Split(task.id, self._parts.pop(task.id, f"{one_line(task.title)}\n"), write)
+        before = dialog.draft
+        if await self._app.push_screen_wait(dialog) is not None:
+            self._app.say(f"{task.id} is split into {plural(len(made), 'task')}.")
+        elif dialog.draft != before:
+            self._parts[task.id] = dialog.draft
+            self._app.say(self._app.keys.said("What you typed is kept: {split} goes on with it."))
+
+    async def drop(self) -> None:
+        """Take it out, after asking."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        answer = await self._app.push_screen_wait(
+            Confirm(
+                f"drop {task.id}",
+                f"{one_line(task.title)}: it is taken out of the plan.",
+                (Choice("d", "Drop it", "drop", danger=True), Choice("k", "Keep it", "keep")),
+            )
+        )
+        if answer != "drop":
+            return
+        if await self._attempt(partial(self._controls.drop_task, task.id)) is not None:
+            self._app.say(f"{task.id} is out of the plan.")
+
+    async def sooner(self) -> None:
+        """Before the task above."""
+        await self._move(-1)
+
+    async def later(self) -> None:
+        """After the task below."""
+        await self._move(1)
+
+    async def _move(self, step: int) -> None:
+        """Where it goes is decided where it is written: keys may be faster than the disk."""
+        task = self._app.situation().task
+        if task is None:
+            return
+        if await self._attempt(lambda: self._controls.move_task(task.id, step)) is False:
+            self._app.say(f"{task.id} is the {'first' if step < 0 else 'last'} already.")

@@ -1,0 +1,138 @@
+"""Leaving the screen: at once when nothing runs here; else stop, hand over to the background, or stay."""
+
+from collections.abc import Awaitable, Callable
+
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.view.loop_view import RunState
+from ralph_tui.engine.launch import Remaining
+from ralph_tui.tui.handlers.command_host import Owner, Try
+from ralph_tui.tui.host.bridge import Bridge
+from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
+
+_AFTER = Choice("x", "Stop after this iteration, then quit", "end")
+_STAY = Choice("k", "Keep running here", "keep")
+_STOP = Choice("s", "Stop now and quit; interrupts the iteration", "stop", danger=True)
+_DETACH = (
+    Choice("a", "Detach after this iteration", "after"),
+    Choice("d", "Detach now; the iteration begins anew", "detach"),
+)
+_QUESTION = "The loop runs in this terminal and ends with it."
+_QUESTION_DETACH = "The loop runs in this terminal. Detached, it goes on in the background; `ralph` shows it again."
+
+
+class Leaving:
+    """How this app is left."""
+
+    def __init__(self, app: Owner, bridge: Bridge, attempt: Try) -> None:
+        """Nobody wants to leave yet."""
+        self._app = app
+        self._bridge = bridge
+        self._attempt = attempt
+        self._stopping = False
+
+    async def quit(self) -> None:
+        """Leave at once when nothing runs here, ask otherwise; asked again while it stops, do not wait."""
+        if not self._bridge.running or self._stopping:
+            self._leave()
+            return
+        if self._bridge.finished is not None:  # it is over and puts its things away: nothing to ask
+            self._stopping = True
+            self._app.say(self._app.keys.said("Closing. Press {quit} again to leave at once."))
+            self._app.exit_when_finished()
+            return
+        can_detach = self._app.launch.go_on is not None
+        question = _QUESTION_DETACH if can_detach else _QUESTION
+        # The first is chosen by Enter, so nothing is lost by it; what interrupts is the last.
+        choices = (*(_DETACH if can_detach else ()), _AFTER, _STAY, _STOP)
+        answer = await self._app.push_screen_wait(
+            Confirm("quit", question, choices, moot=self._bridge.over)
+        )
+        if answer == "stop":
+            await self.leave_now()
+        elif answer == "end":
+            await self._end_after()
+        elif answer in ("detach", "after"):
+            await self._detach(now=answer == "detach")
+
+    async def leave_now(self, why: str = "") -> None:
+        """Stop the loop at once and leave when it has ended; asked again, do not wait for it.
+
+        `why` says what asks, if no person does.
+        """
+        if not self._bridge.running or self._stopping:
+            self._leave()
+            return
+        self._stopping = True
+        self._app.say(
+            self._app.keys.said("Stopping, then quitting. Press {quit} again to leave at once.")
+        )
+        await self._attempt(lambda: self._app.launch.controls.stop(now=True, why=why))
+        self._app.exit_when_finished()
+
+    async def run_elsewhere(self, request: str, *, replans: bool = False) -> None:
+        """Have another process run the loop; the watcher shows it."""
+        go_on = self._app.launch.go_on
+        if go_on is not None:
+            self._app.say("Starting the loop in the background.")
+            left = Remaining(whole=bool(request) and not replans, replans=replans, request=request)
+            await self._attempt(lambda: go_on(left))
+
+    def _leave(self) -> None:
+        found = self._app.view.elsewhere
+        if found is not None:
+            self._app.last_word = (
+                f"The loop goes on in process {found.pid}; `ralph` shows it again."
+            )
+        self._app.exit(self._bridge.exit_code)
+
+    async def _detach(self, *, now: bool) -> None:
+        """End our loop, and have another process go on when it has ended."""
+        when = "The turn is interrupted" if now else "After this iteration"
+        self._app.say(f"{when}, then a process in the background goes on.")
+        await self._halt(self._hand_over, now=now)
+
+    async def _end_after(self) -> None:
+        """Let the iteration end, then leave."""
+        self._app.say("After this iteration the loop stops, and the screen closes.")
+        if await self._halt(None, now=False):
+            self._app.exit_when_finished()
+
+    async def _halt(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
+        """Ask the loop to stop; not twice after its iteration, which would mean now."""
+        waits = self._app.when_finished or self._app.view.run_state is RunState.STOPPING
+        self._app.when_finished = then
+        if waits and not now:
+            return True
+        if await self._attempt(lambda: self._app.launch.controls.stop(now=now)) is not None:
+            return True
+        self._app.when_finished = None
+        return False
+
+    async def _hand_over(self) -> bool:
+        """Whether the loop goes on elsewhere, so that the screen may close."""
+        finished, view = self._bridge.finished, self._app.view
+        go_on = self._app.launch.go_on
+        if go_on is None or finished is None or finished.status is not LoopStatus.INTERRUPTED:
+            self._app.say("The loop ended by itself, so there is nothing to go on with.")
+            return False
+        spent, bound = finished.iterations, view.max_iterations
+        left = Remaining(
+            whole=self._bridge.whole,
+            replans=self._bridge.feedback is not None,
+            request=self._bridge.feedback or "",
+            iterations=max(1, bound - spent) if bound else None,
+            usd=max(0.01, per_run - finished.cost_usd)
+            if (per_run := view.limits.per_session)
+            else None,
+        )
+        self._app.say("Handing over to a process in the background.")
+        pid = await self._attempt(lambda: go_on(left))
+        if pid is None:
+            return False
+        self._app.last_word = (
+            f"The loop goes on in the background, in process {pid}. "
+            "`ralph` shows it, `ralph stop` ends it."
+        )
+        self._app.exit(ExitCode.COMPLETE)
+        return True

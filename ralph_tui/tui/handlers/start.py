@@ -1,0 +1,70 @@
+"""A project in which nothing runs: what it was asked for, and a new request."""
+
+import asyncio
+
+from ralph_tui.engine.mission import REPLAN
+from ralph_tui.tui.data.project_files import open_request
+from ralph_tui.tui.handlers.command_host import Owner
+from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
+from ralph_tui.tui.screens.dialogs.text_input import Replan, Request
+
+
+class Starting:
+    """Offers to begin where there is nothing to go on with."""
+
+    def __init__(self, app: Owner) -> None:
+        """Nothing is known yet."""
+        self._app = app
+        self._draft = ""
+        self._feedback = ""
+        self._offered = False
+
+    async def look(self) -> None:
+        """Called when the plan was read while nothing runs: ask for a request when there is none."""
+        app = self._app
+        app.request = await asyncio.to_thread(open_request, app.launch.root)
+        if not app.dashboard.is_whole:
+            return  # the person left meanwhile
+        app.show_banner()
+        app.dashboard.refresh_keys()
+        free = app.screen is app.dashboard and not app.bridge.live
+        wanted = app.view.is_known and not (app.request or app.view.tasks or self._offered)
+        if wanted and free and app.launch.run_request is not None:
+            self._offered = True
+            app.action_invoke("request")
+
+    async def look_around(self) -> None:
+        """Say what a run would find and cost at most, as long as none was begun."""
+        look = self._app.launch.readiness
+        if look is None or self._app.bridge.live:
+            return
+        found = await asyncio.to_thread(lambda: tuple(look()))
+        if not self._is_begun():
+            self._app.findings = found
+            for notice in found:
+                self._app.bridge.sink(notice)
+
+    def _is_begun(self) -> bool:
+        return self._app.bridge.live
+
+    async def request(self) -> None:
+        """Ask what to build, and begin."""
+        dialog = Request(self._draft)
+        text = await self._app.push_screen_wait(dialog)
+        self._draft = dialog.draft
+        if text:
+            self._draft = ""
+            self._app.start_loop(text)
+
+    async def replan(self) -> None:
+        """Ask what is to be different, and make the plan anew; the review of the old one is left."""
+        dialog = Replan(self._feedback)
+        text: str | None = await self._app.push_screen_wait(dialog)
+        self._feedback = dialog.draft
+        if text is None:
+            return
+        self._feedback = ""
+        review: object = self._app.screen
+        if isinstance(review, PlanReview):
+            review.dismiss()
+        self._app.start_loop(text or REPLAN, replans=True)

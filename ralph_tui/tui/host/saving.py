@@ -1,0 +1,39 @@
+"""A text that a person exports: a file of the project, or a download where the screen is in a browser."""
+
+import asyncio
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.tui.data.exporting import write_export
+
+if TYPE_CHECKING:
+    from ralph_tui.tui.host.widget_host import Host
+
+
+async def save(
+    app: "Host", stem: str, given: str | Callable[[], str], *, form: str = "txt"
+) -> None:
+    """Write it to `.ralph/exports` and say where; what goes wrong is said. A text that takes long is made here."""
+    text = given if isinstance(given, str) else await asyncio.to_thread(given)
+    if not text.strip():
+        app.say("There is nothing to export yet.")
+        return
+    if app.is_web:
+        app.deliver_text(io.StringIO(text), save_filename=f"ralph-{stem}.{form}")
+        return
+    root, now = app.launch.root, app.clock()
+    try:
+        path = await asyncio.to_thread(write_export, root, form, text, now, stem=stem)
+    except RalphError as error:
+        app.say(_within(root, str(error)), error=True)
+    else:
+        app.say(_within(root, f"Written: {path}"))
+
+
+def _within(root: Path, text: str) -> str:
+    """Paths of the project as they stand in it: whole they are broken in their middle, and push out the rest."""
+    return text.replace(f"{root}{os.sep}", "")

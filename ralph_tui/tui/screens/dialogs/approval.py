@@ -1,0 +1,118 @@
+"""A decision only a person can make: what it is about, to read, and yes or no."""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Literal
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from ralph_tui.domain.events import ApprovalRequested
+from ralph_tui.domain.project_state import REASONED, ApprovalKind
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.data.attention import approval_key
+from ralph_tui.tui.render.clock import in_local
+from ralph_tui.tui.render.headings import approval_heading
+from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
+from ralph_tui.tui.render.spans import Span
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.widgets.text_view import TextView
+
+Verdict = Literal["approve", "reject"]
+
+
+VERDICTS = {
+    ApprovalKind.LIMIT: ("y wait", "n end the run"),
+    ApprovalKind.RECOVERY: ("y let one try", "n end the run"),
+    ApprovalKind.UNVERIFIED: ("y build unverified", "n end the run"),
+}
+
+
+SHORT = 140
+"""Characters of a summary that stands above what it sums up; a longer one scrolls with it."""
+
+
+class ApprovalDialog(WaitingDialog[Verdict | None]):
+    """Returns the verdict, or None for later; a rejection's reason is asked for after it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "decide('approve')", show=False),
+        Binding("n", "decide('reject')", show=False),
+        Binding("c", "copy", show=False),
+    ]
+    KEYS = "{yes}, {no}, esc later; {search} search, c copy, {export} export"
+    BRIEF = "{yes}, {no}, esc later; c copy"
+    STEM = "approval"
+
+    text = getters.query_one(TextView)
+
+    def __init__(self, approval: ApprovalRequested, parts: Sequence[Part] = ()) -> None:
+        """Ask for `approval` of what `parts` say."""
+        super().__init__()
+        self._approval = approval
+        self._parts = list(parts)
+
+    def framed(self) -> Iterable[Widget]:
+        """The summary and what it sums up."""
+        with Vertical(classes="dialog -large -approval") as frame:
+            kind = self._approval.kind
+            self.head(frame, approval_heading(kind), kind.value)
+            summary = in_local(inert(self._approval.summary), self.app.clock())
+            if self._parts and len(summary) > SHORT:
+                self._parts.insert(0, Part("What is asked", [[Span(summary)]]))
+            elif summary:
+                yield Static(Content(summary), classes="summary")
+            yield self.material()
+
+    def material(self) -> TextView:
+        """What it is about; a list of its own where there is more to do than to read."""
+        return TextView(id="approved")
+
+    @property
+    def verdicts(self) -> tuple[str, str]:
+        """What yes and no mean here."""
+        no = "n send back with a reason" if self._approval.kind in REASONED else "n reject"
+        return VERDICTS.get(self._approval.kind, ("y approve", no))
+
+    def keys_said(self) -> str:
+        """With what yes and no mean here."""
+        yes, no = self.verdicts
+        return self.app.keys.said(self.KEYS if self._parts else self.BRIEF, yes=yes, no=no)
+
+    def on_mount(self) -> None:
+        """Show it, and close when somebody else decides."""
+        self.text.focus()
+        self.show_parts(self._parts)
+        self.watch(self.app, "view", self.follow, init=True)  # it may be decided by now
+
+    def show_parts(self, parts: list[Part]) -> None:
+        """Show these from now on."""
+        self._parts = parts
+        self.query_one(".dialog").set_class(not parts, "-brief")
+        self.say_keys()
+        self.text.show_blocks(parts_blocks(parts))
+
+    def follow(self, view: LoopView) -> None:
+        """The decision may be made elsewhere."""
+        if view.approval is None or approval_key(view.approval) != approval_key(self._approval):
+            self.settled(view)
+
+    def action_decide(self, verdict: Verdict) -> None:
+        """Yes or no; after the mouse has marked something y copies, as everywhere, and is no yes."""
+        if verdict == "approve" and self.app.marked():
+            self.action_copy()
+            self.clear_selection()
+        else:
+            self.dismiss(verdict)
+
+    def searched_in(self) -> TextView | None:
+        """What it is about; some decisions are told in a sentence."""
+        return self.text if self.text.row_count() else None
+
+    def copied(self) -> str:
+        """What `c` puts on the clipboard."""
+        return parts_text(self._parts) or super().copied()

@@ -1,0 +1,102 @@
+"""A dialog that appears by itself: for a moment it takes no keys that were meant for something else.
+
+Where somebody answers in the person's place, it says when, and any key keeps the answer for the person.
+"""
+
+from datetime import datetime, timedelta
+from math import ceil
+from typing import TypeVar
+
+from textual.content import Content
+from textual.widget import Widget
+
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+
+Answer = TypeVar("Answer")
+
+GRACE = timedelta(seconds=0.5)
+"""How long keys are ignored after the dialog appeared."""
+
+TICK_SECONDS = 0.25
+
+SETTLED = {
+    "": "It is not asked any more.",
+    "demo": "The demo answered.",
+    "cool-down": "The cool-down is over: one iteration tries.",
+}
+"""Who answered in the person's place, in words; others are elsewhere."""
+
+DEPUTY = "{}: the demo answers in {}, any key and it is yours"
+
+
+class WaitingDialog(Dialog[Answer]):
+    """Every one of its keys is an action, and no action is taken before its time."""
+
+    def __init__(self) -> None:
+        """Nothing has appeared yet."""
+        super().__init__()
+        self._appeared: datetime | None = None
+        self._heading = self._who = ""
+
+    def on_mount(self) -> None:
+        """The moment from which the time counts."""
+        self._appeared = self.app.clock()
+        if self.app.launch.deputy is not None:
+            self.set_interval(TICK_SECONDS, self._show_title)
+            self._show_title()
+
+    def head(self, frame: Widget, title: str, who: str) -> None:
+        """Give the dialog its title, and `who` it is from for when there is more to say."""
+        self._heading, self._who = title, who
+        frame.border_title = Content(title)
+
+    def _show_title(self) -> None:
+        deputy = self.app.launch.deputy
+        left = None if deputy is None else deputy.seconds_left
+        title = self._heading if left is None else DEPUTY.format(self._who, duration(ceil(left)))
+        self.query_one(".dialog").border_title = Content(title)
+
+    def clicked_beside(self) -> None:
+        """What waits for the person stays: the click may only have been for the terminal's window."""
+
+    def on_key(self) -> None:
+        """The person is at it."""
+        self._keep()
+
+    def on_mouse_down(self) -> None:
+        """A click is as good as a key."""
+        self._keep()
+
+    def on_mouse_scroll_down(self) -> None:
+        """Whoever scrolls, reads."""
+        self._keep()
+
+    def on_mouse_scroll_up(self) -> None:
+        """Whoever scrolls, reads."""
+        self._keep()
+
+    def _keep(self) -> None:
+        deputy = self.app.launch.deputy
+        if deputy is not None:
+            deputy.stand_back()
+            self._show_title()
+
+    def settled(self, view: LoopView) -> None:
+        """There is nothing to answer any more: say why, and close."""
+        self.app.say(SETTLED.get(view.settled_by, "Answered elsewhere."))
+        self.dismiss(None)
+
+    @property
+    def awake(self) -> bool:
+        """Whether keys count; a clock that was set back does not lock the dialog."""
+        if self._appeared is None:
+            return False
+        since = self.app.clock() - self._appeared
+        return not timedelta() <= since < GRACE
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing happens before its time."""
+        del action, parameters
+        return self.awake

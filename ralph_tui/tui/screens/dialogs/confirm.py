@@ -1,0 +1,85 @@
+"""A question with a few answers, each with its key."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Button, Static
+
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer: its key, its words, and what the dialog returns."""
+
+    key: str
+    label: str
+    value: str
+    danger: bool = False
+
+
+class Confirm(Dialog[str]):
+    """Returns the chosen value, or None for Escape, which is always the harmless answer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k,left,h", "app.focus_previous", show=False),
+        Binding("down,j,right,l", "app.focus_next", show=False),
+    ]
+
+    KEYS = "enter choose, up down move, esc go back"
+    """The arrows, because a choice may have j or k for its own."""
+
+    def __init__(
+        self,
+        title: str,
+        question: str,
+        choices: Sequence[Choice],
+        *,
+        moot: Callable[[], str] = str,
+    ) -> None:
+        """Ask; title and question may hold hostile text. `moot` says when there is nothing to ask any more."""
+        super().__init__()
+        self._moot = moot
+        self._title = flat(title)
+        self._question = flat(question)
+        self._choices = tuple(choices)
+
+    def framed(self) -> Iterable[Widget]:
+        """Question and answers."""
+        with Vertical(classes="dialog -small") as frame:
+            frame.border_title = Content(self._title)
+            yield Static(Content(self._question), classes="question")
+            for choice in self._choices:
+                label = Content(f"{key_label(choice.key)}   {flat(choice.label)}")
+                yield Button(
+                    label, id=choice.value, classes="choice -danger" if choice.danger else "choice"
+                )
+
+    def on_mount(self) -> None:
+        """What is asked about goes on meanwhile."""
+        self.watch(self.app, "view", self._follow, init=True)
+
+    def _follow(self) -> None:
+        if why := self._moot():
+            self.app.say(why)
+            self.dismiss(None)
+
+    def on_key(self, event: events.Key) -> None:
+        """A choice's own key answers at once."""
+        for choice in self._choices:
+            if event.key == choice.key:
+                event.stop()
+                self.dismiss(choice.value)
+                return
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Enter or a click on an answer."""
+        self.dismiss(event.button.id)

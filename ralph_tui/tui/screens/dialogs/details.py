@@ -1,0 +1,169 @@
+"""The whole of one entry of the stream: input, output, denial, receipt."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.data.journal_library import Library, TaskPast
+from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.render.breaker import breaker_parts
+from ralph_tui.tui.render.calls import Section, SectionKind
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.render.pieces import pieces
+from ralph_tui.tui.render.spans import Span, Tone
+from ralph_tui.tui.render.task import task_parts
+from ralph_tui.tui.screens.dialogs.text_reader import PartsReader, Reader, Shown
+from ralph_tui.tui.timeline.detail import Detail
+from ralph_tui.tui.widgets.code import Diff, DiffView
+
+
+class BreakerDetail(PartsReader):
+    """What counted, how near each threshold is, and what is off."""
+
+    def __init__(self, breaker: CircuitBreaker) -> None:
+        """Show the breaker as it is now."""
+        super().__init__()
+        self._breaker = breaker
+
+    def reader_title(self) -> str:
+        """Fixed."""
+        return "circuit breaker"
+
+    def blocks(self) -> list[Part]:
+        """One per signal that counts."""
+        return breaker_parts(self._breaker, self.app.glyphs)
+
+
+class TaskDetail(PartsReader):
+    """Description, criteria with their receipts, dependencies both ways, why, tries, notes."""
+
+    def __init__(self, task: Task, view: LoopView, library: Library) -> None:
+        """Show a task as the view has it; the past is read from the journal."""
+        super().__init__()
+        self._shown = task
+        self._view = view
+        self._library = library
+        self._past: TaskPast | None = None
+        self._trouble = ""
+
+    def reader_title(self) -> str:
+        """The task's id."""
+        return f"task {self._shown.id}"
+
+    def blocks(self) -> list[Part]:
+        """One per aspect."""
+        parts = task_parts(self._shown, self._view, self._past, self.app.glyphs)
+        if self._trouble:
+            parts.append(Part("Tries so far", [[Span(self._trouble, Tone.BAD)]]))
+        return parts
+
+    def on_mount(self) -> None:
+        """Follow the loop, and look back."""
+        super().on_mount()
+        self.watch(self.app, "view", self._follow, init=True)  # it may have changed since Enter
+        self._look_back()
+
+    def _follow(self, view: LoopView) -> None:
+        """A task that was dropped stays as it was last."""
+        ended = view.iterations != self._view.iterations
+        self._view, self._shown = view, view.tasks.get(self._shown.id, self._shown)
+        if ended:
+            self._look_back()
+        self.show_again()
+
+    def _look_back(self) -> None:
+        do(self, self._read(), "past", exclusive=True)
+
+    async def _read(self) -> None:
+        try:
+            self._past = await asyncio.to_thread(self._library.task_past, self._shown.id)
+            self._trouble = ""
+        except RalphError as error:
+            self._past, self._trouble = None, one_line(str(error))
+        self.show_again()
+
+
+class ToolDetail(Reader):
+    """Sections one below the other; text can be selected with the mouse or copied whole."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
+
+    def __init__(self, detail: Detail) -> None:
+        """Show what was prepared from an entry."""
+        super().__init__()
+        self._detail = detail
+        self._split = False
+
+    @property
+    def has_diff(self) -> bool:
+        """Whether something was changed."""
+        return any(section.kind is SectionKind.DIFF for section in self._detail.sections)
+
+    def reader_title(self) -> str:
+        """Tool and name."""
+        return self._detail.title
+
+    def keys_said(self) -> str:
+        """A diff can be turned."""
+        keys, turn = super().keys_said(), "one column" if self._split else "side by side"
+        return f"v {turn}, {keys}" if self.has_diff else keys
+
+    def parts(self) -> Iterable[Shown]:
+        """Facts and sections."""
+        if self._detail.facts:
+            yield Shown(Static(Content(inert(self._detail.facts)), classes="facts"))
+        for section in self._detail.sections:
+            yield Shown(Static(Content(inert(section.title)), classes="section-title"))
+            yield from self._body(section)
+
+    def _body(self, section: Section) -> Iterable[Shown]:
+        body, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
+        if section.kind is SectionKind.DIFF:
+            diff = Diff(body, self._path())
+            if diff.is_plain:
+                do(self, self._colour(diff), "colours")
+            first = self.app.size.height
+            for view in diff.views(classes, first=first, split=self._split):
+                yield Shown(view, view.rows)
+            return
+        *before, last = pieces(body, self.app.size.height)
+        for piece in before:
+            yield self._piece(piece, f"{classes} -goes-on")
+        yield self._piece(last, classes)
+
+    def _piece(self, text: str, classes: str) -> Shown:
+        rows = max(text.count("\n") + 1, len(text) // self.app.size.width)
+        return Shown(Static(Content(text), classes=classes), rows)
+
+    async def _colour(self, diff: Diff) -> None:
+        """The words of a language are looked for while the text can be read already."""
+        await asyncio.to_thread(diff.colour)
+        for view in self.query(DiffView):
+            view.refresh()
+
+    def _path(self) -> str:
+        """Of the file that was changed, whose name tells the language."""
+        return next((s.body for s in self._detail.sections if s.title == "File"), "")
+
+    def action_turn(self) -> None:
+        """One column, or side by side."""
+        if not self.has_diff:
+            self.app.say("There is no diff to turn.")
+            return
+        self._split = not self._split
+        for shown in self.query(DiffView):
+            shown.split = self._split
+        self.say_keys()
+
+    def copied(self) -> str:
+        """Every section."""
+        return inert(self._detail.text)

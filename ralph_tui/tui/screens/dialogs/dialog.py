@@ -1,0 +1,212 @@
+"""What every dialog has: a frame over the dashboard, Escape, search, copy, export, the focus kept inside.
+
+Dialog
+├── framed()       a subclass's own
+└── #under         at the foot of the screen, over the dashboard's
+    ├── SearchLine while somebody searches
+    └── Foot       what the dialog's keys do
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, TypeVar
+
+from textual import events, getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.tui.commands.registry import BY_NAME
+from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.render.spans import plain
+from ralph_tui.tui.terminal.frozen_background import Over
+from ralph_tui.tui.terminal.private import bind
+from ralph_tui.tui.widgets.footer import Foot
+from ralph_tui.tui.widgets.row_list import RowsView
+from ralph_tui.tui.widgets.search import Searchable, SearchLine
+
+
+def text_of(shown: Widget) -> str:
+    """Everything in sight in it, from top to bottom; inert."""
+    return "\n".join(inert(text).rstrip() for text in _texts(shown))
+
+
+def _texts(shown: Widget) -> Iterator[str]:
+    if not shown.display:
+        return
+    if isinstance(shown, RowsView):
+        rows = (shown.row_line(y, shown.row_width) for y in range(shown.row_count()))
+        yield from (plain(row) for row in rows)
+    elif isinstance(shown, TextArea):
+        yield shown.text
+    elif isinstance(shown, Input):
+        yield shown.value
+    elif shown.children:
+        for child in shown.children:
+            yield from _texts(child)
+    elif isinstance(content := shown.render(), Content):
+        yield content.plain
+
+
+Answer = TypeVar("Answer")
+
+SHARED = ("search", "copy", "copy_all", "export")
+"""Commands of the dashboard that mean the dialog while it is open."""
+
+TYPING = "enter keep the words, esc end the search"
+FOUND = "n N step, esc end the search"
+"""What keys do while words are looked for, and once they are kept."""
+
+
+class Dialog(Over[Answer]):
+    """A modal screen that Escape closes without an answer."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+    STEM = "dialog"
+    """What its file is named after."""
+    KEYS = "esc close"
+    """What its keys do, the most important first; `{copy}` is the person's key for that command."""
+
+    app = getters.app(Host)
+
+    foot = getters.query_one(Foot)
+
+    _line: SearchLine | None = None
+    _pane: Searchable | None = None
+
+    def framed(self) -> Iterable[Widget]:
+        """The frame and what is in it."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """The frame, and under it what its keys do."""
+        yield from self.framed()
+        with Vertical(id="under"):
+            yield Foot()
+
+    def on_mount(self) -> None:
+        """The person's keys, where the dialog has none of its own for them."""
+        own = self._bindings.key_to_bindings
+        keys = ((key, name) for name in SHARED for key in self.app.keys_of(BY_NAME[name]))
+        bind(self, [Binding(k, name, show=False) for k, name in keys if k not in own])
+        # Letters are a dialog's own, so a jump begins with the other keys.
+        jumps = (key for key in self.app.keys_of(BY_NAME["jump"]) if len(key) > 1)
+        bind(self, [Binding(key, "app.invoke('jump')", show=False) for key in jumps])
+        self.say_keys()
+
+    def action_leave(self) -> None:
+        """Close the top layer: the search first, then the dialog."""
+        if self._line is not None and self._line.display:
+            self._line.leave()
+        else:
+            self.action_cancel()
+
+    def on_click(self, event: events.Click) -> None:
+        """Beside the frame it is Escape."""
+        if event.widget is self:
+            self.clicked_beside()
+
+    def clicked_beside(self) -> None:
+        """Nothing is lost by it: drafts are kept."""
+        self.action_leave()
+
+    def action_cancel(self) -> None:
+        """Close without an answer."""
+        self.dismiss(None)
+
+    # Keys.
+
+    def keys_said(self) -> str:
+        """What the keys do now."""
+        return self.app.keys.said(self.KEYS)
+
+    def say_keys(self) -> None:
+        """They do something else now."""
+        line = self._line
+        if line is None or not line.display:
+            self.foot.keys = self.keys_said()
+        elif line.has_focus_within:
+            self.foot.keys = TYPING
+        else:
+            self.foot.keys = f"{FOUND}, {self.keys_said()}"
+
+    def on_screen_suspend(self) -> None:
+        """Under another dialog its keys mean nothing, and the other's may take fewer lines."""
+        self.query_one("#under").visible = False
+
+    def on_screen_resume(self) -> None:
+        """They do again."""
+        for under in self.query("#under"):
+            under.visible = True
+
+    def on_descendant_focus(self) -> None:
+        """Keys mean what has the focus."""
+        self.say_keys()
+
+    # Copying.
+
+    def copied(self) -> str:
+        """Everything it says."""
+        return text_of(self.query_one(".dialog"))
+
+    def action_copy(self) -> None:
+        """Copy what the mouse has marked, else what is chosen; all of it where there is nothing to choose."""
+        self.app.copy_to_clipboard(self.app.marked() or self.chosen_text() or self.copied())
+
+    def action_copy_all(self) -> None:
+        """Copy the whole of it."""
+        self.app.copy_to_clipboard(self.copied())
+
+    def chosen_text(self) -> str:
+        """What is under the cursor; empty where nothing is chosen."""
+        return ""
+
+    def action_export(self) -> None:
+        """Write the whole of it to a file."""
+        do(self, save(self.app, self.STEM, self.copied()), "export")
+
+    # Searching.
+
+    def searched_in(self) -> Searchable | None:
+        """Where there is more to read than a few words."""
+        return None
+
+    def keys_go_to(self, searched: Searchable) -> Widget:
+        """What has the keys once the search is over."""
+        return searched
+
+    async def action_search(self) -> None:
+        """Type words to look for."""
+        self._pane = self.searched_in()
+        if self._pane is None:
+            self.app.say("There is nothing to search here.")
+            return
+        if self._line is None:
+            self._line = SearchLine()
+            await self.query_one("#under").mount(self._line, before=0)
+        self._line.enter()
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        """Every letter counts."""
+        if self._pane is not None and self._line is not None:
+            self._pane.search(message.words)
+            if not self._line.display:
+                self.keys_go_to(self._pane).focus()
+
+    def on_search_line_kept(self) -> None:
+        """The keys are for what was found."""
+        if self._pane is not None:
+            self._pane.focus()
+
+    def on_searched_found(self, message: Searchable.Found) -> None:
+        """Which of how many; the line goes when its words were given up in the pane."""
+        if self._line is None:
+            return
+        self._line.say(message.text)
+        if self._line.display and not message.pane.words and message.pane.has_focus:
+            self._line.leave()

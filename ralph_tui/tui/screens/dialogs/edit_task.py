@@ -1,0 +1,268 @@
+"""Every field of a task that a person may set, in one form: to change a task, and to add one."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.verification.verification import runnable_command
+from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.screens.dialogs.text_input import editor
+
+
+class Typed(NamedTuple):
+    """The fields as they are typed."""
+
+    description: str = ""
+    criteria: str = ""
+    dependencies: str = ""
+    priority: str = ""
+    tokens: str = ""
+    model: str = ""
+
+
+class Wrong(NamedTuple):
+    """What cannot be meant: the field, and a sentence."""
+
+    field: str
+    why: str
+
+
+def typed_of(task: Task) -> Typed:
+    """The fields of a task as somebody would type them."""
+    return Typed(
+        inert(task.description),
+        "\n".join(_lines(task)),
+        ", ".join(flat(dep) for dep in task.dependencies),
+        str(task.priority),
+        str(task.estimated_tokens or ""),
+        flat(task.model or ""),
+    )
+
+
+def _lines(task: Task) -> list[str]:
+    """Criteria as they can be typed: a command as itself, prose as it is."""
+    return [
+        inert(runnable_command(c) or (c if isinstance(c, str) else c.description)).replace(
+            "\n", " "
+        )
+        for c in task.verification_criteria
+    ]
+
+
+def meant(before: Typed, now: Typed) -> TaskFields | Wrong:
+    """What is to change, with None for what does not; or the first field that is wrong."""
+    description = now.description.strip()
+    if not description:
+        return Wrong("description", "A task needs a description.")
+    changed = {name for name in Typed._fields if getattr(now, name) != getattr(before, name)}
+    priority = _whole(now.priority)
+    if priority is None and (before.priority or now.priority.strip()):
+        return Wrong("priority", "A priority is a whole number; lower is sooner.")
+    tokens = _tokens(now.tokens)
+    if tokens is None:
+        return Wrong("tokens", "Tokens are a whole number, such as 30000 or 30k, or nothing.")
+    lines = tuple(line.strip() for line in now.criteria.splitlines() if line.strip())
+    waits = tuple(part.strip() for part in now.dependencies.split(",") if part.strip())
+    return TaskFields(
+        description=description if description != before.description.strip() else None,
+        priority=priority if "priority" in changed else None,
+        criteria=lines if "criteria" in changed else None,
+        dependencies=waits if "dependencies" in changed else None,
+        model=now.model.strip() if "model" in changed else None,
+        tokens=tokens if "tokens" in changed else None,
+    )
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+_TOKENS = re.compile(r"([0-9]{1,9})(k?)", re.ASCII | re.IGNORECASE)
+
+
+def _tokens(text: str) -> int | None:
+    """How many are meant, 0 where nothing is typed; None for what is no number of tokens."""
+    bare = re.sub(r"[\s,_]", "", text)
+    if not bare:
+        return 0
+    found = _TOKENS.fullmatch(bare)
+    return int(found[1]) * (1000 if found[2] else 1) if found else None
+
+
+_IDS = "ids, commas between"
+_LINES = (
+    (("dependencies", "Waits for", _IDS),),
+    (
+        ("priority", "Priority", "last"),
+        ("tokens", "Tokens", "no estimate"),
+        ("model", "Model", "as configured"),
+    ),
+)
+"""The short fields by line: name, label, and what holds where nothing is typed."""
+
+
+Save = Callable[[TaskFields], Awaitable[Task | str]]
+"""Writes it: the task as it is then, or why it cannot be."""
+
+
+class TaskForm(Dialog[Task | None]):
+    """Returns the task that was written; stays while it is refused. `typed` keeps what was, also after Escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,ctrl+enter", "save", show=False, priority=True),
+        Binding("tab", "app.focus_next", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", show=False, priority=True),
+    ]
+
+    KEYS = "ctrl+s save, tab next field, esc keep the draft"
+    FIXED = ""
+    """What cannot be changed here, and why."""
+
+    description = getters.query_one("#description", TextArea)
+    criteria = getters.query_one("#criteria", TextArea)
+
+    def __init__(self, heading: str, before: Typed, save: Save, typed: Typed | None = None) -> None:
+        """Change what is `before`; `typed` is what was written already."""
+        super().__init__()
+        self._heading = heading
+        self._write = save
+        self._writing = False
+        self._refused: Typed | None = None
+        self.before = before
+        self.typed = typed or before
+
+    def framed(self) -> Iterable[Widget]:
+        """Two editors and the short fields."""
+        blinks = self.app.animation_level == "full"
+        with Vertical(classes="dialog -medium -editing") as frame:
+            frame.border_title = Content(flat(self._heading))
+            frame.border_subtitle = Content(self.FIXED)
+            yield Static(Content("Description"), classes="section-title")
+            yield editor(self.typed.description, "description", blinks=blinks)
+            yield Static(Content("Done when (one check per line)"), classes="section-title")
+            yield editor(self.typed.criteria, "criteria", blinks=blinks)
+            for fields in _LINES:
+                with Horizontal(classes="field"):
+                    for name, label, empty in fields:
+                        yield Static(Content(label), classes="section-title")
+                        line = Input(
+                            getattr(self.typed, name),
+                            empty,
+                            compact=True,
+                            id=name,
+                            select_on_focus=False,
+                        )
+                        line.cursor_blink = blinks
+                        yield line
+            yield Static(id="wrong")
+
+    def on_mount(self) -> None:
+        """Type at once."""
+        self.description.focus()
+
+    def on_input_changed(self) -> None:
+        """Look at what is typed as it is typed."""
+        self._check()
+
+    def on_text_area_changed(self) -> None:
+        """There, too."""
+        self._check()
+
+    def _check(self) -> None:
+        """Say what is wrong of what was touched; what is right again takes the words away."""
+        now = self._now()
+        if now == self._refused:
+            return  # a field tells late what was refused already
+        found = meant(self.before, now)
+        if isinstance(found, Wrong) and getattr(now, found.field) != getattr(
+            self.before, found.field
+        ):
+            self._refuse(found.why)
+        else:
+            self.query_one("#wrong").display = False
+
+    def on_input_submitted(self) -> None:
+        """Enter in a line is done with it."""
+        self.focus_next()
+
+    def _now(self) -> Typed:
+        lines = {line.id: line.value for line in self.query(Input) if line.id in Typed._fields}
+        return Typed(self.description.text, self.criteria.text)._replace(**lines)
+
+    def action_cancel(self) -> None:
+        """Nothing typed is lost."""
+        self.typed = self._now()
+        super().action_cancel()
+
+    def action_save(self) -> None:
+        """Save; this key overtakes those typed just before, so let the fields have them first."""
+        save: Callable[[], object] = self._save
+        for field in self.query("TextArea, Input").results(Widget):
+            save = partial(field.call_later, save)
+        save()
+
+    def _save(self) -> None:
+        """Have it written; say what is wrong where it is seen, for a toast would lie over the fields."""
+        self.typed = self._now()
+        found = meant(self.before, self.typed)
+        if self._writing:
+            return
+        if isinstance(found, Wrong):
+            self._refuse(found.why)
+            self.query_one(f"#{found.field}").focus()
+        elif found == TaskFields():
+            self.dismiss(None)
+        else:
+            self._writing = True
+            do(self, self._written(found), "save")
+
+    async def _written(self, fields: TaskFields) -> None:
+        try:
+            made = await self._write(fields)
+        finally:
+            self._writing = False
+        if isinstance(made, str):
+            self._refuse(made)
+        else:
+            self.dismiss(made)
+
+    def _refuse(self, why: str) -> None:
+        self._refused = self._now()
+        self.query_one("#wrong", Static).update(Content(flat(why)))
+        self.query_one("#wrong").display = True
+
+
+class EditTask(TaskForm):
+    """A task that is there."""
+
+    FIXED = "the id stays: others wait for it by that name"
+
+    def __init__(self, task: Task, save: Save, typed: Typed | None = None) -> None:
+        """Change this task; `typed` is what was written before."""
+        super().__init__(f"edit {task.id}", typed_of(task), save, typed)
+
+
+class AddTask(TaskForm):
+    """One more task."""
+
+    KEYS = "ctrl+s add, tab next field, esc keep the draft"
+
+    def __init__(self, save: Save, typed: Typed | None = None) -> None:
+        """Begin with what was written before."""
+        super().__init__("add a task", Typed(), save, typed)

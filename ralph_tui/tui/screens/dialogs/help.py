@@ -1,0 +1,136 @@
+"""Every key and what the signs mean."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from textual.widgets import Static
+
+from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.commands.registry import COMMANDS, MOVES
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
+from ralph_tui.tui.screens.dialogs.command_palette import page_of
+from ralph_tui.tui.screens.dialogs.text_reader import Reader, Shown
+from ralph_tui.tui.widgets.styled import Folding, Lines
+
+KEYS_WIDTH = 15
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """One command: its keys, what it does, and why it cannot be used now."""
+
+    keys: str
+    text: str
+    not_now: str = ""
+
+
+class KeyTable(Folding):
+    """A block of rows."""
+
+    def __init__(self, rows: Sequence[KeyRow], *, classes: str | None = None) -> None:
+        """Show these rows."""
+        super().__init__(classes=classes)
+        self._rows = rows
+
+    def lines_at(self, width: int) -> Iterable[Line]:
+        """Every row, with its text beside its keys."""
+        return (line for row in self._rows for line in _lines(row, width - KEYS_WIDTH))
+
+
+def _lines(row: KeyRow, width: int) -> list[Line]:
+    texts = [Span(text) for text in wrap(row.text, width)]
+    if row.not_now:
+        texts += [Span(text, Tone.MUTED) for text in wrap(f"Not now: {row.not_now}", width)]
+    keys = [row.keys, *[""] * (len(texts) - 1)]
+    return [
+        [Span(key.ljust(KEYS_WIDTH), Tone.ACCENT), text]
+        for key, text in zip(keys, texts, strict=True)
+    ]
+
+
+MINUTE = (
+    (
+        "the loop",
+        "Works one task at a time, each try in a fresh context; done is what its checks say.",
+    ),
+    ("leaving", "Loses nothing: what the loop knows is in .ralph/, and `ralph` shows it again."),
+    ("{tasks} tasks", "The plan: what is ready, what waits for what, what is done."),
+    (
+        "{activity} activity",
+        "What the agent does, a line for each step; {detail} shows all of one.",
+    ),
+    ("{status} status", "How full the context is, what it costs, what breaker and gate say."),
+    (
+        "{iterations} {history} {memory} {why} {settings}",
+        "The pages: iterations, history, memory, why, settings.",
+    ),
+    ("{answer}", "What to press when the header says that it waits for you."),
+    ("{pause} {inject} {stop}", "Pause, guide, stop."),
+)
+"""Before all keys: what is to be seen, and how to get about."""
+
+
+class Help(Reader):
+    """Generated from the commands, so it cannot drift."""
+
+    STEM = "help"
+
+    def reader_title(self) -> str:
+        """Fixed."""
+        return "help"
+
+    def parts(self) -> Iterable[Shown]:
+        """One block per area, then moving, then the signs."""
+        for title, rows in self._areas():
+            yield Shown(_title(title))
+            yield Shown(KeyTable(rows, classes="section"), len(rows))
+        signs = self._signs()
+        yield Shown(_title("Signs"))
+        yield Shown(Lines(signs, classes="section"), len(signs))
+
+    def _areas(self) -> list[tuple[str, list[KeyRow]]]:
+        """The keys of the page that is open come first."""
+        pages = filter(None, map(page_of, reversed(self.app.screen_stack)))
+        page = next(pages, None)
+        commands = page.page_commands if page else ()
+        own = [self._row(c, page.not_now(c.name)) for c in commands if page]
+        here = [(f"On this page: {page.NAME}", own)] if page else []
+        now, areas = self.app.situation(), dict[str, list[KeyRow]]()
+        for command in COMMANDS:
+            areas.setdefault(command.area, []).append(self._row(command, command.disabled(now)))
+        areas["Moving"] = [KeyRow(keys, f"{text}.") for keys, text in MOVES]
+        return [*here, ("In a minute", self._minute()), *areas.items()]
+
+    def _minute(self) -> list[KeyRow]:
+        """What a stranger needs to know."""
+        said = self.app.keys.said
+        return [KeyRow(said(keys), said(text)) for keys, text in MINUTE]
+
+    def _row(self, command: Command, not_now: str) -> KeyRow:
+        keys = " ".join(key_label(key) for key in self.app.keys_of(command))
+        return KeyRow(keys, self.app.keys.said(command.help), not_now)
+
+    def _signs(self) -> list[Line]:
+        g = self.app.glyphs
+        meanings = (
+            (g.ok, Tone.OK, "done or passed"),
+            (g.failed, Tone.BAD, "failed"),
+            (g.current, Tone.ACCENT, "being worked"),
+            (g.waiting, Tone.MUTED, "waiting for another task"),
+            (g.denied, Tone.WARN, "denied by the guard, or blocked"),
+            (g.retry, Tone.WARN, "asked again, or rewritten by the guard"),
+            (g.handoff, Tone.INFO, "handed off to a fresh context"),
+        )
+        return [[Span(f"{glyph}  ", tone), Span(text)] for glyph, tone, text in meanings]
+
+    def copied(self) -> str:
+        """The keys."""
+        return "\n\n".join(
+            "\n".join([title, *(f"{row.keys}  {row.text}" for row in rows)])
+            for title, rows in self._areas()
+        )
+
+
+def _title(text: str) -> Static:
+    return Static(text, classes="section-title", markup=False)

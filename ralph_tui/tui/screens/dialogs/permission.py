@@ -1,0 +1,187 @@
+"""Permission for one call: all of it to read, then once, for this session, or no and why."""
+
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+from ralph_tui.domain.sanitize import inert
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.drafts import NOTHING, Draft
+from ralph_tui.tui.render.calls import Section, SectionKind
+from ralph_tui.tui.render.permission import (
+    permission_blocks,
+    permission_sections,
+    permission_title,
+)
+from ralph_tui.tui.render.pieces import pieces
+from ralph_tui.tui.render.question import who_asks
+from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.question import OwnWords, Reply, SaidBefore
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.code import AT_ONCE, coloured
+from ralph_tui.tui.widgets.scroll_text import Prose
+from ralph_tui.tui.widgets.search import Searchable
+
+
+class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
+    """Returns the answer; Escape keeps a reason that was typed and returns None."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", show=False),
+        # The list of answers has these keys too, and nothing to turn over.
+        Binding("pagedown", "turn(1)", show=False, priority=True),
+        Binding("pageup", "turn(-1)", show=False, priority=True),
+        Binding("d", "turn(1)", show=False),
+        Binding("u", "turn(-1)", show=False),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 4)),
+    ]
+    STEM = "permission"
+
+    choices = getters.query_one(Blocks)
+    call = getters.query_one(Prose)
+    words = getters.query_one(OwnWords)
+
+    def __init__(
+        self,
+        batch: Sequence[AskedQuestion],
+        drafts: MutableMapping[str, Draft],
+        context: Sequence[str] = (),
+    ) -> None:
+        """Ask the one question of `batch`; a reason is kept in `drafts`, also when this is closed."""
+        super().__init__()
+        self._asked = batch[0]
+        self._drafts = drafts
+        self._said_before = context
+
+    @property
+    def _draft(self) -> Draft:
+        return self._drafts.get(self._asked.id, NOTHING)
+
+    def framed(self) -> Iterable[Widget]:
+        """What was said before, the call, the answers, the reason."""
+        with Vertical(classes="dialog -large -permission") as frame:
+            self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
+            if self._said_before:
+                yield SaidBefore(self._said_before, rows=2)
+            with Prose(id="call"):
+                if self._asked.permission is not None:
+                    yield from _bodies(permission_sections(self._asked.permission))
+            yield Blocks(id="answers")
+            yield OwnWords("Why not? The agent reads it; it may stay empty")
+
+    def on_mount(self) -> None:
+        """Show the answers, and listen for one from elsewhere."""
+        self.choices.focus()
+        self._show()
+        self.watch(self.app, "view", self._follow, init=True)
+
+    def _show(self) -> None:
+        blocks = permission_blocks(self._asked.question, self._draft)
+        self.choices.show_blocks(blocks)
+        self.say_keys()
+
+    def keys_said(self) -> str:
+        """Of the answers, or of the reason while it is written."""
+        return _WHY if self.words.writing else self.app.keys.said(_KEYS)
+
+    def _follow(self, view: LoopView) -> None:
+        """Somebody else may answer, or the session that asks may end."""
+        if all(asked.id != self._asked.id for asked in view.questions):
+            self.settled(view)
+
+    def searched_in(self) -> Prose:
+        """The call, which may be long."""
+        return self.call
+
+    def keys_go_to(self, searched: Searchable) -> Widget:
+        """The answers."""
+        del searched
+        return self.choices
+
+    def copied(self) -> str:
+        """Who asks for what, and why."""
+        return f"{flat(permission_title(self._asked))}\n\n{super().copied()}"
+
+    # What the person does.
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        if self.awake:
+            self.action_accept()
+
+    def action_pick(self, number: int) -> None:
+        """A digit decides at once; a denial asks why first."""
+        self.choices.move_cursor(number - 1)
+        self._take(number - 1)
+
+    def action_accept(self) -> None:
+        """Take the answer under the cursor; from the call the keys go back to the answers first."""
+        if not self.choices.has_focus:
+            self.choices.focus()
+            return
+        if isinstance(self.choices.cursor, int):
+            self._take(self.choices.cursor)
+
+    def _take(self, key: int) -> None:
+        option = self._asked.question.options[key]
+        if option.reasoned:
+            self._ask_why()
+        else:
+            self._send(Answer(labels=(option.label,), by="screen"))
+
+    def action_turn(self, pages: int) -> None:
+        """Through a long call, half a page at a time."""
+        self.call.scroll_relative(
+            y=pages * max(1, self.call.size.height // 2), animate=False, force=True, immediate=True
+        )
+
+    def _ask_why(self) -> None:
+        self.words.begin(self._draft.other)
+        self.say_keys()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Nothing typed is ever lost."""
+        if self.words.writing:
+            self._drafts[self._asked.id] = Draft(other=event.value.strip())
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """No, with these words or none."""
+        option = next(option for option in self._asked.question.options if option.reasoned)
+        self._send(Answer(labels=(option.label,), other=event.value.strip(), by="screen"))
+
+    def _send(self, answer: Answer) -> None:
+        self.dismiss(((self._asked.id, answer),))
+
+    def action_cancel(self) -> None:
+        """Leave the reason, then the dialog."""
+        if self.words.writing:
+            self.words.end()
+            self.choices.focus()
+            self._show()
+        else:
+            self.dismiss(None)
+
+
+def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
+    for section in sections:
+        yield Static(Content(inert(section.title)), classes="section-title")
+        text, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
+        if section.kind is SectionKind.COMMAND and len(text) <= AT_ONCE:
+            yield Static(coloured(text, "bash"), classes=classes)
+            continue
+        *before, last = pieces(text)
+        yield from (Static(Content(piece), classes=f"{classes} -goes-on") for piece in before)
+        yield Static(Content(last), classes=classes)
+
+
+_KEYS = "1-3 enter decide, d u scroll, esc later, {search} search; {copy} copy, {export} export"
+_WHY = "enter deny, esc back to the answers"

@@ -1,0 +1,209 @@
+"""The plan to look through and to change: before it is approved, and at any time after."""
+
+from collections.abc import Iterable
+
+from textual import getters
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from ralph_tui.domain.plan.plan import Task, plan_size
+from ralph_tui.domain.plan.plan_order import work_order
+from ralph_tui.domain.plan.task_map import Tasks
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.commands.registry import BY_NAME
+from ralph_tui.tui.host.widget_host import Host, Picking
+from ralph_tui.tui.render.approval import plan_blocks
+from ralph_tui.tui.render.graph import graph_blocks
+from ralph_tui.tui.render.parts import Part
+from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.terminal.private import bind
+from ralph_tui.tui.widgets.text_view import TextView
+
+
+class PlanText(TextView):
+    """Keeps its cursor on the same task, whoever changes the plan."""
+
+    tasks = Tasks()
+    is_graph = False
+    _order: tuple[str, ...] = ()
+
+    def show_plan(self, tasks: Tasks) -> None:
+        """Show the plan as it is now."""
+        if not tasks.is_ordered_like(self.tasks):
+            self._order = ()
+        self.tasks = tasks
+        if self.is_graph:
+            self._order = self._order or tuple(task.id for task in work_order(tasks.values()))
+            order = [tasks[task_id] for task_id in self._order]
+            self.show_made(lambda width: graph_blocks(order, tasks, width, self.app.glyphs))
+        else:
+            self.show_blocks(plan_blocks(tasks, self.app.glyphs))
+
+    def turn(self) -> None:
+        """The other way to see it."""
+        self.is_graph = not self.is_graph
+        self.show_plan(self.tasks)
+
+    @property
+    def selected(self) -> Task | None:
+        """The task under the cursor."""
+        return self.tasks.get(self.cursor) if isinstance(self.cursor, str) else None
+
+
+CHANGES = ("detail", "edit", "add", "split", "drop", "sooner", "later", "hold", "model")
+"""Commands about the plan; those about a task mean the one under the cursor."""
+
+
+_CHANGE = (
+    "{edit} edit, {add} add, {split} split, {drop} drop, {sooner} {later} move, {hold} hold, "
+    "{detail} detail, {model} model"
+)
+
+
+class Planned(Picking):
+    """What both screens have: the plan, and the keys that change it."""
+
+    app = getters.app(Host)
+    plan = getters.query_one(PlanText)
+
+    @property
+    def selected(self) -> Task | None:
+        """The task under the cursor."""
+        return self.plan.selected
+
+    def choose(self, task: Task) -> None:
+        """Put the cursor on a task."""
+        self.plan.move_cursor(task.id)
+
+    def bind_changes(self, own: Iterable[str], *more: str) -> None:
+        """The person's keys for the changes and for `more`, where the dialog has no use for them itself."""
+        taken = set(own)
+        keys = {name: self.app.keys_of(BY_NAME[name]) for name in (*CHANGES, *more)}
+        bind(
+            self,
+            [
+                Binding(key, f"change('{name}')", show=False)
+                for name, given in keys.items()
+                for key in given
+                if key not in taken
+            ],
+        )
+
+    def change_keys(self) -> str:
+        """The keys that matter, in words."""
+        turn = "list" if self.plan.is_graph else "graph"
+        return f"v {turn}, {self.app.keys.said(_CHANGE)}"
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.app.action_invoke("detail")
+
+    def action_change(self, name: str) -> None:
+        """Pass it on."""
+        self.app.action_invoke(name)
+
+
+class PlanApproval(ApprovalDialog, Planned):
+    """The plan, which can be changed before it is approved."""
+
+    BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
+
+    def keys_said(self) -> str:
+        """The verdict, then what can be changed before it."""
+        yes, no = self.verdicts
+        more = self.app.keys.said("{search} search, c copy, {export} export")
+        return f"{yes}, {no}, esc later, {self.change_keys()}; {more}"
+
+    def material(self) -> PlanText:
+        """The plan."""
+        return PlanText(id="approved")
+
+    def on_mount(self) -> None:
+        """Its own keys go before those of the commands."""
+        self.bind_changes(("y", "n", "c", "v", "escape"))
+
+    def show_parts(self, parts: list[Part]) -> None:
+        """The plan as it is now."""
+        del parts  # the view has it
+        self._show()
+
+    def _show(self) -> None:
+        tasks = self.app.view.tasks
+        self.plan.show_plan(tasks)
+        for summary in self.query(".summary").results(Static):
+            summary.update(Content(plan_size(tasks.values())))
+        self.say_keys()
+
+    def follow(self, view: LoopView) -> None:
+        """Changes of the plan are seen at once, whoever makes them."""
+        super().follow(view)
+        if self.is_attached and view.tasks is not self.plan.tasks:
+            self._show()
+
+    def action_turn(self) -> None:
+        """List or graph."""
+        self.plan.turn()
+        self._show()
+
+    def copied(self) -> str:
+        """The plan as it is shown."""
+        return self.plan.text()
+
+
+class PlanReview(Dialog[None], Planned):
+    """The plan at any time."""
+
+    STEM = "plan"
+
+    BINDINGS = [  # noqa: RUF012 - as Textual declares it
+        Binding("v", "turn", show=False),
+        Binding("q", "cancel", show=False),
+    ]
+
+    def keys_said(self) -> str:
+        """What can be changed, and the rest."""
+        more = self.app.keys.said("{search} search, {copy} copy, {export} export")
+        return (
+            f"esc close, {self.change_keys()}, {self.app.keys.said('{replan} plan again')}; {more}"
+        )
+
+    def framed(self) -> Iterable[Widget]:
+        """The plan in a frame."""
+        with Vertical(classes="dialog -large -approval") as frame:
+            frame.border_title = Content("plan")
+            yield PlanText(id="approved")
+
+    def on_mount(self) -> None:
+        """Begin with the graph, and follow."""
+        self.bind_changes(("v", "q", "escape"), "replan")
+        self.plan.is_graph = True
+        self.plan.focus()
+        self.watch(self.app, "view", self._show, init=True)
+
+    def _show(self, view: LoopView) -> None:
+        if not self.is_attached:
+            return
+        if view.tasks is not self.plan.tasks or not self.plan.row_count():
+            self.plan.show_plan(view.tasks)
+        self.say_keys()
+
+    def action_turn(self) -> None:
+        """List or graph."""
+        self.plan.turn()
+        self._show(self.app.view)
+
+    def searched_in(self) -> PlanText:
+        """The plan."""
+        return self.plan
+
+    def chosen_text(self) -> str:
+        """The task under the cursor."""
+        return self.plan.chosen_text()
+
+    def copied(self) -> str:
+        """The plan as it is shown."""
+        return self.plan.text()

@@ -1,0 +1,371 @@
+"""The model's questions: options, words of one's own, a look at the answers before they are sent."""
+
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.geometry import Size
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.drafts import NOTHING, Draft
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.render.question import (
+    SEND,
+    WRITING,
+    keys_of_question,
+    keys_of_review,
+    question_blocks,
+    question_tabs,
+    review_blocks,
+    who_asks,
+)
+from ralph_tui.tui.render.spans import Line, Span, Tone, flat, wrap
+from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.row_list import Key, RowsView
+from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.text_view import TextView
+
+
+class OwnWords(Input):
+    """Goes on where it was left; the style sheet hides it at first."""
+
+    app = getters.app(Host)
+
+    def __init__(self, placeholder: str) -> None:
+        """Say what it is for while it is empty."""
+        super().__init__(placeholder=placeholder, select_on_focus=False, id="words")
+        self.cursor_blink = self.app.animation_level == "full"
+
+    @property
+    def writing(self) -> bool:
+        """Whether somebody writes."""
+        return self.display
+
+    def begin(self, text: str) -> None:
+        """Go on with a text, at its end."""
+        self.value = text
+        self.display = True
+        self.focus()
+        self.cursor_position = len(text)
+
+    def end(self) -> None:
+        """It is written, or given up; where the keys go then is the dialog's to say."""
+        self.display = False
+
+
+class SaidBefore(Toned):
+    """At most so many rows, the last ones: a question refers to what stands right before it."""
+
+    def __init__(self, texts: Sequence[str], rows: int) -> None:
+        """Show the end of these lines."""
+        super().__init__(classes="context")
+        self._texts = texts
+        self._most = rows
+
+    def _rows(self, width: int) -> list[str]:
+        rows = [row for text in self._texts for row in wrap(text, width)]
+        shown = rows[-self._most :]
+        if len(shown) < len(rows):
+            shown[0] = wrap(f"{self.app.glyphs.ellipsis} {shown[0]}", width)[0]
+        return shown
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many as there are."""
+        del container, viewport
+        return len(self._rows(width))
+
+    def render(self) -> Content:
+        """Muted: the question matters more."""
+        rows = self._rows(self.content_size.width)
+        return self.content([[Span(text, Tone.MUTED)] for text in rows])
+
+
+class QuestionTabs(LinkLine):
+    """Says which one is wanted."""
+
+    GAP = ""
+
+    class Wanted(Message):
+        """Somebody clicked a tab."""
+
+        def __init__(self, at: int) -> None:
+            """The place in the batch; the review is the last."""
+            super().__init__()
+            self.at = at
+
+    def __init__(self) -> None:
+        """Nothing is asked yet."""
+        super().__init__(classes="tabs")
+        self._tabs: Sequence[Line] = ()
+
+    def show_tabs(self, tabs: Sequence[Line]) -> None:
+        """Show these."""
+        self._tabs = tabs
+        self.refresh()
+
+    def links(self, width: int) -> Sequence[tuple[str, Line]]:
+        """All of them; what does not fit is cut."""
+        del width
+        return [(str(at), tab) for at, tab in enumerate(self._tabs)]
+
+    def follow(self, name: str) -> None:
+        """Go there."""
+        self.post_message(self.Wanted(int(name)))
+
+
+Reply = tuple[str, Answer]
+"""A question's id and its answer."""
+
+MAX_PREVIEW = 20_000
+
+
+class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
+    """Returns the answers of one batch; Escape keeps the drafts and returns None."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", show=False),
+        Binding("space", "mark", show=False),
+        Binding("n,right,l,tab", "page(1)", show=False),
+        Binding("m,left,h,shift+tab", "page(-1)", show=False),
+        *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
+    ]
+
+    choices = getters.query_one(TextView)
+    preview = getters.query_one("#preview", VerticalScroll)
+    words = getters.query_one(OwnWords)
+
+    def __init__(
+        self,
+        batch: Sequence[AskedQuestion],
+        drafts: MutableMapping[str, Draft],
+        context: Sequence[str] = (),
+    ) -> None:
+        """Ask `batch`; what is marked is kept in `drafts`, also when the dialog is closed."""
+        super().__init__()
+        self._batch = list(batch)
+        self._drafts = drafts
+        self._said_before = context
+        self._at = next((i for i, q in enumerate(batch) if not self._draft(q).is_given), len(batch))
+
+    def framed(self) -> Iterable[Widget]:
+        """What was said before, the tabs, the choices beside their preview, one's own words."""
+        with Vertical(classes="dialog -large -asking") as frame:
+            who = flat(who_asks(self._batch[0]))
+            self.head(frame, who, who)
+            if self._said_before:
+                yield SaidBefore(self._said_before, rows=3)
+            yield QuestionTabs()
+            with Container(id="choosing"):
+                yield TextView(id="choices")
+                with VerticalScroll(id="preview", can_focus=False):
+                    yield Static(id="preview-text", markup=False)
+            yield OwnWords("In your own words; enter keeps them")
+
+    def on_mount(self) -> None:
+        """Show the first question that has no answer yet, else all answers, and listen for answers from elsewhere."""
+        self.choices.focus()
+        self._show()
+        self.watch(self.app, "view", self._follow, init=True)  # it may be answered by now
+
+    def searched_in(self) -> TextView:
+        """The question and its options."""
+        return self.choices
+
+    # What is shown.
+
+    @property
+    def _now(self) -> AskedQuestion | None:
+        """The question in sight; None on the review."""
+        return self._batch[self._at] if self._at < len(self._batch) else None
+
+    def _draft(self, asked: AskedQuestion) -> Draft:
+        return self._drafts.get(asked.id, NOTHING)
+
+    def _show(self, cursor: int | None = None) -> None:
+        asked, glyphs = self._now, self.app.glyphs
+        tabs = question_tabs(self._batch, self._drafts, self._at, glyphs)
+        self.query_one(QuestionTabs).show_tabs(tabs)
+        previews = asked is not None and any(o.preview for o in asked.question.options)
+        self.preview.display = previews
+        if asked is None:
+            blocks = review_blocks(self._batch, self._drafts, glyphs)
+        else:
+            blocks = question_blocks(asked.question, self._draft(asked), glyphs)
+        self.choices.show_blocks(blocks, cursor)
+        self.say_keys()
+
+    def keys_said(self) -> str:
+        """Of the options, of the review, or of one's own words."""
+        if self.words.writing:
+            return WRITING
+        if (asked := self._now) is None:
+            return keys_of_review(sends=self.choices.cursor == SEND)
+        return self.app.keys.said(keys_of_question(asked.question, alone=len(self._batch) == 1))
+
+    def on_blocks_highlighted(self, event: Blocks.Highlighted) -> None:
+        """The preview is of the option under the cursor, and so is what enter does on the review."""
+        self.say_keys()
+        asked = self._now
+        if asked is None or not isinstance(event.key, int):
+            return
+        options = asked.question.options
+        text = options[event.key].preview if event.key < len(options) else ""
+        self.query_one("#preview-text", Static).update(Content(inert(head(text, MAX_PREVIEW))))
+
+    def _follow(self, view: LoopView) -> None:
+        """Keep to the questions that are still open; close when somebody answered them all."""
+        batch = self._batch[0].batch
+        still = [asked for asked in view.questions if asked.batch == batch]
+        if not still:
+            self.settled(view)
+        elif [q.id for q in still] != [q.id for q in self._batch]:
+            now = self._now
+            self._batch = still
+            ids = [asked.id for asked in still]
+            known = now is not None and now.id in ids
+            self._at = ids.index(now.id) if known and now else min(self._at, len(still))
+            self._stop_writing()
+            self._show()
+
+    # What the person does.
+
+    def on_question_tabs_wanted(self, event: QuestionTabs.Wanted) -> None:
+        """A click on a tab."""
+        if self.awake:
+            self._go_to(event.at)
+
+    def on_rows_view_clicked(self, event: RowsView.Clicked) -> None:
+        """In a multiple choice a click marks at once, as everywhere; else it shows what is chosen with two."""
+        if self.awake and self._marks(event.key):
+            self.action_mark()
+
+    def on_rows_view_opened(self, event: RowsView.Opened) -> None:
+        """A double click is Enter, but where the first of the two has marked."""
+        if self.awake and not self._marks(event.key):
+            self.action_accept()
+
+    def _marks(self, key: Key) -> bool:
+        """Whether it is one of several that may be marked, or one's own words beside them."""
+        asked = self._now
+        if asked is None or not asked.question.multi_select or not isinstance(key, int):
+            return False
+        return key <= len(asked.question.options)
+
+    def action_pick(self, number: int) -> None:
+        """A digit chooses at once; in a multiple choice it marks."""
+        if self.choices.row_of(number - 1) is None:
+            return
+        self.choices.move_cursor(number - 1)
+        asked = self._now
+        if asked is not None and asked.question.multi_select:
+            self.action_mark()
+        else:
+            self.action_accept()
+
+    def action_mark(self) -> None:
+        """Mark or unmark the option under the cursor."""
+        asked, key = self._now, self.choices.cursor
+        if asked is None or not isinstance(key, int):
+            return
+        options, draft = len(asked.question.options), self._draft(asked)
+        if asked.question.multi_select and key < options:
+            self._drafts[asked.id] = draft.toggling(key)
+            self._show(key)
+        elif key == options:
+            self._write(draft.other)
+        else:
+            self.action_accept()
+
+    def action_accept(self) -> None:
+        """Take what is under the cursor and go on."""
+        asked, key = self._now, self.choices.cursor
+        if not isinstance(key, int):
+            return
+        if asked is None:
+            self._review(key)
+            return
+        options, draft = len(asked.question.options), self._draft(asked)
+        written = asked.question.multi_select and draft.uses_other
+        if key == options and not written:  # what is written is changed with space; enter goes on
+            self._write(draft.other)
+            return
+        if key > options:
+            self._drafts[asked.id] = draft.declining()
+        elif not asked.question.multi_select:
+            self._drafts[asked.id] = draft.choosing(key)
+        elif not draft.marked and not draft.uses_other:
+            self.app.say("Mark at least one with space, or decline.")
+            return
+        self.action_page(1)
+
+    def _review(self, key: int) -> None:
+        missing = [i for i, asked in enumerate(self._batch) if not self._draft(asked).is_given]
+        if key != SEND:
+            self._go_to(key)
+        elif missing:
+            self.app.say("This one has no answer yet; it can be declined.")
+            self._go_to(missing[0])
+        else:
+            drafts = ((asked, self._draft(asked)) for asked in self._batch)
+            self.dismiss(tuple((asked.id, draft.answer(asked.question)) for asked, draft in drafts))
+
+    def action_page(self, step: int) -> None:
+        """The next or previous question; the review is the last."""
+        self._go_to(min(max(self._at + step, 0), len(self._batch)))
+
+    def _go_to(self, at: int) -> None:
+        self._at = at
+        self._stop_writing()
+        asked = self._now
+        marked = min(self._draft(asked).marked, default=0) if asked else SEND
+        self._show(marked)
+
+    # One's own words.
+
+    def _write(self, text: str) -> None:
+        self.preview.display = False  # of words there is none, and the question needs the room
+        self.words.begin(text)
+        self.say_keys()
+
+    def _stop_writing(self) -> None:
+        self.words.end()
+        self.choices.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Nothing typed is ever lost."""
+        asked = self._now
+        if asked is not None and self.words.writing:
+            multi = asked.question.multi_select
+            self._drafts[asked.id] = self._draft(asked).writing(event.value, multi=multi)
+
+    def on_input_submitted(self) -> None:
+        """The words are the answer, or a part of it."""
+        asked = self._now
+        if asked is None:
+            return
+        if not self._draft(asked).uses_other:
+            self.app.say("Write something first, or press esc to go back to the options.")
+        elif asked.question.multi_select:
+            self._stop_writing()
+            self._show()
+        else:
+            self.action_page(1)
+
+    def action_cancel(self) -> None:
+        """Leave one's own words, then the dialog; what is marked stays."""
+        if self.words.writing:
+            self._stop_writing()
+            self._show()
+        else:
+            self.dismiss(None)

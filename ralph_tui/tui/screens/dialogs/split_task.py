@@ -1,0 +1,61 @@
+"""The parts of a task, one per line."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from textual.content import Content
+from textual.widgets import Static, TextArea
+
+from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.screens.dialogs.text_input import Writing
+
+Refused = str
+"""Why it cannot be; empty when it was done."""
+
+
+class Split(Writing):
+    """Returns the parts that were written; stays, with the reason, while they are refused."""
+
+    HINT = (
+        "One part per line: a new task for each, worked in this order. The first waits for what the "
+        "task waited for, the last keeps its criteria."
+    )
+    KEYS = "ctrl+s split, esc keep the draft"
+    EMPTY = "Write one part per line first, or press esc to leave."
+
+    def __init__(
+        self, task_id: str, draft: str, write: Callable[[Sequence[str]], Awaitable[Refused]]
+    ) -> None:
+        """Split this task with `write`."""
+        super().__init__(draft)
+        self.HEADING = flat(f"split {task_id}")
+        self._write = write
+        self._writing = False
+
+    def on_mount(self) -> None:
+        """A place for what is wrong, beside what was typed: a toast would lie over it."""
+        self.query_one(".dialog").mount(Static(id="wrong"), before=".hint")
+
+    def _send(self) -> None:
+        text = self.query_one(TextArea).text
+        parts = [line.strip() for line in text.splitlines() if line.strip()]
+        if not parts:
+            self._refuse(self.EMPTY)
+        elif not self._writing:
+            self._writing = True
+            do(self, self._written(parts), "split")
+
+    async def _written(self, parts: Sequence[str]) -> None:
+        try:
+            why = await self._write(parts)
+        finally:
+            self._writing = False
+        if why:
+            self._refuse(why)
+        else:
+            self.dismiss("\n".join(parts))
+
+    def _refuse(self, why: str) -> None:
+        wrong = self.query_one("#wrong", Static)
+        wrong.update(Content(flat(why)))
+        wrong.display = True

@@ -1,0 +1,152 @@
+"""Dialogs to write in: guidance, a reason, a request; on as many lines as it takes."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
+
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.tui.render.spans import flat
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+
+
+class Writing(Dialog[str]):
+    """Returns the text; after Escape `draft` still has what was typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,ctrl+enter", "send", "Send", show=False, priority=True)
+    ]
+    HEADING = ""
+    HINT = ""
+    KEYS = "ctrl+s send, esc keep the draft"
+    EMPTY = ""
+    MAY_BE_EMPTY = False
+
+    def __init__(self, draft: str = "") -> None:
+        """Begin with what was typed before."""
+        super().__init__()
+        self.draft = draft
+
+    def framed(self) -> Iterable[Widget]:
+        """An editor and the keys."""
+        with Vertical(classes="dialog -medium") as frame:
+            frame.border_title = Content(self.HEADING)
+            yield editor(self.draft, "writing", blinks=self.app.animation_level == "full")
+            yield Static(Content(self.HINT), classes="hint")
+
+    def on_mount(self) -> None:
+        """Type at once, where the draft ended."""
+        area = self.query_one(TextArea)
+        area.focus()
+        area.move_cursor(area.document.end)
+
+    def dismiss(self, result: str | None = None) -> AwaitComplete:
+        """Nothing typed is ever lost; what was typed last the editor has not told anybody yet."""
+        self.draft = self.query_one(TextArea).text
+        return super().dismiss(result)
+
+    def action_send(self) -> None:
+        """Send; this key overtakes those typed just before, so let the editor have them first."""
+        self.query_one(TextArea).call_later(self._send)
+
+    def _send(self) -> None:
+        text = self.query_one(TextArea).text.strip()
+        if text or self.MAY_BE_EMPTY:
+            self.dismiss(text)
+        else:
+            self.app.say(self.EMPTY)
+
+
+def editor(text: str, name: str, *, blinks: bool) -> TextArea:
+    """A plain editor for words."""
+    area = TextArea(text, id=name, classes="editor", show_line_numbers=False, soft_wrap=True)
+    area.cursor_blink = blinks
+    return area
+
+
+class Inject(Writing):
+    """Guidance for the next iteration."""
+
+    HEADING = "guidance for the next iteration"
+    HINT = "It goes into the prompt of the next iteration, once."
+    EMPTY = "Write some guidance first, or press esc to leave."
+
+
+class Urge(Inject):
+    """Guidance that does not wait."""
+
+    HEADING = "say it now"
+    HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
+
+
+class Replan(Writing):
+    """What is to be different in the plan; nothing is an answer, too."""
+
+    HEADING = "plan again: what is to be different?"
+    HINT = (
+        "The open tasks are replaced; what is complete stays, and the plan before is kept in "
+        ".ralph/session_history. Without a word it is made anew from the specs. You approve it first."
+    )
+    KEYS = "ctrl+s plan again, esc keep the draft"
+    MAY_BE_EMPTY = True
+
+
+class Reason(Writing):
+    """Why."""
+
+    HINT = "The model gets these words and works on them next."
+    EMPTY = "A rejection needs a reason; esc goes back."
+
+
+class SendBack(Reason):
+    """Why specs, plan or result are sent back."""
+
+    KEYS = "ctrl+s send back, esc keep the draft"
+
+    def __init__(self, kind: ApprovalKind, draft: str) -> None:
+        """Of the specs, the plan or the result."""
+        super().__init__(draft)
+        self.HEADING = f"{kind}: what is to be different?"
+
+
+class Request(Writing):
+    """What a whole run is to build."""
+
+    HEADING = "What shall Ralph build?"
+    HINT = (
+        "Ralph asks what is unclear, writes specs and a plan for you to approve, builds it task by "
+        "task and checks the result. Nothing is spent before you send."
+    )
+    KEYS = "ctrl+s start, esc keep the draft"
+    EMPTY = "Say what to build first, or press esc to leave."
+
+
+class Value(Dialog[str | None]):
+    """Returns what was typed."""
+
+    KEYS = "enter keep, esc leave it as it is"
+
+    def __init__(self, title: str, hint: str, value: str) -> None:
+        """Begin with the value as it is."""
+        super().__init__()
+        self._title = title
+        self._hint = hint
+        self._value = value
+
+    def framed(self) -> Iterable[Widget]:
+        """The value and what it is for."""
+        with Vertical(classes="dialog -medium") as frame:
+            frame.border_title = Content(flat(self._title))
+            area = Input(self._value, compact=True, classes="value")
+            area.cursor_blink = self.app.animation_level == "full"
+            yield area
+            yield Static(Content(flat(self._hint)), classes="hint")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Done."""
+        self.dismiss(event.value)

@@ -1,0 +1,146 @@
+"""A frame with text to read, scroll, search and copy: details and help are made of it.
+
+What is in sight is there at once; a long text goes on below it in pieces, between which keys are heard.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import ClassVar, NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+
+from ralph_tui.tui.render.parts import Part, parts_text
+from ralph_tui.tui.render.spans import Line, Span, Tone, flat, fold
+from ralph_tui.tui.screens.dialogs.dialog import Dialog
+from ralph_tui.tui.widgets.scroll_text import Prose
+from ralph_tui.tui.widgets.styled import Folding
+
+
+class Shown(NamedTuple):
+    """A text, and how many rows it has at least."""
+
+    text: Widget
+    rows: int = 1
+
+
+class Reader(Dialog[None]):
+    """Subclasses say the title and the widgets inside."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll('down')", show=False),
+        Binding("k", "scroll('up')", show=False),
+        Binding("g", "scroll('home')", show=False),
+        Binding("G,shift+g", "scroll('end')", show=False),
+        Binding("ctrl+d", "scroll('page_down')", show=False),
+        Binding("ctrl+u", "scroll('page_up')", show=False),
+        Binding("q,enter", "cancel", show=False),
+    ]
+    KEYS = "esc close, {search} search, {copy} copy, {export} export; j k scroll"
+    STEM = "detail"
+
+    _rest: Iterator[Shown] = iter(())
+    """Texts that are still to come."""
+
+    def reader_title(self) -> str:
+        """The frame's title; may hold hostile text."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterable[Shown]:
+        """What is in the frame, from top to bottom; each is asked for when it is its turn."""
+        raise NotImplementedError
+
+    def framed(self) -> Iterable[Widget]:
+        """The frame."""
+        with Prose(classes="dialog -large", id="reader") as frame:
+            frame.border_title = Content(flat(self.reader_title()))
+            self._rest = iter(self.parts())
+            yield from self._in_sight()
+
+    def _in_sight(self) -> Iterable[Widget]:
+        left = self.app.size.height
+        while left > 0 and (shown := next(self._rest, None)) is not None:
+            left -= shown.rows
+            yield shown.text
+
+    def on_mount(self) -> None:
+        """Arrow keys scroll at once."""
+        self.query_one("#reader").focus()
+        self.call_after_refresh(self._go_on)
+
+    async def _go_on(self) -> None:
+        if self.is_attached and await self._add(1):
+            self.call_after_refresh(self._go_on)
+
+    async def _add(self, most: int | None) -> bool:
+        """So many more texts, or all; whether there were any."""
+        frame = self.query_one("#reader", Prose)
+        more = [shown.text for shown in islice(self._rest, most)]
+        if more:
+            await frame.mount(*more)
+            frame.look_again()
+        return bool(more)
+
+    async def action_scroll(self, where: str) -> None:
+        """Scroll without animation; the end is that of the whole."""
+        if where == "end":
+            await self._add(None)
+        scroll = getattr(self.query_one("#reader", Prose), f"scroll_{where}")
+        scroll(animate=False)
+
+    def searched_in(self) -> Prose:
+        """All of it."""
+        return self.query_one("#reader", Prose)
+
+
+_INDENT = Span("  ")
+
+
+class PartsText(Folding):
+    """Every block under its title; long lines wrap under themselves."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Show these blocks."""
+        super().__init__(classes="parts")
+        self._parts = parts
+
+    def show_parts(self, parts: Sequence[Part]) -> None:
+        """Show others instead; nothing happens when they are the same."""
+        if parts != self._parts:
+            self._parts = parts
+            self.fold_again()
+
+    def lines_at(self, width: int) -> Iterable[Line]:
+        """The blocks at this width."""
+        for at, part in enumerate(self._parts):
+            if at:
+                yield []
+            yield [Span(part.title, Tone.HEADING)]
+            for line in part.lines:
+                yield from ([_INDENT, *piece] for piece in fold(line, width - len(_INDENT.text)))
+
+
+class PartsReader(Reader):
+    """Subclasses say the title and the blocks."""
+
+    def blocks(self) -> list[Part]:
+        """What there is to read."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterable[Shown]:
+        """One text of all blocks."""
+        yield Shown(PartsText(self.blocks()))
+
+    def show_again(self) -> None:
+        """The blocks may have changed; what is in sight stays where it is."""
+        if not self.is_attached:
+            return
+        if shown := self.query(PartsText):
+            shown.first().show_parts(self.blocks())
+        else:  # made already, with what was known then, and not yet in its frame
+            self.call_after_refresh(self.show_again)
+
+    def copied(self) -> str:
+        """Every block."""
+        return parts_text(self.blocks())

@@ -1,0 +1,247 @@
+"""What it has cost and how it went: plots, sessions, metrics, what is left; and all of it exported.
+
+History
+├── Lines         totals and forecast
+├── ViewTabs      plots, sessions, metrics
+└── Charts | TextView
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+from textual import getters
+from textual.widget import Widget
+
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.metrics import Metric
+from ralph_tui.domain.view.run_history import Chronicle
+from ralph_tui.store.scan import Progress
+from ralph_tui.tui.data.exporting import export_text, left_of
+from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.render.history import Table, metric_parts, table_blocks, table_of, totals
+from ralph_tui.tui.render.parts import Block, parts_blocks
+from ralph_tui.tui.render.spans import Span, Tone, wrap
+from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
+from ralph_tui.tui.screens.pages.iterations import Iterations
+from ralph_tui.tui.screens.pages.searchable_page import Searching
+from ralph_tui.tui.widgets.charts import Charts
+from ralph_tui.tui.widgets.styled import Lines
+from ralph_tui.tui.widgets.tabs import ViewTabs
+from ralph_tui.tui.widgets.text_view import TextView
+
+VIEWS = ("plots", "sessions", "metrics")
+
+
+class _Past(NamedTuple):
+    """What was read: the newest sessions of a long journal, or all."""
+
+    chronicle: Chronicle
+    table: Table
+
+
+class History(Searching):
+    """Three views of the same chronicle."""
+
+    NAME = "history"
+    AUTO_FOCUS = "#charts"
+
+    figures = getters.query_one("#figures", Lines)
+    tabs = getters.query_one(ViewTabs)
+    charts = getters.query_one(Charts)
+    text = getters.query_one("#text", TextView)
+
+    def __init__(self, library: Library) -> None:
+        """Nothing is read yet."""
+        super().__init__()
+        self._library = library
+        self._past: _Past | None = None
+        self._chronicle: Chronicle | None = None
+        """Once all of it is read."""
+        self._metrics: tuple[Metric, ...] | None = None
+        self._known: object = None
+        self._trouble = ""
+
+    def body(self) -> Iterable[Widget]:
+        """Figures, views, charts."""
+        yield Lines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
+        yield ViewTabs(VIEWS)
+        yield Charts(id="charts")
+        yield TextView(id="text")
+
+    # Reading.
+
+    def opened(self) -> None:
+        """Begin with the plots."""
+        self.text.display = False
+        self.refresh_keys()
+
+    def changed(self, view: LoopView) -> None:
+        """An iteration began or ended: read what is new."""
+        known = (view.run_state, view.iteration, len(view.iterations))
+        if known != self._known:
+            self._known = known
+            self.read(self._look_back, self._take, group="history", failed=self._failed)
+
+    def _look_back(self, progress: Progress) -> _Past:
+        """The newest sessions are shown while the rest is read."""
+        if self._chronicle is None and (recent := self._library.recent()) is not None:
+            self.call_later(self._take_recent, _Past(recent, table_of(recent.iterations)))
+        chronicle = self._library.refresh(progress)
+        return _Past(chronicle, table_of(chronicle.iterations))
+
+    def _take_recent(self, past: _Past) -> None:
+        if self.is_attached and self._chronicle is None:
+            self._past = past
+            self.charts.show(past.chronicle.iterations)
+            self._show_text()
+
+    def progressed(self, group: str, at: int, size: int) -> None:
+        """The first reading and the metrics of a long journal take a while."""
+        if size and (self._chronicle is None or group == "metrics"):
+            what = "measuring" if group == "metrics" else "reading the journal"
+            if self._chronicle is None:
+                self._say(f"{what}: {at / size:.0%}")
+            elif self.tabs.active == "metrics":
+                self.text.border_subtitle = f"{what}: {at / size:.0%}"
+
+    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """A reason stands behind a long path, so it may take both lines."""
+        said = wrap(text, max(20, self.size.width - 4))[:2]
+        self.figures.show_lines([[Span(line, tone)] for line in said] + [[]] * (2 - len(said)))
+
+    def _failed(self, text: str) -> None:
+        if self.is_attached:
+            self._trouble = text
+            self._say("The journal cannot be read.", Tone.BAD)
+            self.charts.display, self.text.display = False, True
+            self._show_text()
+
+    def _take(self, past: _Past) -> None:
+        if not self.is_attached:
+            return
+        self._past, self._chronicle = past, past.chronicle
+        self._show_figures()
+        self.charts.show(past.chronicle.iterations)
+        self.charts.show_sums(past.chronicle.iterations, self._left)
+        self._show_text()
+        self.refresh_keys()
+        self.read(self._library.metrics, self._measured, group="metrics", failed=self._failed)
+
+    def _measured(self, metrics: tuple[Metric, ...]) -> None:
+        if self.is_attached:
+            self._metrics = metrics
+            if self.tabs.active == "metrics":
+                self._show_text()
+            self.refresh_keys()
+
+    # Showing.
+
+    @property
+    def _left(self) -> Forecast:
+        tasks = self.app.view.tasks
+        left = len(tasks) - tasks.complete
+        return left_of(self._chronicle or Chronicle(), left if tasks else None)
+
+    def _show_figures(self) -> None:
+        if self._chronicle is not None:
+            width = max(20, self.size.width - 4)
+            lines = totals(self._chronicle, self._left, width, self.app.glyphs, self.app.keys)
+            self.figures.show_lines(lines)
+
+    def _blocks(self) -> list[Block]:
+        if self._trouble:
+            return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
+        if self._chronicle is None:
+            return [Block(None, [[Span("reading the journal", Tone.MUTED)]])]
+        if self._metrics is None:
+            return [Block(None, [[Span("measuring the whole journal", Tone.MUTED)]])]
+        return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
+
+    def _show_text(self) -> None:
+        """Ten thousand lines take a moment, so they are not laid out behind the plots."""
+        if not self.text.display:
+            return
+        self.text.border_title = self.tabs.active
+        self.text.border_subtitle = ""
+        known, glyphs = self._past, self.app.glyphs
+        if self.tabs.active == "sessions" and known is not None:
+            if self._chronicle is None:
+                self.text.border_subtitle = "the newest; the rest is being read"
+            self.text.show_made(lambda width: table_blocks(known.table, width, glyphs))
+        else:
+            self.text.show_blocks(self._blocks())
+        self.search_again()
+
+    def on_resize(self) -> None:
+        """Columns go when there is no room."""
+        self._show_figures()
+
+    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
+        """Another view."""
+        plots = message.view == "plots"
+        self.charts.display, self.text.display = plots, not plots
+        (self.charts if plots else self.text).focus()
+        self._show_text()
+        self.refresh_keys()
+
+    # Commands.
+
+    def not_now(self, name: str) -> str:
+        """Nothing is exported before it was read."""
+        if name == "export" and (self._chronicle is None or self._metrics is None):
+            return "The journal is still being read."
+        if name == "search" and not self.text.display:
+            return self.app.keys.said("Plots have no words; {history.look} goes to the sessions.")
+        if name == "open" and self.tabs.active != "sessions":
+            return self.app.keys.said(
+                "Choose a session first; {history.look} goes to the sessions."
+            )
+        return super().not_now(name)
+
+    def searched_in(self) -> TextView:
+        """The table or the metrics."""
+        return self.text
+
+    def do_look(self) -> None:
+        """The next view."""
+        self.tabs.next()
+
+    def do_open(self) -> None:
+        """Walk through it."""
+        if self.text.cursor is not None:
+            self.app.switch_screen(Iterations(self._library, wanted=f"@{self.text.cursor}"))
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        if not self.not_now("open"):
+            self.do_open()
+
+    def chosen_text(self) -> str:
+        """The session under the cursor."""
+        return self.text.chosen_text() if self.text.display else ""
+
+    def shown_text(self) -> str:
+        """What is in sight; of the plots, the numbers."""
+        return self.text.text() if self.text.display else self._export("csv")
+
+    def _export(self, form: str) -> str:
+        return export_text(form, self._chronicle or Chronicle(), self._metrics or (), self._left)
+
+    async def do_export(self) -> None:
+        """Ask in which form, and write it."""
+        form = await self.app.push_screen_wait(
+            Confirm(
+                "export",
+                "Every iteration with its figures; JSON and Markdown also have the metrics.",
+                (
+                    Choice("c", "CSV, for a spreadsheet", "csv"),
+                    Choice("j", "JSON, for a program", "json"),
+                    Choice("m", "Markdown, for a person", "md"),
+                ),
+            )
+        )
+        if form:
+            await save(self.app, "history", partial(self._export, form), form=form)

@@ -1,0 +1,300 @@
+"""Walk back through past iterations while the loop runs: what was done, what it changed, how it went.
+
+Iterations
+├── Blocks        every iteration, newest first, under its run
+├── ViewTabs      activity, changes, summary
+├── Transcript | TextView
+└── ReplayLine
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from textual import getters
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+
+from ralph_tui.domain.events import Event
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.run_history import Chronicle, Iteration, Run
+from ralph_tui.store.scan import Progress
+from ralph_tui.tui.data.journal_library import MAX_EVENTS, Library
+from ralph_tui.tui.data.replay import Player
+from ralph_tui.tui.render.changes import change_parts
+from ralph_tui.tui.render.figures import plural
+from ralph_tui.tui.render.iterations import iteration_blocks, look_of, summary_parts
+from ralph_tui.tui.render.parts import Block, Part, parts_blocks
+from ralph_tui.tui.render.spans import Span, Tone, flat
+from ralph_tui.tui.screens.dialogs.details import ToolDetail
+from ralph_tui.tui.screens.pages.iteration_replay import Replaying, ReplayLine
+from ralph_tui.tui.timeline.detail import detail_of
+from ralph_tui.tui.timeline.entries import CallEntry
+from ralph_tui.tui.timeline.fold import Timeline
+from ralph_tui.tui.timeline.lines import entries_text
+from ralph_tui.tui.widgets.blocks import MARK, Blocks
+from ralph_tui.tui.widgets.row_list import Key
+from ralph_tui.tui.widgets.stream import Transcript
+from ralph_tui.tui.widgets.tabs import ViewTabs
+from ralph_tui.tui.widgets.text_view import TextView
+
+
+class IterationList(TextView):
+    """Keys are the iterations' places in the journal."""
+
+    _chronicle = Chronicle()
+
+    def show(self, chronicle: Chronicle, cursor: Key | None = None) -> None:
+        """Show these; the cursor goes to the named one, or stays where it can."""
+        self._chronicle = chronicle
+        self.show_blocks((), cursor)
+
+    def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Instead of a list."""
+        self._chronicle = Chronicle()
+        self.show_blocks([Block(None, [[Span(text, tone)]])])
+
+    def count(self, iterations: int, unreadable: int) -> None:
+        """Say how many there are, and how many lines of the journal tell nothing."""
+        self.border_title = f"iterations {iterations:,}"
+        self.border_subtitle = f"{plural(unreadable, 'line')} unreadable" if unreadable else ""
+
+    def find(self, words: str) -> Sequence[int]:
+        """The first rows of iterations that have the words, also where a title is cut."""
+        wanted = words.casefold()
+        its = self._chronicle.iterations
+        found = (it.start for it in reversed(its) if wanted and wanted in _text(it).casefold())
+        return [row for key in found if (row := self.row_of(key)) is not None]
+
+    def _lay_out(self) -> None:
+        """Titles are as wide as the list."""
+        known = self._chronicle
+        if known.iterations:
+            width = max(20, self.row_width - MARK)
+            self._blocks = iteration_blocks(known.iterations, known.runs, width, self.app.glyphs)
+        super()._lay_out()
+
+
+def _text(it: Iteration) -> str:
+    return f"{it.number} {it.task_id} {look_of(it).word}\n{it.title}\n{it.reason}"
+
+
+VIEWS = ("activity", "changes", "summary")
+
+
+class _Loaded(NamedTuple):
+    """An iteration read from the journal."""
+
+    iteration: Iteration
+    events: list[Event]
+    timeline: Timeline
+    changes: list[Part]
+
+
+class Iterations(Replaying):
+    """The list at the left; what is chosen there at the right."""
+
+    NAME = "iterations"
+    AUTO_FOCUS = "#iterations"
+
+    choices = getters.query_one("#iterations", IterationList)
+    tabs = getters.query_one(ViewTabs)
+    text = getters.query_one("#text", TextView)
+
+    def __init__(self, library: Library, *, wanted: str = "", play: bool = False) -> None:
+        """Show what `wanted` names (see `Chronicle.find`), else the last; `play` begins at once."""
+        super().__init__()
+        self._library = library
+        self._wanted = wanted
+        self._play_at_once = play
+        self._chronicle = Chronicle()
+        self._whole = False
+        """All of the journal is read."""
+        self._shown: _Loaded | None = None
+        self._known: tuple[int, int] = (-1, -1)
+
+    def body(self) -> Iterable[Widget]:
+        """List and contents."""
+        roots = tuple({str(self.app.launch.root): None, str(self.app.launch.root.resolve()): None})
+        with Horizontal(classes="page-body"):
+            yield IterationList(id="iterations")
+            with Vertical(classes="page-contents"):
+                yield ViewTabs(VIEWS)
+                yield Transcript(roots, id="transcript")
+                yield TextView(id="text")
+                yield ReplayLine()
+
+    # Reading.
+
+    def opened(self) -> None:
+        """Read the journal."""
+        self.choices.border_title = "iterations"
+        self.transcript.display, self.text.display = True, False
+        self._say("reading the journal")
+
+    def changed(self, view: LoopView) -> None:
+        """An iteration began or ended: read what is new."""
+        known = (view.iteration, view.iterations[-1].seq if view.iterations else 0)
+        if known != self._known:
+            self._known = known
+            self.read(self._look_back, self._show_list, group="list", failed=self._failed)
+
+    def _look_back(self, progress: Progress) -> Chronicle:
+        """The newest iterations are shown while the rest is read."""
+        if not self._whole and (recent := self._library.recent()) is not None:
+            self.call_later(self._show_recent, recent)
+        return self._library.refresh(progress)
+
+    def progressed(self, group: str, at: int, size: int) -> None:
+        """Only the first reading takes long enough to say how far it is."""
+        if group != "list" or self._whole or not size:
+            return
+        if self._chronicle.iterations:
+            self.choices.border_subtitle = f"reading the rest: {at / size:.0%}"
+        else:
+            self._say(f"reading the journal: {at / size:.0%}")
+
+    def _show_recent(self, chronicle: Chronicle) -> None:
+        """What the person asked for may be an older one; a place is certain."""
+        wanted = chronicle.find(self._wanted) if self._wanted[:1] in ("", "@") else None
+        if self.is_attached and not self._whole and wanted is not None:
+            self._chronicle, self._wanted = chronicle, ""
+            self.choices.show(chronicle, wanted.start)
+
+    def _failed(self, text: str) -> None:
+        self._say(text, Tone.BAD)
+
+    def _say(self, text: str, tone: Tone = Tone.MUTED) -> None:
+        """Instead of the list."""
+        if self.is_attached:
+            self.choices.say(text, tone)
+
+    def _show_list(self, chronicle: Chronicle) -> None:
+        if not self.is_attached:
+            return
+        self._chronicle, self._whole = chronicle, True
+        if not chronicle.iterations:
+            self._say(
+                self.app.keys.said(
+                    "No iteration has run here yet. They appear as soon as one begins; {build} starts the loop."
+                )
+            )
+            return
+        self.choices.count(len(chronicle.iterations), self._library.unreadable)
+        chosen = self.choices.cursor is not None
+        wanted = chronicle.find(self._wanted) if self._wanted or not chosen else None
+        self._wanted = ""
+        self.choices.show(chronicle, wanted.start if wanted else None)
+
+    def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
+        """Read the iteration under the cursor."""
+        found = next((i for i in self._chronicle.iterations if i.start == message.key), None)
+        if found is None or (self._shown and self._shown.iteration == found):
+            return
+        self.read(
+            lambda _: self._load(found), self._show, group="iteration", failed=self._failed_to_load
+        )
+
+    def _load(self, iteration: Iteration) -> _Loaded:
+        events = self._library.events(iteration.start, iteration.end)
+        timeline = self.transcript.folded(events)
+        calls = [entry.call for entry in timeline.entries if isinstance(entry, CallEntry)]
+        return _Loaded(iteration, events, timeline, change_parts(calls, iteration.files))
+
+    def _failed_to_load(self, text: str) -> None:
+        self.text.show_blocks([Block(None, [[Span(text, Tone.BAD)]])])
+        self.tabs.active = "summary"
+
+    def _show(self, loaded: _Loaded) -> None:
+        if not self.is_attached:
+            return
+        self._shown = loaded
+        self.transcript.restart(loaded.timeline)
+        self.put_in(Player(loaded.events))
+        it, look = loaded.iteration, look_of(loaded.iteration)
+        between = f" {self.app.glyphs.between} "
+        title = between.join((f"iteration {it.number}", flat(it.task_id), look.word))
+        cut = (
+            between + f"the first {MAX_EVENTS:,} events" if len(loaded.events) >= MAX_EVENTS else ""
+        )
+        self.transcript.border_title = Content(title + cut)
+        self.text.border_title = Content(title)
+        self._show_text()
+        self.search_again()
+        if self._play_at_once:
+            self._play_at_once = False
+            self.go_in()
+            self.do_play()
+
+    @property
+    def _run(self) -> Run | None:
+        shown = self._shown
+        runs = self._chronicle.runs
+        return next((r for r in runs if shown and r.run_id == shown.iteration.run_id), None)
+
+    def _show_text(self) -> None:
+        if self._shown is None:
+            return
+        if self.tabs.active == "changes":
+            parts = self._shown.changes or [
+                Part("No changes", [[Span("This iteration changed no file.", Tone.MUTED)]])
+            ]
+        else:
+            parts = summary_parts(self._shown.iteration, self._run, self.app.glyphs)
+        self.text.show_blocks(parts_blocks(parts))
+
+    # Views.
+
+    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
+        """Another view of the same iteration."""
+        activity = message.view == "activity"
+        had_focus = self.contents().has_focus
+        self.transcript.display = self.line.display = activity
+        self.text.display = not activity
+        self._show_text()
+        if had_focus or self.is_reading:
+            self.contents().focus()
+        self.search_again()
+
+    def listed(self) -> IterationList:
+        """The iterations."""
+        return self.choices
+
+    def contents(self) -> Transcript | TextView:
+        """The stream, or a text about it."""
+        return self.transcript if self.transcript.display else self.text
+
+    def do_look(self) -> None:
+        """The next view."""
+        self.put_in_sight()
+        self.tabs.next()
+
+    def do_open(self) -> None:
+        """Into the contents, and there into an entry."""
+        if self.choices.has_focus:
+            self.go_in()
+        elif self.transcript.has_focus and (entry := self.transcript.selected):
+            self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
+
+    def do_newer(self) -> None:
+        """One up in the list."""
+        self.choices.action_cursor(-1)
+
+    def do_older(self) -> None:
+        """One down in the list."""
+        self.choices.action_cursor(1)
+
+    def chosen_text(self) -> str:
+        """The entry under the cursor."""
+        return "" if self.text.display else flat_lines(self.transcript.selected_text())
+
+    def shown_text(self) -> str:
+        """The whole of what is in sight at the right."""
+        if self.text.display:
+            return flat_lines(self.text.text())
+        return entries_text(self.transcript.shown(), self.app.glyphs)
+
+
+def flat_lines(text: str) -> str:
+    """Inert text that keeps its lines."""
+    return "\n".join(flat(line) for line in text.splitlines())

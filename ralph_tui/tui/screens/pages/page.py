@@ -1,0 +1,298 @@
+"""What every page has: the head with all pages, the keys at the foot, and Escape back to the dashboard.
+
+Page
+├── PageHead      which page this is; the loop's state, live
+├── body          a subclass's own
+├── SearchLine    while somebody searches
+└── PageBar       keys from page_commands.py
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from time import monotonic
+from typing import ClassVar, Self, TypeVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.worker import Worker, get_current_worker
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.store.scan import Progress
+from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.commands.registry import BY_NAME, PAGE_COMMANDS, PAGES
+from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.keys import key_label
+from ralph_tui.tui.terminal.private import bind
+from ralph_tui.tui.theme.stylesheets import STYLES
+from ralph_tui.tui.widgets.footer import Item, PageBar
+from ralph_tui.tui.widgets.header import PageHead
+from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.search import SearchLine
+
+T = TypeVar("T")
+
+ALWAYS = (
+    *("answer", "hurry", "build", "pause", "resume", "stop", "inject"),
+    *("jump", "help", "palette", "screenshot", "quit"),
+    *PAGES,
+)
+"""Commands of the app that work on a page as they do on the dashboard."""
+
+TELL_SECONDS = 0.1
+"""How often a reading says how far it is, at most."""
+
+PANES = ("tasks", "activity", "status")
+"""Commands that leave the page first."""
+
+
+def page_bindings(name: str, keys_of: Callable[[Command], tuple[str, ...]]) -> list[BindingType]:
+    """The page's own keys, then those of the app that its own leave free."""
+    own = PAGE_COMMANDS[name]
+    taken = {key for command in own for key in keys_of(command)}
+    others = (BY_NAME[other] for other in (*ALWAYS, *PANES) if other in BY_NAME)
+    return [
+        *(_binding(command, keys_of(command)) for command in own),
+        *(
+            _binding(c, keys)
+            for c in others
+            if (keys := tuple(k for k in keys_of(c) if k not in taken))
+        ),
+    ]
+
+
+def _binding(command: Command, keys: Iterable[str]) -> Binding:
+    return Binding(
+        ",".join(keys), f"invoke('{command.name}')", command.title, show=False, tooltip=command.help
+    )
+
+
+class Page(ModalScreen[None]):
+    """A screen over the dashboard; the loop goes on below it.
+
+    Modal, so that keys of the dashboard that act on what is not in sight do nothing here.
+    """
+
+    NAME = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Back", show=False),
+        Binding("tab", "app.focus_next", show=False),
+        Binding("shift+tab", "app.focus_previous", show=False),
+    ]
+    CSS_PATH: ClassVar[list[str | PurePath]] = [STYLES / "pages.tcss"]
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it as an instance variable
+        (0, "-narrow"),
+        (100, "-wide"),
+        (140, "-widest"),
+    ]
+
+    app = getters.app(Host)
+    head = getters.query_one(PageHead)
+    bar = getters.query_one(PageBar)
+    search_line = getters.query_one(SearchLine)
+
+    def body(self) -> Iterable[Widget]:
+        """What the page is about."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Head, body, keys; what its width decides holds from the first layout on."""
+        width = self.app.size.width
+        fits = [name for least, name in self.HORIZONTAL_BREAKPOINTS or () if width >= least]
+        self.add_class(*fits[-1:], update=False)
+        yield PageHead()
+        yield from self.body()
+        yield SearchLine()
+        yield PageBar()
+
+    def on_mount(self) -> None:
+        """Take the person's keys, and follow the loop's state."""
+        bind(self, page_bindings(self.NAME, self.app.keys_of))
+        self.head.active = self.NAME
+        self.refresh_keys()
+        self.watch(self.app, "view", self._show_view, init=True)
+        self.app.forget_closed()
+        self.opened()
+
+    def _show_view(self, view: LoopView) -> None:
+        if self.is_attached and self.query(PageHead):
+            self.head.view = view
+            self.changed(view)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Draw it anew, but not because of what moves in the dashboard beneath, of which nothing is seen.
+
+        Textual asks for that with the regions; a page's own widgets ask for themselves.
+        """
+        if regions:
+            return self
+        return super().refresh(repaint=repaint, layout=layout, recompose=recompose)
+
+    # What a page may do.
+
+    def opened(self) -> None:
+        """It is on the screen; begin to read."""
+
+    def changed(self, view: LoopView) -> None:
+        """Something happened in the loop."""
+
+    def not_now(self, name: str) -> str:
+        """Why a command of this page cannot be used now; empty when it can."""
+        del name
+        return ""
+
+    def label(self, command: Command) -> str:
+        """The footer's word for a command."""
+        return command.footer
+
+    def searched(self, words: str) -> None:
+        """Somebody types what to look for."""
+
+    # Commands.
+
+    @property
+    def page_commands(self) -> tuple[Command, ...]:
+        """For the palette and the help."""
+        return PAGE_COMMANDS[self.NAME]
+
+    def action_invoke(self, name: str) -> None:
+        """Do a command of the page, or pass it on to the app."""
+        if not any(command.name == name for command in self.page_commands):
+            if name in PANES or name == "close":
+                self.dismiss(None)
+            if name != "close":
+                self.app.action_invoke(name)
+            return
+        if reason := self.not_now(name):
+            self.app.say(reason)
+            return
+        done = getattr(self, f"do_{name}")()
+        if inspect.isawaitable(done):
+            do(self, done, f"command-{name}")
+        self.refresh_keys()
+
+    def action_close(self) -> None:
+        """Close the top layer: the search first, then the page."""
+        if self.search_line.display:
+            self.search_line.leave()
+        elif not self.back():
+            self.dismiss(None)
+
+    def back(self) -> bool:
+        """Leave a layer of the page's own; whether there was one."""
+        return False
+
+    def refresh_keys(self) -> None:
+        """What can be done now may have changed."""
+        if self.is_attached and self.query(PageBar):
+            self.bar.items = tuple(self._items())
+
+    def _items(self) -> Iterable[Item]:
+        """The footer, by rank."""
+        for command in sorted(self.page_commands, key=lambda command: command.rank):
+            if command.footer and (label := self.label(command)):
+                key = key_label(self.app.keys_of(command)[0])
+                yield Item(command.name, key, label, not self.not_now(command.name))
+
+    def on_link_line_followed(self, message: LinkLine.Followed) -> None:
+        """A click on the head or the foot."""
+        self.action_invoke(message.name)
+
+    def chosen_text(self) -> str:
+        """What is under the cursor, for the clipboard; empty where there is no such thing."""
+        return ""
+
+    def shown_text(self) -> str:
+        """What is in sight, whole, for the clipboard and the export."""
+        return ""
+
+    def do_copy(self) -> None:
+        """Copy what is under the cursor, or all where nothing is chosen."""
+        app = self.app
+        app.copy_to_clipboard(app.marked() or self.chosen_text() or self.shown_text())
+
+    def do_copy_all(self) -> None:
+        """Copy what is shown, whole."""
+        self.app.copy_to_clipboard(self.shown_text())
+
+    async def do_export(self) -> None:
+        """Write what is shown."""
+        await save(self.app, self.NAME, self.shown_text())
+
+    def do_search(self) -> None:
+        """Ask for words."""
+        self.search_line.enter()
+
+    def on_search_line_stands(self, message: SearchLine.Stands) -> None:
+        """Keys mean the search."""
+        self.bar.stage = message.stage
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        """Find while the person types."""
+        self.searched(message.words)
+        self.refresh_keys()
+
+    # Reading.
+
+    def read(
+        self,
+        work: Callable[[Progress], T],
+        done: Callable[[T], None],
+        *,
+        group: str,
+        failed: Callable[[str], None],
+    ) -> Worker[None]:
+        """Do slow `work` in a thread and hand the result to `done` on the screen.
+
+        A later reading of the same group takes the place of an earlier one; leaving the page ends it.
+        """
+
+        def reading() -> None:
+            worker, told = get_current_worker(), 0.0
+
+            def progress(at: int, size: int) -> None:
+                nonlocal told
+                if worker.is_cancelled:
+                    raise _Left
+                if monotonic() - told > TELL_SECONDS:
+                    told = monotonic()
+                    self.call_later(self.progressed, group, at, size)
+
+            try:
+                result = work(progress)
+            except _Left:
+                return
+            except RalphError as error:
+                self.call_later(failed, str(error))
+            except Exception as error:  # noqa: BLE001 - a bug in one reading must not close the screen
+                text = f"That failed: {type(error).__name__}: {one_line(str(error))}"
+                self.call_later(failed, text)
+                self.app.call_later(self.app.failed, error)
+            else:
+                if not worker.is_cancelled:
+                    self.call_later(done, result)
+
+        return self.run_worker(
+            reading, thread=True, group=group, exclusive=True, exit_on_error=False
+        )
+
+    def progressed(self, group: str, at: int, size: int) -> None:
+        """How far a reading is."""
+
+
+class _Left(Exception):  # noqa: N818 - it is no error
+    """Nobody waits for the reading any more."""

@@ -1,0 +1,241 @@
+"""The settings with their sources, the limits of the run that goes on, the themes."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from textual import getters
+from textual.content import Content
+from textual.widget import Widget
+from textual.worker import Worker
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.project_state import Adjusted
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.engine.adjusting import adjust
+from ralph_tui.engine.configuring import Changed, Effective, change_setting, effective
+from ralph_tui.store.project import Project
+from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.tui.limits import LIVE, Live, parsed
+from ralph_tui.tui.render.parts import Block
+from ralph_tui.tui.render.settings import live_blocks, setting_blocks, theme_blocks
+from ralph_tui.tui.render.spans import Span, Tone
+from ralph_tui.tui.screens.dialogs.text_input import Value
+from ralph_tui.tui.screens.pages.searchable_page import Searching
+from ralph_tui.tui.widgets.blocks import Blocks
+from ralph_tui.tui.widgets.tabs import ViewTabs
+from ralph_tui.tui.widgets.text_view import TextView
+
+VIEWS = ("this run", "all settings", "themes")
+THEME = "screen.theme"
+
+REREAD_SECONDS = 2.0
+"""How often the files are looked at while they are shown; somebody may edit them elsewhere."""
+
+
+class _Known(NamedTuple):
+    """What the disk says."""
+
+    settings: tuple[Effective, ...]
+    adjusted: Adjusted | None
+
+
+class Settings(Searching):
+    """Three lists of values; Enter changes the one under the cursor."""
+
+    NAME = "settings"
+    AUTO_FOCUS = "#text"
+
+    tabs = getters.query_one(ViewTabs)
+    text = getters.query_one("#text", TextView)
+
+    def __init__(self, library: Library) -> None:
+        """Nothing is read yet."""
+        super().__init__()
+        del library  # nothing here is in the journal
+        self._known: _Known | None = None
+        self._reading: Worker[None] | None = None
+        self._trouble = ""
+        self._drawn: list[Block] = []
+        self._shown: object = None
+
+    def body(self) -> Iterable[Widget]:
+        """Views and their list."""
+        yield ViewTabs(VIEWS)
+        yield TextView(id="text")
+
+    # Reading.
+
+    def opened(self) -> None:
+        """Read the files, and again while the page is open."""
+        self._read()
+        self.set_interval(REREAD_SECONDS, self._look_again)
+
+    def on_unmount(self) -> None:
+        """A theme that was only tried on goes."""
+        self.app.theme = self.app.kept_theme
+
+    def changed(self, view: LoopView) -> None:
+        """What is used of a limit changes while the loop runs, and so do the limits."""
+        shown = (view.costs, view.run_iterations, view.limits, view.max_iterations, view.run_state)
+        if shown != self._shown:
+            before, self._shown = self._shown, shown
+            if isinstance(before, tuple) and before[2:] != shown[2:]:
+                self._read()
+            elif self.tabs.active == "this run":
+                self._show()
+
+    def _read(self) -> None:
+        root = self.app.launch.root
+
+        def known(_: object) -> _Known:
+            return _Known(effective(root), Project(root).look().state.adjusted)
+
+        self._reading = self.read(known, self._take, group="settings", failed=self._failed)
+
+    def _look_again(self) -> None:
+        """A slow disk is given the time it needs."""
+        if self._reading is None or self._reading.is_finished:
+            self._read()
+
+    def _take(self, known: _Known) -> None:
+        self._known, self._trouble = known, ""
+        self._show()
+
+    def _failed(self, text: str) -> None:
+        self._trouble = text
+        self._show()
+
+    # Showing.
+
+    @property
+    def _under_way(self) -> bool:
+        now = self.app.situation()
+        return now.running or now.view.elsewhere is not None
+
+    def _blocks(self) -> list[Block]:
+        if self.tabs.active == "themes":
+            return theme_blocks(sorted(self.app.available_themes), self.app.kept_theme)
+        if self._trouble:
+            return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
+        if self._known is None:
+            return [Block(None, [[Span("reading", Tone.MUTED)]])]
+        if self.tabs.active == "all settings":
+            return setting_blocks(self._known.settings, self.app.glyphs)
+        by_key = {setting.key: setting for setting in self._known.settings}
+        return live_blocks(by_key, self._known.adjusted, self.app.view, running=self._under_way)
+
+    def _show(self, cursor: object = None) -> None:
+        if not self.is_attached:
+            return
+        blocks = self._blocks()
+        self.text.border_title = Content(self.tabs.active)
+        if blocks != self._drawn or cursor is not None:
+            self._drawn = blocks
+            self.text.show_blocks(blocks, cursor if isinstance(cursor, str) else None)
+            self.search_again()
+
+    def on_view_tabs_chosen(self, message: ViewTabs.Chosen) -> None:
+        """Another list; a theme that was only tried on goes."""
+        self.app.theme = self.app.kept_theme
+        self.text.cursor = None
+        self._show(self.app.kept_theme if message.view == "themes" else None)
+        self.text.focus()
+
+    def on_blocks_highlighted(self, message: Blocks.Highlighted) -> None:
+        """A theme is tried on by looking at it."""
+        if self.tabs.active == "themes" and message.key in self.app.available_themes:
+            self.app.theme = str(message.key)
+
+    def searched_in(self) -> TextView:
+        """The list."""
+        return self.text
+
+    # Changing.
+
+    def do_look(self) -> None:
+        """The next list."""
+        self.tabs.next()
+
+    async def do_open(self) -> None:
+        """Change what is under the cursor."""
+        key = self.text.cursor
+        if not isinstance(key, str) or self._known is None:
+            return
+        if self.tabs.active == "themes":
+            self.app.kept_theme = key
+            self._write(THEME, key)
+            self._show(key)
+        elif self.tabs.active == "all settings":
+            await self._change_setting(key)
+        else:
+            await self._change_limit(next(live for live in LIVE if live.name == key))
+
+    def on_rows_view_opened(self) -> None:
+        """A double click is Enter."""
+        self.action_invoke("open")
+
+    async def _change_setting(self, key: str) -> None:
+        known = (
+            {setting.key: setting for setting in self._known.settings}
+            if self._known is not None
+            else {}
+        )
+        setting = known[key]
+        typed = await self.app.push_screen_wait(Value(key, setting.help, setting.value))
+        if typed is not None and typed != setting.value:
+            self._write(key, typed)
+
+    def _write(self, key: str, typed: str) -> None:
+        root = self.app.launch.root
+        self.read(
+            lambda _: change_setting(root, key, typed),
+            self._wrote,
+            group="write",
+            failed=self._refused,
+        )
+
+    def _wrote(self, changed: Changed) -> None:
+        stronger = f" {changed.stronger} is stronger." if changed.stronger else ""
+        self.app.say(f"Written: {changed.value}, for the next run.{stronger}")
+        self._read()
+
+    def _refused(self, text: str) -> None:
+        self.app.say(text, error=True)
+
+    async def _change_limit(self, live: Live) -> None:
+        if not self._under_way:
+            await self._change_setting(live.key)
+            return
+        known = (
+            {setting.key: setting for setting in self._known.settings}
+            if self._known is not None
+            else {}
+        )
+        now = getattr(self._known.adjusted, live.name, None) if self._known is not None else None
+        value = str(now) if now is not None else known[live.key].value
+        hint = f"For this run only; counts {live.when}."
+        typed = await self.app.push_screen_wait(Value(live.title, hint, value))
+        if typed is None or typed == value:
+            return
+        try:
+            wanted = parsed(live, typed)
+        except RalphError as error:
+            self._refused(str(error))
+            return
+        root = self.app.launch.root
+        self.read(
+            lambda _: adjust(root, wanted), self._adjusted, group="adjust", failed=self._refused
+        )
+
+    def _adjusted(self, adjusted: Adjusted) -> None:
+        self.app.say(f"For this run: {adjusted.told}.")
+        self._read()
+
+    def chosen_text(self) -> str:
+        """The setting under the cursor."""
+        return self.text.chosen_text()
+
+    def shown_text(self) -> str:
+        """Every setting with its source."""
+        settings = self._known.settings if self._known is not None else ()
+        return "\n".join(f"{s.key} = {s.value}  ({s.source})" for s in settings)

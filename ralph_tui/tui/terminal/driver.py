@@ -1,0 +1,72 @@
+"""One thread reads the terminal, however often the process is told to continue.
+
+Textual begins anew at each SIGCONT, also at one that follows no suspension: the kernel sends it with the
+SIGHUP of a closed terminal, `kill -CONT` from anywhere. Then two threads share the keys, and the one that
+nobody remembers reads the end of a closed terminal for ever, on a whole core.
+"""
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
+from textual.message import Message
+
+from ralph_tui.tui.terminal.paste import Pasted, text_of
+
+LOOK_SECONDS = 0.1
+"""How often the reader looks whether it is to end, and whether an Escape was a key."""
+
+
+class OneReader(LinuxDriver):
+    """Textual's driver; it ends its reader before it starts another, and what is pasted is text."""
+
+    class Gone(Message):
+        """Nobody types here any more: the terminal was closed."""
+
+    def run_input_thread(self) -> None:
+        """As Textual does; but a byte that is no text, as from an old mouse, does not end the screen."""
+        pasted = Pasted()
+        self._parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            ending = False
+            while not ending:
+                ending = self.exit_event.is_set()  # what has come until then is read
+                if selector.select(LOOK_SECONDS):
+                    data = self._read()
+                    if not data:  # while nothing is drawn nobody else would notice
+                        self.process_message(self.Gone())
+                        return
+                    if text := pasted.hidden(decode(data)):
+                        self._take(self._parser.feed(text))
+                self._take(self._parser.tick())
+
+    def _read(self) -> bytes:
+        """What has come; nothing when the terminal is gone."""
+        try:
+            return os.read(self.fileno, 4096)
+        except OSError:
+            return b""
+
+    def _take(self, messages: Iterable[Message]) -> None:
+        found: list[Message] = []
+        try:
+            found.extend(messages)
+        except ValueError:  # a key in a form that Textual does not know is none, and not the end
+            self._parser = XTermParser(self._debug)
+        for message in found:
+            if isinstance(message, Paste):
+                message.text = text_of(message.text)
+            self.process_message(message)
+
+    def start_application_mode(self) -> None:
+        """As Textual does, from an orderly state."""
+        if self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no types here

@@ -1,0 +1,102 @@
+"""A screen that another one shines through, which is not drawn anew for whatever moves in that.
+
+Textual draws all of both screens, dims one and lays them over each other for every step of a
+spinner beneath: a third of a processor while a dialog is open, and keys wait for it.
+"""
+
+from time import monotonic
+from typing import Self, TypeVar
+
+from textual import getters
+from textual.css.styles import RulesMap
+from textual.geometry import Region
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.style import Style
+from textual.timer import Timer
+from textual.visual import RenderOptions, Visual, visualize
+
+from ralph_tui.tui.host.widget_host import Host
+
+BENEATH_SECONDS = 1.0
+"""How often what moves beneath is looked at, at most."""
+
+Answer = TypeVar("Answer")
+
+
+class Still(Visual):
+    """What another visual shows, drawn once for each size."""
+
+    def __init__(self, moving: Visual) -> None:
+        """Nothing is drawn yet."""
+        self._moving = moving
+        self._drawn: dict[tuple[int, int | None], list[Strip]] = {}
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        """The same strips as before, or the first."""
+        if (width, height) not in self._drawn:
+            strips = self._moving.render_strips(width, height, style, options)
+            self._drawn = {(width, height): strips}
+        return self._drawn[width, height]
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        """As wide as what it shows."""
+        return self._moving.get_optimal_width(rules, container_width)
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        """As high."""
+        return self._moving.get_height(rules, width)
+
+
+class Over(ModalScreen[Answer]):
+    """Looks at what is beneath when it opens, when it comes back, and once in a while."""
+
+    app = getters.app(Host)
+
+    _still: Still | None = None
+    _looked = 0.0
+    _next_look: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Those that were closed since are let go."""
+        self.app.forget_closed()
+
+    def render(self) -> Still:  # type: ignore[override]  # of a screen Textual says less than of any widget
+        """What is beneath, as it was seen last."""
+        if self._still is None:
+            self._still = Still(visualize(self, super().render()))
+            self._looked = monotonic()
+        return self._still
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Draw it; Textual asks with the regions when something beneath has moved."""
+        if not regions:
+            return super().refresh(repaint=repaint, layout=layout, recompose=recompose)
+        if self._next_look is None:
+            wait = self._looked + BENEATH_SECONDS - monotonic()
+            if wait > 0:
+                self._next_look = self.set_timer(wait, self._look)
+            else:
+                self._look()
+        return self
+
+    def _look(self) -> None:
+        self._next_look = self._still = None
+        super().refresh()
+
+    def on_screen_resume(self) -> None:
+        """Nobody told it what moved while another screen was above it."""
+        self._still = None
+
+    def notify_style_update(self) -> None:
+        """In other colours."""
+        self._still = None
+        super().notify_style_update()

@@ -1,0 +1,148 @@
+"""Lines that go to the terminal as they were made: scrolling a pane costs what moved, not what is in sight.
+
+Textual keeps finished lines by their place in the widget, so one step of scrolling makes all of them anew,
+with border, filters and escape sequences, which was most of a drawing. Here they are kept by what they show.
+"""
+
+from functools import lru_cache
+from operator import is_
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
+from textual.widget import Widget
+
+_UNKNOWN = Color.default()
+
+
+class QuickBar(ScrollBar):
+    """Textual's bar, whose equal cells are one object: what is made of it for the terminal is kept there."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What Textual would draw: a bar has neither border nor padding nor effects."""
+        bar = self.render()
+        if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
+            return super().render_lines(crop)
+        drawn = bar.render_bar(
+            size=self.outer_size.height,
+            virtual_size=bar.virtual_size,
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=bar.thickness,
+            back_color=bar.style.bgcolor or _UNKNOWN,
+            bar_color=bar.style.color or _UNKNOWN,
+        )
+        base = self.rich_style
+        strips = [_one(segment, base) for segment in drawn.segments[crop.y : crop.bottom]]
+        return as_seen(self, strips, crop)
+
+
+def as_seen(widget: Widget, strips: list[Strip], crop: Region) -> list[Strip]:
+    """Whole lines of a widget in the colours this terminal has, and what of them is asked for."""
+    background = widget.background_colors[1]
+    for line_filter in widget.get_line_filters():
+        strips = [strip.apply_filter(line_filter, background) for strip in strips]
+    if crop.column_span == (0, widget.outer_size.width):
+        return strips
+    return [strip.crop(*crop.column_span) for strip in strips]
+
+
+@lru_cache(256)
+def _one(segment: Segment, base: Style) -> Strip:
+    return Strip(Segment.apply_style([segment], base))
+
+
+KEPT = 512
+"""Lines, several screens of them."""
+
+
+class Framed(ScrollView):
+    """A scrolling view that keeps its lines between their edges."""
+
+    _edges: tuple[Strip, Strip] | None = None
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self._framed: LRUCache[int, tuple[Strip, Strip]] = LRUCache(KEPT)
+        """Lines of content by their identity, each with what was made of it."""
+        self._frame: dict[int, tuple[Size, tuple[object, object], Strip]] = {}
+        """Rows of the border, each with what it was made of."""
+
+    def notify_style_update(self) -> None:
+        """The border may have another colour now."""
+        self._edges = None
+        self._frame.clear()
+        self._framed.clear()
+        super().notify_style_update()
+
+    def content_lines(self, ys: range) -> list[Strip]:
+        """Lines of the visible part, as wide as the content; the same object for the same line."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """The line, saying of each character where it stands: so the mouse selects text in it."""
+        (line,) = self.content_lines(range(y, y + 1))
+        return line.apply_offsets(0, y + self.scroll_offset.y)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What Textual would draw; it draws the rows of the frame and whatever has an effect on it."""
+        if not self._is_plain:
+            return super().render_lines(crop)
+        gutter, height = self.styles.gutter, self.outer_size.height
+        first, last = gutter.top, height - gutter.bottom
+        inside = range(max(crop.y, first) - first, max(first, min(crop.bottom, last)) - first)
+        strips = [
+            *(self._row_of_frame(y) for y in range(crop.y, min(crop.bottom, first))),
+            *map(self._between_edges, self.content_lines(inside)),
+            *(self._row_of_frame(y) for y in range(max(crop.y, last), crop.bottom)),
+        ]
+        return as_seen(self, strips, crop)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """Made when it is first asked for, as Textual does, but quick to draw."""
+        if self._vertical_scrollbar is None:
+            self._vertical_scrollbar = bar = QuickBar(
+                vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
+            )
+            bar.display = False
+            self.app._start_widget(self, bar)  # noqa: SLF001 - as Textual does it; there is no other way in
+        return self._vertical_scrollbar
+
+    @property
+    def _is_plain(self) -> bool:
+        styles = self.styles
+        return (
+            self.opacity == styles.text_opacity == 1.0
+            and not styles.tint.a
+            and not styles.has_rule("hatch")
+            and not any(kind for kind, _ in styles.outline)
+        )
+
+    def _row_of_frame(self, y: int) -> Strip:
+        """A row above or below the content; its titles are other objects when they are set anew."""
+        size, titles = self.outer_size, (self._border_title, self._border_subtitle)
+        known = self._frame.get(y)
+        if known is not None and known[0] == size and all(map(is_, known[1], titles)):
+            return known[2]
+        strip = super().render_lines(Region(0, y, size.width, 1))[0]
+        self._frame[y] = (size, titles, strip)
+        return strip
+
+    def _between_edges(self, content: Strip) -> Strip:
+        """A line of the content with what is left and right of it."""
+        known = self._framed.get(id(content))
+        if known is not None:
+            return known[1]
+        if self._edges is None:
+            gutter, width = self.styles.gutter, self.outer_size.width
+            whole = super().render_lines(Region(0, gutter.top, width, 1))[0]
+            self._edges = whole.crop(0, gutter.left), whole.crop(width - gutter.right, width)
+        strip = Strip.join([self._edges[0], content, self._edges[1]])
+        self._framed[id(content)] = (content, strip)
+        return strip

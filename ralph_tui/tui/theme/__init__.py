@@ -1,0 +1,5 @@
+"""Ralph's colours and the style sheets.
+
+May not: name a widget.
+Callers: `app`, and screens that bring sheets of their own.
+"""

@@ -1,0 +1,170 @@
+"""The last lines of the screen under a dialog: what its keys do, where those of the dashboard were."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import reactive
+from textual.style import Style
+
+from ralph_tui.tui.commands.availability import is_done, is_empty
+from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY
+from ralph_tui.tui.keys import Keys, key_label
+from ralph_tui.tui.render.hints import Piece, foot_lines
+from ralph_tui.tui.render.spans import Line, Span, Tone, pressing, width_of
+from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.styled import Toned
+
+Stage = Literal["", "typing", "found"]
+"""How far a search is: nobody searches, words are typed, words are kept."""
+
+KEYS_OF_STAGE: dict[Stage, tuple[tuple[str, str], ...]] = {
+    "": (),
+    "typing": (("enter", "keep the words"), ("escape", "end the search")),
+    "found": (("n", ""), ("N", "step"), ("escape", "end the search")),
+}
+"""Keys with what they do, the most important first."""
+
+_PRESS = "press "
+
+Link = tuple[str, Line]
+
+
+def more(keys: Keys) -> Line:
+    """The way to all other commands."""
+    label = keys.label("palette").replace("ctrl+", "^")
+    return (Span(label, Tone.ACCENT), Span(" more", Tone.MUTED))
+
+
+class KeyLine(LinkLine):
+    """Whole labels only; the least important go first when the line is short."""
+
+    can_jump = False
+
+    stage: reactive[Stage] = reactive[Stage]("")
+    """How far a search is."""
+
+    def commands(self) -> Iterable[Link]:
+        """What can be done where nobody searches, the most important first."""
+        raise NotImplementedError
+
+    def links(self, width: int) -> Sequence[Link]:
+        """As many as fit, and the palette for the rest; letters that are typed are no commands."""
+        shown = [_key(key, said) for key, said in KEYS_OF_STAGE[self.stage]]
+        if self.stage == "typing":
+            return shown
+        palette = more(self.app.keys)
+        room = width - width_of(palette) - sum(map(self._cells, shown))
+        for link in self.commands():
+            room -= self._cells(link)
+            if room < 0:
+                break
+            shown.append(link)
+        return [*shown, ("palette", palette)]
+
+    def _cells(self, link: Link) -> int:
+        return width_of(link[1]) + len(self.GAP)
+
+    def follow(self, name: str) -> None:
+        """A key of the search is pressed; the rest are commands."""
+        if name.startswith(_PRESS):
+            self.app.action_press(name.removeprefix(_PRESS))
+        else:
+            super().follow(name)
+
+
+def _key(key: str, said: str) -> Link:
+    words = f" {said}" if said else ""
+    return (f"{_PRESS}{key}", (Span(key_label(key), Tone.ACCENT), Span(words)))
+
+
+class KeyBar(KeyLine):
+    """Of the dashboard."""
+
+    situation: reactive[Situation | None] = reactive(None)
+
+    def links(self, width: int) -> Sequence[Link]:
+        """None before anything is known."""
+        return super().links(width) if self.situation is not None else []
+
+    def commands(self) -> Iterable[Link]:
+        """Those that matter now."""
+        now = self.situation
+        if now is None:
+            return
+        for command in _offered(now):
+            if command.footer_label(now):
+                yield command.name, self._line(command, now)
+
+    def _line(self, command: Command, now: Situation) -> Line:
+        usable = not command.disabled(now)
+        return (
+            Span(key_label(self.app.keys_of(command)[0]), Tone.ACCENT if usable else Tone.FAINT),
+            Span(f" {command.footer_label(now)}", Tone.TEXT if usable else Tone.FAINT),
+        )
+
+
+def _offered(now: Situation) -> list[Command]:
+    """By rank; where there is nothing to run, what can be done instead."""
+    if is_done(now) or is_empty(now):
+        return [BY_NAME[name] for name in (WHEN_DONE if is_done(now) else WHEN_EMPTY)]
+    return sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank)
+
+
+class Item(NamedTuple):
+    """One command of the footer."""
+
+    name: str
+    key: str
+    label: str
+    usable: bool
+
+
+class PageBar(KeyLine):
+    """Of one page."""
+
+    items: reactive[tuple[Item, ...]] = reactive(())
+    """The most important first."""
+
+    def commands(self) -> Iterable[Link]:
+        """As the page has ranked them."""
+        for item in self.items:
+            yield (
+                item.name,
+                (
+                    Span(item.key, Tone.ACCENT if item.usable else Tone.FAINT),
+                    Span(f" {item.label}", Tone.TEXT if item.usable else Tone.FAINT),
+                ),
+            )
+
+
+class Foot(Toned):
+    """Each key with its word, whole or not at all; a click on it is that key."""
+
+    keys: reactive[str] = reactive("", layout=True)
+    """Such as `y approve, n reject, esc later`; the most important first."""
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """The whole line."""
+        del viewport
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as the keys need."""
+        del container, viewport
+        return len(foot_lines(self.keys, width))
+
+    def render(self) -> Content:
+        """All lines."""
+        lines = foot_lines(self.keys, self.content_size.width)
+        return Content("\n").join([self._line(line) for line in lines])
+
+    def _line(self, line: Iterable[Piece]) -> Content:
+        return Content.assemble(*((piece.text, self._style(piece)) for piece in line))
+
+    def _style(self, piece: Piece) -> Style:
+        style = self.visual(Tone.ACCENT if piece.is_key else Tone.TEXT)
+        return style + Style.from_meta(pressing(piece.presses)) if piece.presses else style

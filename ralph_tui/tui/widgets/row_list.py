@@ -1,0 +1,341 @@
+"""Rows drawn line by line: what the board and the stream have in common.
+
+Only visible rows are rendered, whatever their number; strips are cached until the row, the width or
+the theme changes.
+"""
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.color import Color
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.selection import Selection
+from textual.strip import Strip
+
+from ralph_tui.tui.render.spans import Line, Tone, flat, plain, to_segments
+from ralph_tui.tui.terminal.line_cache import Framed
+from ralph_tui.tui.widgets.search import Searchable
+from ralph_tui.tui.widgets.styled import Toned
+
+Key = Hashable
+Row = tuple[Key | None, int]
+"""Which item a row belongs to (None for a row that cannot be selected), and which of its lines."""
+
+GAP = 1
+"""Cells between a row and the scrollbar."""
+
+
+class RowsView(Toned, Framed, can_focus=True):
+    """A scrolling list of rows with a cursor on items, text selection and vim keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor(-1)", "Up", show=False),
+        Binding("down,j", "cursor(1)", "Down", show=False),
+        Binding("home,g", "edge(-1)", "First", show=False),
+        Binding("end,G,shift+g", "edge(1)", "Last", show=False),
+        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor"}
+
+    class Clicked(Message):
+        """An item was clicked, for the first time of two or for the only one."""
+
+        def __init__(self, view: "RowsView", key: Key) -> None:
+            """Say which item of which list."""
+            super().__init__()
+            self.view = view
+            self.key = key
+
+        @property
+        def control(self) -> "RowsView":
+            """The list."""
+            return self.view
+
+    class Opened(Clicked):
+        """An item was opened by a double click."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id=id)
+        self.cursor: Key | None = None
+        self._strips: LRUCache[Row, tuple[int, int, Strip]] = LRUCache(1024)
+        """Finished lines, each with the index and the width it is for."""
+        self._style: Style | None = None
+        self._styles_of_tones: dict[tuple[Tone, Color | None], Style] = {}
+
+    # What a list must say of itself.
+
+    def row_count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def row_at(self, y: int) -> Row:
+        """The row at an index below the count."""
+        raise NotImplementedError
+
+    def row_of(self, key: Key) -> int | None:
+        """The first row of an item."""
+        raise NotImplementedError
+
+    def row_line(self, y: int, width: int) -> Line:
+        """What a row shows."""
+        raise NotImplementedError
+
+    def keys_in_sight(self) -> list[tuple[int, Key]]:
+        """The visible items with how far below the upper edge each begins."""
+        top = self.scroll_offset.y
+        seen: dict[Key, int] = {}
+        for y in range(top, min(self.row_count(), top + self.size.height)):
+            key = self.row_at(y)[0]
+            if key is not None:
+                seen.setdefault(key, y - top)
+        return [(y, key) for key, y in seen.items()]
+
+    # Drawing.
+
+    @property
+    def shows_cursor(self) -> bool:
+        """Whether the cursor is drawn: where the keys go."""
+        return self.has_focus
+
+    @property
+    def row_width(self) -> int:
+        """Cells a row has; the scrollbar's place and a gap are kept free so that nothing jumps."""
+        bar = 0 if self.show_vertical_scrollbar else self.styles.scrollbar_size_vertical
+        return max(1, self.scrollable_content_region.width - bar - GAP)
+
+    def resize_rows(self) -> None:
+        """Tell the scrollbars how many rows there are; the screen is laid out anew only where that moves something.
+
+        Laying it out draws it, too, so that every new row of the stream was drawn twice.
+        """
+        size = Size(self.row_width, self.row_count())
+        bar = size.height > self.container_size.height
+        moves = bar != self.show_vertical_scrollbar or size.width != self.virtual_size.width
+        if moves or self.styles.auto_dimensions:
+            self.virtual_size = size
+            return
+        self.set_reactive(RowsView.virtual_size, size)
+        if bar:
+            self.vertical_scrollbar.window_virtual_size = size.height
+        self.scroll_y = self.validate_scroll_y(self.scroll_y)
+
+    def forget_rows(self) -> None:
+        """Draw every row anew."""
+        self._strips.clear()
+        self.refresh()
+
+    def forget_row(self, row: Row) -> None:
+        """Draw this row anew when it is next seen."""
+        self._strips.discard(row)
+
+    def notify_style_update(self) -> None:
+        """The theme changed."""
+        self._strips.clear()
+        self._style = None
+        self._styles_of_tones.clear()
+        super().notify_style_update()
+
+    def content_lines(self, ys: range) -> list[Strip]:
+        """Lines of the visible part.
+
+        The same object for the same line: Textual keeps on it what it made of it for the terminal.
+        """
+        top, width, count = self.scroll_offset.y, self.size.width, self.row_count()
+        chosen = self.cursor if self.shows_cursor else None
+        is_marked = self.text_selection is not None
+        strips = []
+        for index in range(ys.start + top, ys.stop + top):
+            if index >= count:
+                strips.append(Strip.blank(width, self._base))
+                continue
+            row = self.row_at(index)
+            is_chosen = row[0] is not None and row[0] == chosen
+            if is_chosen or is_marked:
+                strips.append(self._marked(index, width, chosen=is_chosen))
+            else:
+                strips.append(self._kept(row, index, width))
+        return strips
+
+    def _kept(self, row: Row, index: int, width: int) -> Strip:
+        known = self._strips.get(row)
+        if known is not None and known[:2] == (index, width):
+            return known[2]
+        strip = self._drawn(index).extend_cell_length(width, self._base)
+        if row[0] is not None:  # rows without an item, such as text being written, change freely
+            self._strips[row] = (index, width, strip)
+        return strip
+
+    @property
+    def _base(self) -> Style:
+        if self._style is None:
+            self._style = self.rich_style
+        return self._style
+
+    def _drawn(self, index: int, background: Color | None = None) -> Strip:
+        width = self.row_width
+        line = self.adapted(self.row_line(index, width))
+        return Strip(to_segments(line, partial(self._painted, background))).crop(0, width)
+
+    def _painted(self, background: Color | None, tone: Tone) -> Style:
+        """The style of a tone on the list's own, or on another background."""
+        known = self._styles_of_tones.get((tone, background))
+        if known is None:
+            known = self._base + self.tone_style(tone, background)
+            self._styles_of_tones[tone, background] = known
+        return known
+
+    def _marked(self, index: int, width: int, *, chosen: bool) -> Strip:
+        cursor = self.get_component_styles("rows--cursor")
+        behind = self.background_colors[1] + cursor.background if chosen else None
+        strip = self._drawn(index, behind)
+        if self.text_selection is not None:
+            strip = self._with_selection(strip, index, self.text_selection)
+        strip = strip.extend_cell_length(width, self._base)
+        if behind is None:
+            return strip
+        over = Style(bgcolor=behind.rich_color)
+        if behind.ansi is not None:
+            over += Style(color=cursor.color.rich_color)  # the terminal's colours are a pair
+        return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
+
+    def _with_selection(self, strip: Strip, index: int, selection: Selection) -> Strip:
+        span = selection.get_span(index)
+        if span is None:
+            return strip
+        text = strip.text
+        start = cell_len(text[: span[0]])
+        end = strip.cell_length if span[1] == -1 else cell_len(text[: span[1]])
+        style = self.screen.get_component_rich_style("screen--selection")
+        marked = strip.crop(start, end).apply_style(style)
+        return Strip.join([strip.crop(0, start), marked, strip.crop(end)])
+
+    # Selecting text with the mouse.
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The text under a mouse selection."""
+        width = self.row_width
+        rows = (self.row_line(y, width) for y in range(self.row_count()))
+        return selection.extract("\n".join(flat(plain(row)) for row in rows)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Show what is selected."""
+        del selection  # `render_line` asks for it, line by line
+        self.refresh()
+
+    # The cursor.
+
+    def move_cursor(self, key: Key | None) -> None:
+        """Put the cursor on an item and bring it into sight."""
+        self.cursor = key
+        self.refresh()
+        y = self.row_of(key) if key is not None else None
+        if y is not None and self.size:  # without a size everything is out of sight
+            region = Region(0, y, 1, 1)
+            self.scroll_to_region(region, animate=False, force=True, x_axis=False, immediate=True)
+
+    def action_cursor(self, step: int) -> None:
+        """Move to the next item in this direction; what the mouse has marked is not meant any more."""
+        self.screen.clear_selection()
+        y = self.row_of(self.cursor) if self.cursor is not None else None
+        if y is None:
+            y = self.scroll_offset.y - 1 if step > 0 else self._last_visible() + 1
+        key = self._next_key(y, step)
+        if key is not None:
+            self.move_cursor(key)
+
+    def action_edge(self, direction: int) -> None:
+        """Move to the first or last item."""
+        self.screen.clear_selection()
+        ys = range(self.row_count()) if direction < 0 else reversed(range(self.row_count()))
+        key = next((k for k, _ in map(self.row_at, ys) if k is not None), None)
+        if key is not None:
+            self.move_cursor(key)
+        self.scroll_to(
+            y=0 if direction < 0 else self.max_scroll_y, animate=False, force=True, immediate=True
+        )
+
+    def action_page(self, pages: float) -> None:
+        """Move by pages, and to the first or last item at the ends."""
+        self.screen.clear_selection()
+        step = 1 if pages > 0 else -1
+        y = self.row_of(self.cursor) if self.cursor is not None else None
+        target = (self.scroll_offset.y if y is None else y) + int(pages * self.size.height)
+        target = min(max(target, 0), self.row_count() - 1)
+        key = self._next_key(target - step, step)
+        if key is None:
+            key = self._next_key(target + step, -step)
+        if key is not None:
+            self.move_cursor(key)
+
+    def _next_key(self, y: int, step: int) -> Key | None:
+        """The first item other than the cursor's after row `y`."""
+        y += step
+        while 0 <= y < self.row_count():
+            key, part = self.row_at(y)
+            if key is not None and key != self.cursor and (part == 0 or step < 0):
+                return key
+            y += step
+        return None
+
+    def _last_visible(self) -> int:
+        return min(self.row_count(), self.scroll_offset.y + self.size.height) - 1
+
+    def on_click(self, event: events.Click) -> None:
+        """Select with one click, open with two."""
+        offset = event.get_content_offset(self)
+        index = offset.y + self.scroll_offset.y if offset else -1
+        if not 0 <= index < self.row_count():
+            return
+        key = self.row_at(index)[0]
+        if key is None:
+            return
+        self.move_cursor(key)
+        if event.chain <= 2:
+            self.post_message((self.Clicked, self.Opened)[event.chain - 1](self, key))
+
+    def on_focus(self) -> None:
+        """Put the cursor on the first item in sight; a text without items stays where it is."""
+        key = None if self.cursor is not None else self._next_key(self.scroll_offset.y - 1, 1)
+        if key is not None:
+            self.move_cursor(key)
+
+
+class Searched(RowsView, Searchable):
+    """Finds items, whatever of them is in sight."""
+
+    def keys_holding(self, words: str) -> Sequence[Key]:
+        """The items that hold the words, from top to bottom."""
+        raise NotImplementedError
+
+    def find(self, words: str) -> Sequence[Key]:
+        """The items that hold the words; none for no words."""
+        return self.keys_holding(words) if words else ()
+
+    def go_to(self, place: Hashable) -> None:
+        """Put the cursor there."""
+        self.move_cursor(place)
+
+    @property
+    def shows_cursor(self) -> bool:
+        """What was found is marked while somebody still types."""
+        return self.has_focus or bool(self.words)
+
+    def next_place(self, places: Sequence[Key], step: int) -> int:
+        """The match at, after or before the cursor."""
+        if self.cursor in places:
+            return (places.index(self.cursor) + step) % len(places)
+        here = self.row_of(self.cursor) if self.cursor is not None else None
+        rows = (self.row_of(key) or 0 for key in places)
+        after = next((i for i, row in enumerate(rows) if row >= (here or 0)), 0)
+        return (after - 1) % len(places) if step < 0 else after

@@ -1,0 +1,67 @@
+"""Texts one below the other that scroll and are searched: details, help, the status panels."""
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.geometry import Offset
+from textual.selection import Selection
+from textual.widget import Widget
+
+from ralph_tui.tui.widgets.search import Searchable
+
+
+class Place(NamedTuple):
+    """Words in a text: which text, which of its lines before they wrap, and from where to where."""
+
+    text: Widget
+    line: int
+    start: int
+    end: int
+
+
+class Prose(VerticalScroll, Searchable):
+    """What was found is selected as if with the mouse, so every text can show it."""
+
+    def lines_of(self, text: Widget) -> list[str]:
+        """The lines of a text, before they wrap."""
+        shown = text.render()
+        return shown.plain.split("\n") if isinstance(shown, Content) else []
+
+    def find(self, words: str) -> Sequence[Place]:
+        """Every place; upper and lower case are the same."""
+        return list(self._places(re.compile(re.escape(words), re.IGNORECASE))) if words else ()
+
+    def _places(self, words: re.Pattern[str]) -> Iterator[Place]:
+        for text in self.children:
+            if text.display:
+                for number, line in enumerate(self.lines_of(text)):
+                    yield from (
+                        Place(text, number, m.start(), m.end()) for m in words.finditer(line)
+                    )
+
+    def go_to(self, place: Hashable) -> None:
+        """Select it, a third of the way down."""
+        if isinstance(place, Place):
+            start, end = Offset(place.start, place.line), Offset(place.end, place.line)
+            self.screen.selections = {place.text: Selection(start, end)}
+            y = self._row(place) - self.size.height // 3
+            self.scroll_to(y=y, animate=False, force=True, immediate=True)
+
+    def _row(self, place: Place) -> int:
+        """Where it is among the rows of all texts."""
+        text = place.text
+        before = self.lines_of(text)[: place.line]
+        before.append(self.lines_of(text)[place.line][: place.start])
+        inside = Content("\n".join(before)).get_height(
+            text.styles.get_rules(), text.content_size.width
+        )
+        return text.virtual_region.y + text.gutter.top + inside - 1
+
+    def search(self, words: str) -> None:
+        """Look for other words; the search that ends takes its mark along."""
+        if self.words and self.is_attached:
+            self.screen.clear_selection()
+        super().search(words)

@@ -1,0 +1,183 @@
+"""A line to type what to look for; Enter keeps the words, Escape forgets them."""
+
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from textual import getters
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.widgets.footer import Stage
+
+
+class Searchable(Widget, can_focus=True):
+    """Remembers the words; finds them anew at every step, because what it shows goes on changing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "match(1)", "Next match", show=False),
+        Binding("N", "match(-1)", "Previous match", show=False),
+        Binding("escape", "forget_words", "End the search", show=False),
+    ]
+
+    words = ""
+    found = 0
+    """How many places hold the words."""
+    stands: Hashable | None = None
+    """The place that was gone to last."""
+
+    class Found(Message, namespace="searched"):
+        """Another place, or other words."""
+
+        def __init__(self, pane: "Searchable", text: str) -> None:
+            """Say where, and what was found in a few words; empty when the search is over."""
+            super().__init__()
+            self.pane = pane
+            self.text = text
+
+    # What a pane must say of itself.
+
+    def find(self, words: str) -> Sequence[Hashable]:
+        """The places that hold the words, from top to bottom; none for no words."""
+        raise NotImplementedError
+
+    def go_to(self, place: Hashable) -> None:
+        """Bring a place into sight and mark it."""
+        raise NotImplementedError
+
+    def next_place(self, places: Sequence[Hashable], step: int) -> int:
+        """Which of the places is so many steps from where the search stands."""
+        return (places.index(self.stands) + step) % len(places) if self.stands in places else 0
+
+    # What is done with it.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Without words these keys are somebody else's."""
+        if action in ("match", "forget_words"):
+            return bool(self.words)
+        return super().check_action(action, parameters)
+
+    def search(self, words: str) -> None:
+        """Look for other words, from where the search stands."""
+        self.words = words
+        self._go(0)
+
+    def look_again(self) -> None:
+        """What is shown has changed under the words; nothing moves."""
+        if self.words:
+            self._say(self.find(self.words))
+
+    def action_match(self, step: int) -> None:
+        """The next place, or the one before; round and round."""
+        self._go(step)
+
+    def action_forget_words(self) -> None:
+        """The keys are free again."""
+        self.search("")
+
+    def _go(self, step: int) -> None:
+        places = self.find(self.words)
+        if places:
+            self.stands = places[self.next_place(places, step)]
+            self.go_to(self.stands)
+        else:
+            self.stands = None
+            self.refresh()
+        self._say(places)
+
+    def _say(self, places: Sequence[Hashable]) -> None:
+        self.found = len(places)
+        at = f"{places.index(self.stands) + 1} of " if self.stands in places else ""
+        said = f"{at}{len(places)}" if places else "nothing found"
+        self.post_message(self.Found(self, said if self.words else ""))
+
+
+class SearchLine(Horizontal):
+    """Hidden until it is needed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
+
+    app = getters.app(Host)
+
+    class Changed(Message):
+        """Other words; none when the search is over."""
+
+        def __init__(self, words: str) -> None:
+            """Say which."""
+            super().__init__()
+            self.words = words
+
+    class Stands(Message):
+        """Other keys mean something now."""
+
+        def __init__(self, stage: Stage) -> None:
+            """Say how far the search is."""
+            super().__init__()
+            self.stage = stage
+
+    def compose(self) -> ComposeResult:
+        """The sign, the words, what was found."""
+        yield Static("/", markup=False, classes="sign")
+        area = Input(compact=True, select_on_focus=False)
+        area.cursor_blink = self.app.animation_level == "full"
+        yield area
+        yield Static("", markup=False, id="found")
+
+    def on_mount(self) -> None:
+        """Nobody searches yet."""
+        self.display = False
+
+    @property
+    def words(self) -> str:
+        """What is looked for."""
+        return self.query_one(Input).value if self.display else ""
+
+    def enter(self) -> None:
+        """Type here."""
+        self.display = True
+        self.query_one(Input).focus()
+
+    def leave(self) -> None:
+        """The search is over."""
+        self.query_one(Input).value = ""
+        self.display = False
+        self.post_message(self.Stands(""))
+        self.post_message(self.Changed(""))
+        self.screen.focus_next()
+
+    def on_descendant_focus(self) -> None:
+        """Letters are words."""
+        self.post_message(self.Stands("typing"))
+
+    def on_descendant_blur(self) -> None:
+        """Letters are keys again."""
+        self.post_message(self.Stands("found" if self.words else ""))
+
+    def action_leave(self) -> None:
+        """Escape."""
+        self.leave()
+
+    def say(self, text: str) -> None:
+        """How much was found."""
+        self.query_one("#found", Static).update(text)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Every letter counts."""
+        event.stop()
+        if self.display:
+            self.post_message(self.Changed(event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the words and go back to what was found."""
+        event.stop()
+        if not event.value:
+            self.leave()
+        else:
+            self.post_message(self.Kept())
+
+    class Kept(Message):
+        """The words stay; the keys are for the page again."""

@@ -1,0 +1,378 @@
+"""The pane of the panels: scrolls with the keys of the other panes, is searched and copied as text."""
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+
+from ralph_tui.domain.events import IterationFinished
+from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import Receipt
+from ralph_tui.domain.view.forecast import Forecast
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.glyphs import Glyphs
+from ralph_tui.tui.render.bars import bar, context_bar, level_tone
+from ralph_tui.tui.render.breaker import breaker_lines
+from ralph_tui.tui.render.figures import limit, money, plural, tokens
+from ralph_tui.tui.render.spans import (
+    Line,
+    Span,
+    Tone,
+    crop,
+    crop_middle,
+    crop_path,
+    crop_words,
+    plain,
+    row,
+    width_of,
+)
+from ralph_tui.tui.render.states import BREAKER, ZONE, Look
+from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
+from ralph_tui.tui.timeline.touched import FileChange
+from ralph_tui.tui.widgets.scroll_text import Prose
+from ralph_tui.tui.widgets.styled import Toned
+
+
+class Panel(Toned):
+    """Draws `lines(width)`; a subclass holds its slice of the view in reactives."""
+
+    TITLE = ""
+
+    known: reactive[bool] = reactive(default=False)
+    """The project was read; before that nothing is claimed."""
+
+    def on_mount(self) -> None:
+        """Name the panel."""
+        self.border_title = self.TITLE
+        self.caption()
+
+    def on_resize(self) -> None:
+        """Bars are as wide as the panel."""
+        self.refresh()
+
+    def render(self) -> Content:
+        """The lines at the present width."""
+        return self.content(self.shown(max(16, self.content_size.width or 36)))
+
+    def watch_known(self) -> None:
+        """The word in the border is a claim, too."""
+        self.caption()
+
+    def shown(self, width: int) -> Sequence[Line]:
+        """The lines, or as many empty ones: nothing moves when they come."""
+        lines = self.lines(width)
+        return lines if self.known else [[Span(" ")] for _ in lines]
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """What the panel shows; always the same number of lines for the same slice."""
+        raise NotImplementedError
+
+    def caption(self) -> None:
+        """Set the word in the lower border, if there is one."""
+
+    def show_look(self, look: Look) -> None:
+        """A state as glyph and word in the lower border, coloured through a class."""
+        word = one_line(f"{getattr(self.app.glyphs, look.glyph)} {look.word}", 40)
+        self.border_subtitle = Content(word if self.known else "")
+        for tone in ("ok", "info", "warn", "bad", "muted"):
+            self.set_class(self.known and look.tone == tone, f"-{tone}")
+
+
+class BreakerPanel(Panel):
+    """The main signals and whichever other is nearest its threshold; Enter shows them all."""
+
+    TITLE = "breaker"
+
+    class Opened(Message):
+        """A double click: all of its signals are wanted."""
+
+    breaker: reactive[CircuitBreaker] = reactive(CircuitBreaker())
+
+    def on_click(self, event: events.Click) -> None:
+        """Two are Enter, as in the lists."""
+        if event.chain == 2:
+            self.post_message(self.Opened())
+
+    def watch_breaker(self) -> None:
+        """The state's word is in the border."""
+        self.caption()
+
+    def caption(self) -> None:
+        """Closed, half-open or open."""
+        self.show_look(BREAKER[self.breaker.state])
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """Always four, so that nothing below jumps."""
+        return breaker_lines(self.breaker, width, self.app.glyphs)
+
+
+MAX_LINES = 8
+"""The last ones; the iterations page has them all."""
+
+
+class FilesPanel(Panel):
+    """One line per file; it is the last panel, so that it may grow without moving another."""
+
+    TITLE = "files"
+
+    files: reactive[tuple[FileChange, ...]] = reactive((), layout=True)
+
+    def watch_files(self) -> None:
+        """How many is in the border."""
+        self.caption()
+
+    def caption(self) -> None:
+        """How many were changed."""
+        changed = f"{plural(len(self.files), 'file')} changed" if self.files else "none changed"
+        self.show_look(Look("note", changed, Tone.MUTED))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """The files changed last, in the order they were first changed."""
+        if not self.files:
+            return [[Span("no file changed in this iteration", Tone.MUTED)]]
+        shown = self.files[-MAX_LINES:]
+        more = len(self.files) - len(shown)
+        above: list[Line] = [[Span(f"{more:,} more before", Tone.MUTED)]] if more else []
+        return [*above, *(self._file(change, width) for change in shown)]
+
+    def _file(self, change: FileChange, width: int) -> Line:
+        figures = (
+            [Span(f"+{change.added} ", Tone.OK), Span(f"-{change.removed}", Tone.BAD)]
+            if change.counted
+            else [Span("by a command", Tone.MUTED)]
+        )
+        room = width - width_of(figures) - 1
+        path = crop_path(change.path, room, self.app.glyphs.ellipsis)
+        return row([Span(path)], figures, width, self.app.glyphs.ellipsis)
+
+
+class ContextGauge(Panel):
+    """Percent of the capacity, the smart zone, and where hand-off is due."""
+
+    TITLE = "context"
+
+    budget: reactive[ContextBudget] = reactive(ContextBudget())
+    smart_zone: reactive[tuple[int, int]] = reactive((40, 60))
+    past: reactive[tuple[IterationFinished, ...]] = reactive(())
+
+    def watch_budget(self) -> None:
+        """The zone's word is in the border."""
+        self.caption()
+
+    def caption(self) -> None:
+        """The zone in words."""
+        self.show_look(ZONE[self.budget.zone])
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """Figures, bar, marks."""
+        budget = self.budget
+        used = f"{tokens(budget.current_usage)} of {tokens(budget.total_capacity)}"
+        head = row(
+            [Span(f"{budget.percent:.0f} %", Tone.TITLE), Span(f"  {used}", Tone.MUTED)],
+            [Span(f"hand-off at {budget.budget_percent} %", Tone.MUTED)],
+            width,
+        )
+        return [head, *context_bar(budget, self.smart_zone, width, self.app.glyphs, self.past)]
+
+
+MIN_LINES = 3
+"""The panel keeps this height, so that nothing below or above it jumps when receipts come."""
+
+
+class GatePanel(Panel):
+    """What Python ran to check the last claim, and how each ended."""
+
+    TITLE = "gate"
+
+    receipts: reactive[tuple[Receipt, ...]] = reactive((), layout=True)
+    passed: reactive[bool | None] = reactive(None)
+    task_id: reactive[str | None] = reactive(None)
+    past: reactive[bool] = reactive(default=False)
+    """The claim was about another task than the one being worked."""
+
+    def watch_passed(self) -> None:
+        """The verdict is in the border."""
+        self.caption()
+
+    def watch_task_id(self) -> None:
+        """So is the claim's task."""
+        self.caption()
+
+    def watch_past(self) -> None:
+        """And whether it is over."""
+        self.caption()
+
+    def caption(self) -> None:
+        """Accepted, refused, checking, or nothing yet."""
+        self.show_look(gate_look(self.task_id, passed=self.passed, past=self.past))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """One line per receipt."""
+        shown: list[Line] = [self._receipt(receipt, width) for receipt in self.receipts]
+        if not shown:
+            text = "checks are running" if self.task_id else "no claim has been checked yet"
+            shown = [[Span(text, Tone.MUTED)]]
+        return [*shown, *([Span(" ")] for _ in range(MIN_LINES - len(shown)))]
+
+    def _receipt(self, receipt: Receipt, width: int) -> Line:
+        glyph, tone = receipt_look(receipt)
+        note = "" if receipt.reason else receipt_note(receipt)  # the whole reason is in the detail
+        word = note or receipt.status.value.replace("_", " ")
+        right = [Span(word, Tone.MUTED if receipt.ok else tone)]
+        if receipt.seconds:
+            right.append(Span(took(receipt.seconds).rjust(7), Tone.MUTED))
+        glyphs = self.app.glyphs
+        room = width - width_of(right) - 3
+        command = crop_middle(receipt.command, room, glyphs.ellipsis)
+        return row([Span(f"{getattr(glyphs, glyph)} ", tone), Span(command)], right, width)
+
+
+def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:
+    """The gate's state, or how the last claim ended when another task is worked or none."""
+    last = "last: " if past else ""
+    if passed is None:
+        checking = Look("verifying", f"checking {task_id}", Tone.INFO)
+        return checking if task_id else Look("idle", "no claim yet", Tone.MUTED)
+    if passed:
+        return Look("ok", f"{last}{task_id or 'claim'} accepted", Tone.OK)
+    return Look("failed", f"{last}{task_id or 'claim'} not yet", Tone.BAD)
+
+
+_FIGURES = 30
+"""Cells of name, amount and limit; the bar has the rest."""
+
+
+class TaskCost(NamedTuple):
+    """What a task cost, and which."""
+
+    usd: float
+    whose: str
+
+
+class CostPanel(Panel):
+    """Iteration, session and total, each with its limit; the task; what is left to spend."""
+
+    TITLE = "cost"
+
+    costs: reactive[CostMeter] = reactive(CostMeter())
+    limits: reactive[CostLimits] = reactive(CostLimits())
+    share: reactive[TaskCost | None] = reactive(None)
+    left: reactive[Forecast | None] = reactive(None)
+
+    def watch_costs(self) -> None:
+        """The word in the border says how near the nearest limit is."""
+        self.caption()
+
+    def watch_limits(self) -> None:
+        """The same when a limit moved."""
+        self.caption()
+
+    def caption(self) -> None:
+        """Within, near or at a limit."""
+        self.show_look(cost_look(self.costs, self.limits))
+
+    def lines(self, width: int) -> Sequence[Line]:
+        """One line per level, the task below its iteration, and what is left to spend."""
+        first, *others = (self._level(level, width) for level in CostLevel)
+        glyphs = self.app.glyphs
+        task = task_line(self.share, width, glyphs)
+        return [first, task, *others, forecast_line(self.left, width, glyphs)]
+
+    def _level(self, level: CostLevel, width: int) -> Line:
+        spent, most = self.costs.of(level), self.limits.of(level)
+        share = _share(spent, most)
+        line = [
+            Span(f"{level.value.ljust(10)}", Tone.MUTED),
+            Span(f"{money(spent):>8}", Tone.TEXT if share < 0.8 else level_tone(share)),
+            Span(f" of {limit(most)}".ljust(11), Tone.MUTED),
+        ]
+        room = width - _FIGURES
+        return [*line, *bar(share, room, level_tone(share), self.app.glyphs)] if room > 3 else line
+
+
+def task_cost(view: LoopView) -> TaskCost | None:
+    """What the task has cost in all its tries; between two, what one cost on average."""
+    task = view.current_task
+    if task is not None:
+        now = view.costs.iteration if task.status is TaskStatus.IN_PROGRESS else 0.0
+        return TaskCost((task.actual_cost_usd or 0.0) + now, task.id)
+    paid = [t for t in view.tasks.values() if t.actual_cost_usd is not None]
+    if known := [t for t in paid if t.status is TaskStatus.COMPLETE]:
+        return TaskCost(_mean(known), f"on average of {len(known):,}")
+    return TaskCost(_mean(paid), f"each of {len(paid):,} tried") if paid else None
+
+
+def _mean(tasks: Sequence[Task]) -> float:
+    return sum(task.actual_cost_usd or 0.0 for task in tasks) / len(tasks)
+
+
+def task_line(cost: TaskCost | None, width: int, glyphs: Glyphs) -> Line:
+    """The task's own share, whose it is beside it."""
+    name = Span("task      ", Tone.MUTED)
+    if cost is None:
+        return [name, Span(" none was worked yet", Tone.MUTED)]
+    line = [name, Span(f"{money(cost.usd):>8}"), Span(f" {cost.whose}", Tone.MUTED)]
+    return crop(line, width, glyphs.ellipsis)
+
+
+def forecast_line(left: Forecast | None, width: int, glyphs: Glyphs) -> Line:
+    """What the rest of the plan will take, and how many finished tasks say so."""
+    name = Span("to finish ", Tone.MUTED)
+    if left is None or not left.open_tasks or not left.finished:
+        why = "there is no plan yet" if left is None else left.basis.partition(",")[0]
+        return crop_words([name, Span(f" {why}", Tone.MUTED)], width, glyphs.ellipsis)
+    amount = [name, Span(f"{money(left.cost_usd):>8}")]
+    time = Span(f" {glyphs.between} {duration(left.seconds)}", Tone.MUTED)
+    basis = [Span(f"from {plural(left.finished, 'task')}", Tone.MUTED)]
+    fits = width_of([*amount, time, *basis]) < width
+    return row([*amount, time] if fits else amount, basis, width, glyphs.ellipsis)
+
+
+def _share(spent: float, most: float) -> float:
+    return spent / most if most else 0.0  # 0 is no limit
+
+
+def cost_look(costs: CostMeter, limits: CostLimits) -> Look:
+    """The state of the level that is nearest its limit."""
+    share = max(_share(costs.of(level), limits.of(level)) for level in CostLevel)
+    if share >= 1:
+        return Look("failed", "limit reached", Tone.BAD)
+    return Look("warning", "near a limit", Tone.WARN) if share >= 0.8 else _WITHIN
+
+
+_WITHIN = Look("ok", "within limits", Tone.OK)
+
+
+TEXT_WIDTH = 60
+"""Cells of a panel as text."""
+
+
+class Side(Prose):
+    """Panels one below the other."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", show=False),
+        Binding("j", "scroll_down", show=False),
+        Binding("g", "scroll_home", show=False),
+        Binding("G", "scroll_end", show=False),
+        Binding("ctrl+u", "page_up", show=False),
+        Binding("ctrl+d", "page_down", show=False),
+    ]
+
+    def text(self) -> str:
+        """Every panel with its title and what is said in its border."""
+        blocks = []
+        for panel in self.query(Panel):
+            lines = [plain(line).rstrip() for line in panel.shown(TEXT_WIDTH)]
+            said = f" ({panel.border_subtitle})" if panel.border_subtitle else ""
+            blocks.append("\n".join((f"{panel.TITLE}{said}", *(f"  {text}" for text in lines))))
+        return "\n\n".join(blocks) + "\n"

@@ -1,0 +1,60 @@
+"""The side panels in one line, for narrow terminals; of the costs, those of this run."""
+
+from textual.content import Content
+from textual.reactive import reactive
+
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.tui.render.figures import limit, money
+from ralph_tui.tui.render.spans import Span, Tone, width_of
+from ralph_tui.tui.render.states import BREAKER, ZONE, Look
+from ralph_tui.tui.widgets.links import LinkLine
+from ralph_tui.tui.widgets.status_panels import cost_look, gate_look
+from ralph_tui.tui.widgets.styled import Toned
+
+
+class StatusStrip(Toned):
+    """Context, cost, breaker and gate, each as glyph, figure and word; the last go first."""
+
+    view: reactive[LoopView] = reactive(LoopView())
+
+    def on_resize(self) -> None:
+        """How many fit depends on the width."""
+        self.refresh()
+
+    def on_click(self) -> None:
+        """To the panels that it stands for."""
+        self.post_message(LinkLine.Followed("status"))
+
+    def render(self) -> Content:
+        """As many fields as fit whole."""
+        if not self.view.is_known:
+            return Content("")
+        width = max(20, self.content_size.width)
+        shown: list[Span] = []
+        for field in self._fields():
+            longer = [*shown, Span("   "), *field] if shown else field
+            if width_of(longer) > width:
+                break
+            shown = longer
+        return self.content([shown])
+
+    def _fields(self) -> list[list[Span]]:
+        view = self.view
+        spent = f"{money(view.costs.session)}/{limit(view.limits.per_session)}"
+        failures = f"{view.breaker.failure_count}/{view.breaker.max_consecutive_failures}"
+        gate = gate_look(view.gate_task_id, passed=view.gate_passed, past=view.gate_is_past)
+        return [
+            self._field("context", f"{view.budget.percent:.0f} %", ZONE[view.budget.zone]),
+            self._field("cost", spent, cost_look(view.costs, view.limits), word=False),
+            self._field("breaker", failures, BREAKER[view.breaker.state]),
+            self._field("gate", "", gate),
+        ]
+
+    def _field(self, name: str, figure: str, look: Look, *, word: bool = True) -> list[Span]:
+        glyph = getattr(self.app.glyphs, look.glyph)
+        said = f" {look.word}" if word or look.tone is not Tone.OK else ""
+        return [
+            Span(f"{name} ", Tone.MUTED),
+            Span(f"{figure} " if figure else ""),
+            Span(f"{glyph}{said}", look.tone),
+        ]

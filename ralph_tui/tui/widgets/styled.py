@@ -1,0 +1,136 @@
+"""Tones to styles, through component classes of the app, so that colours live in the style sheets only.
+
+The classes are the app's and not each widget's: a style sheet is applied to every component of every
+widget whenever something changes, and nine for each of a dozen widgets was half the time to first paint.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from rich.style import Style as RichStyle
+from textual import getters
+from textual.color import Color
+from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import Reactive
+from textual.style import Style
+from textual.widget import Widget
+
+from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.render.contrast import SIGN, TEXT, readable
+from ralph_tui.tui.render.spans import Line, Span, Tone, to_content
+
+
+class Toned(Widget):
+    """A widget that draws toned spans."""
+
+    app = getters.app(Host)
+
+    auto_links: Reactive[bool] = Reactive(False)  # noqa: FBT003 - as Textual declares it
+    """Keys that can be clicked look like keys, not like links."""
+
+    _tones: dict[tuple[Tone, Color | None], Style] | None = None
+
+    def notify_style_update(self) -> None:
+        """The theme or the background changed."""
+        self._tones = None
+        super().notify_style_update()
+
+    def tone_style(self, tone: Tone, background: Color | None = None) -> RichStyle:
+        """The style of a tone for the Line API, to be read on what is behind it or on `background`."""
+        style = self.visual(tone, background)
+        color = style.foreground.rich_color if style.foreground is not None else None
+        return RichStyle(color=color, bold=style.bold, dim=style.dim)
+
+    def content(self, lines: Iterable[Line]) -> Content:
+        """Lines as content; their text is never markup."""
+        return to_content(map(self.adapted, lines), self.visual)
+
+    def adapted(self, line: Line) -> Line:
+        """The line as this terminal can show it; with the ASCII signs everything is ASCII."""
+        if self.app.glyphs.unicode:
+            return line
+        return [Span(_ascii(text, self.app.glyphs.ellipsis), tone) for text, tone in line]
+
+    def visual(self, tone: Tone, background: Color | None = None) -> Style:
+        """The style of a tone for content."""
+        if self._tones is None:
+            self._tones = {}
+        known = self._tones.get((tone, background))
+        if known is None:
+            behind = background or self.background_colors[1]
+            known = self._tones[tone, background] = self._style_on(behind, tone)
+        return known
+
+    def _style_on(self, background: Color, tone: Tone) -> Style:
+        """The tone blended with what is behind it, and readable there."""
+        styles = self.app.get_component_styles(f"tone--{tone}")
+        color = background.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
+        text = styles.text_style
+        seen = readable(background + color, background, SIGN if tone is Tone.FAINT else TEXT)
+        return Style(foreground=seen, bold=text.bold, dim=text.dim)
+
+
+def _ascii(text: str, ellipsis: str) -> str:
+    return text.replace("…", ellipsis).encode("ascii", "replace").decode("ascii")
+
+
+USUAL = 60
+"""Cells, while nothing has a place yet."""
+
+
+class Folding(Toned):
+    """Subclasses say their lines at a width."""
+
+    _folded: tuple[int, Content] | None = None
+
+    def lines_at(self, width: int) -> Iterable[Line]:
+        """The lines, each at most so wide."""
+        raise NotImplementedError
+
+    def fold_again(self) -> None:
+        """The text is another."""
+        self._folded = None
+        self.refresh(layout=True)
+
+    def notify_style_update(self) -> None:
+        """In other colours."""
+        self._folded = None
+        super().notify_style_update()
+
+    def _at(self, width: int) -> Content:
+        if self._folded is None or self._folded[0] != width:
+            self._folded = width, self.content(self.lines_at(width))
+        return self._folded[1]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Known before it has a place, so that it need not be laid out again once it has."""
+        del container, viewport
+        return self._at(width).get_height(self.styles.get_rules(), width)
+
+    def render(self) -> Content:
+        """All of it."""
+        return self._at(self.content_size.width or USUAL)
+
+
+class Lines(Toned):
+    """A fixed block of lines."""
+
+    def __init__(
+        self,
+        lines: Sequence[Line],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name for it
+        classes: str | None = None,
+    ) -> None:
+        """Show these lines."""
+        super().__init__(id=id, classes=classes)
+        self._lines = lines
+
+    def show_lines(self, lines: Sequence[Line]) -> None:
+        """Show others instead."""
+        self._lines = lines
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        """The lines; long ones wrap."""
+        return self.content(self._lines)
