@@ -19,7 +19,7 @@ class Pages:
 
     async def open(self, name: str, **wanted: Any) -> None:
         """Open a page in the place of the one that is open."""
-        module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.{name}")
+        module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.pages.{name}")
         from ralph_tui.tui.screens.pages.page import Page
 
         page: Page = getattr(module, name.capitalize())(self.library, **wanted)

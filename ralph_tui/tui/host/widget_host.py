@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import ClassVar
 
-from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import var
@@ -89,16 +88,6 @@ class Host(App[int]):
         self.keys: Keys = keys_of(self.keymap)
         ScrollBar.renderer = ScrollBarRender if self.glyphs.unicode else PlainBars
         super().__init__()
-
-    def forget_closed(self) -> None:
-        """Let go of closed screens.
-
-        Textual keeps those that followed the view until that changes, and in a cache of a thousand
-        widgets all that they drew: every collection of garbage took a little longer than the one before.
-        """
-        watchers = getattr(self, "__watchers", {}).get("view", [])
-        watchers[:] = [(node, callback) for node, callback in watchers if node.is_running]
-        StylesCache.get_inner_outer.cache_clear()
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
         """The keys a command has here; the first is the one that is shown."""

@@ -7,7 +7,6 @@ spinner beneath: a third of a processor while a dialog is open, and keys wait fo
 from time import monotonic
 from typing import Self, TypeVar
 
-from textual import getters
 from textual.css.styles import RulesMap
 from textual.geometry import Region
 from textual.screen import ModalScreen
@@ -16,7 +15,7 @@ from textual.style import Style
 from textual.timer import Timer
 from textual.visual import RenderOptions, Visual, visualize
 
-from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.terminal.private import forget_closed
 
 BENEATH_SECONDS = 1.0
 """How often what moves beneath is looked at, at most."""
@@ -53,15 +52,13 @@ class Still(Visual):
 class Over(ModalScreen[Answer]):
     """Looks at what is beneath when it opens, when it comes back, and once in a while."""
 
-    app = getters.app(Host)
-
     _still: Still | None = None
     _looked = 0.0
     _next_look: Timer | None = None
 
     def on_mount(self) -> None:
         """Those that were closed since are let go."""
-        self.app.forget_closed()
+        forget_closed(self.app)
 
     def render(self) -> Still:  # type: ignore[override]  # of a screen Textual says less than of any widget
         """What is beneath, as it was seen last."""

@@ -6,7 +6,7 @@ from typing import Any
 from textual.app import App
 from textual.screen import Screen
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = Path(__file__).resolve().parents[2]
 _SHIPPED = _PACKAGE / "styles"
 
 STYLES = _SHIPPED if _SHIPPED.is_dir() else _PACKAGE.parent / "styles"

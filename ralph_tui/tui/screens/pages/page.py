@@ -31,7 +31,7 @@ from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.terminal.private import bind
+from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.widgets.footer import Item, PageBar
 from ralph_tui.tui.widgets.header import PageHead
@@ -119,7 +119,7 @@ class Page(ModalScreen[None]):
         self.head.active = self.NAME
         self.refresh_keys()
         self.watch(self.app, "view", self._show_view, init=True)
-        self.app.forget_closed()
+        forget_closed(self.app)
         self.opened()
 
     def _show_view(self, view: LoopView) -> None:
