@@ -197,6 +197,11 @@ def _kind_of_words(facts: ResultFacts) -> FailureClass:
 
 
 def why_lost(error: Exception) -> str:
-    """How the CLI ended, in a few words; the SDK says its exit status twice, and where it is not to be found."""
+    """Say in a few words how the CLI ended.
+
+    The SDK says an exit status twice, and says nothing of it where it was writing when the process ended.
+    """
     words = one_line(str(error).partition("\nError output:")[0], 300)
+    if "write to process" in words or "write to terminated process" in words:
+        return "the process ended"
     return _EXIT_CODE.sub("", words).rstrip(".") or type(error).__name__

@@ -3,15 +3,18 @@
 import asyncio
 import contextlib
 import errno
+import re
 import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
+from claude_agent_sdk import CLIConnectionError
 
 from ralph_tui.agent import launcher, session
 from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent.failures import why_lost
 from ralph_tui.agent.skills import SkillShelf
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
@@ -67,7 +70,10 @@ async def test_a_cli_that_does_not_start_is_one_sentence(
     with pytest.raises(SetupError) as failed:
         await agent.open(spec(tmp_path), Recorder())
     await agent.close()
-    assert failed.value.message.startswith(f"The Claude Code CLI {told}"), failed.value
+    # The SDK may be writing when the process ends, and then knows no exit status.
+    gone = re.sub(r"Command failed with exit code -?\d+", "the process ended", told)
+    begins = tuple(f"The Claude Code CLI {how}" for how in (told, gone))
+    assert failed.value.message.startswith(begins), failed.value
     assert failed.value.message.count("\n") == 0
     assert "doctor" in failed.value.hint
     assert capfd.readouterr() == ("", "")
@@ -164,3 +170,11 @@ async def test_a_cli_that_hangs_at_its_start_is_not_waited_for(
     await agent.close()
     assert time.monotonic() - began < QUICK
     await until(lambda: not living_children(), what="the end of every process")
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["Failed to write to process stdin: ", "Cannot write to terminated process (exit code: 1)"],
+)
+def test_a_pipe_that_broke_is_told_as_a_process_that_ended(told: str) -> None:
+    assert why_lost(CLIConnectionError(told)) == "the process ended"
