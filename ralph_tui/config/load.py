@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -21,6 +22,15 @@ COMMAND_LINE = "command line"
 DEFAULT = "default"
 
 _NOTHING: Mapping[str, object] = {}
+
+
+class Effective(NamedTuple):
+    """A setting as it is in effect."""
+
+    key: str
+    value: str
+    source: str
+    help: str
 
 
 def config_paths(root: Path, home: Path | None = None) -> tuple[Path, ...]:

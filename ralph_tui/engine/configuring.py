@@ -4,22 +4,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.config.edit import with_setting
-from ralph_tui.config.load import COMMAND_LINE, load_settings, provenance
+from ralph_tui.config.load import COMMAND_LINE, Effective, load_settings, provenance
 from ralph_tui.config.setting_names import description, is_mapping, known_keys
 from ralph_tui.config.template import yaml_value
 from ralph_tui.config.yaml_reader import read_text
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
-
-
-class Effective(NamedTuple):
-    """A setting as it is in effect."""
-
-    key: str
-    value: str
-    source: str
-    help: str
 
 
 class Changed(NamedTuple):

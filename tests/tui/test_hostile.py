@@ -13,9 +13,9 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.render.spans import pressing
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
+from ralph_tui.tui.widgets.styled import pressing
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
 

@@ -2,9 +2,9 @@
 
 from functools import reduce as fold
 
+from ralph_tui.config.load import Effective
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.configuring import Effective
 from ralph_tui.tui.limits import LIVE
 from ralph_tui.tui.render.settings import live_blocks
 from ralph_tui.tui.render.spans import plain, width_of

@@ -4,6 +4,7 @@ Each iteration knows where it stands in the journal, so that a screen can read i
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.verification.verification import Receipt
 
 KEPT_RULINGS = 500
 KEPT_BREAKERS = 100
@@ -53,6 +55,16 @@ class Iteration(Model):
     def percent(self) -> float:
         """How full the context was at its end, 0 to 100."""
         return 100 * self.context_tokens / self.capacity if self.capacity else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPast:
+    """What the journal knows of one task."""
+
+    attempts: tuple[Iteration, ...] = ()
+    """Oldest first."""
+    receipts: tuple[Receipt, ...] = ()
+    """Of the last claim that was checked."""
 
 
 class Run(Model):

@@ -2,14 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Event, GateFinished
-from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.domain.view.run_history import CHRONICLED, Chronicle, Chronicler, Iteration
+from ralph_tui.domain.view.run_history import CHRONICLED, Chronicle, Chronicler, TaskPast
 from ralph_tui.store.journal import last_run, read_events
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.measuring import MeasuredJournal
@@ -21,16 +19,6 @@ MAX_EVENTS = 50_000
 
 RECENT = 8 * 1024 * 1024
 """Bytes at the end of a long journal that are read first."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskPast:
-    """What the journal knows of one task."""
-
-    attempts: tuple[Iteration, ...] = ()
-    """Oldest first."""
-    receipts: tuple[Receipt, ...] = ()
-    """Of the last claim that was checked."""
 
 
 class Library:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from ralph_tui.config.load import Effective
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.engine.configuring import Effective
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.limits import LIVE
 from ralph_tui.tui.render.parts import Block

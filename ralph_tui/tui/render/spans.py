@@ -1,22 +1,17 @@
 """Lines as toned spans: cut, padded and made safe by cell width. Pure functions.
 
-A span's text may come from a model, a tool or a file. `to_segments` and `to_content` are the only
-ways from spans to the terminal, and both make the text inert.
+A span's text may come from a model, a tool or a file. `to_segments` and `to_content` of the widgets are
+the only ways from spans to the terminal, and both make the text inert.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
-from rich.segment import Segment
-from rich.style import Style as RichStyle
-from textual.content import Content
-from textual.style import Style
 
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.tui.keys import key_named
 
 
 class Tone(StrEnum):
@@ -229,36 +224,3 @@ def _words(line: Line) -> list[list[Span]]:
             else:
                 words.append([Span(found, tone)])
     return words
-
-
-def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
-    """A line for the Line API."""
-    return [
-        Segment(flat(text), _segment_style(text, tone, style_of)) for text, tone in line if text
-    ]
-
-
-def _segment_style(text: str, tone: Tone, style_of: Callable[[Tone], RichStyle]) -> RichStyle:
-    style = style_of(tone)
-    return style + RichStyle.from_meta(pressing(text)) if tone is Tone.KEY else style
-
-
-def pressing(label: str) -> dict[str, str]:
-    """What makes a click on a key's name that key."""
-    return {"@click": f"app.press({key_named(label)!r})"}
-
-
-def to_content(lines: Iterable[Line], style_of: Callable[[Tone], Style]) -> Content:
-    """Lines for a widget's `render`; never parsed as markup."""
-    rows = [
-        Content.assemble(
-            *((flat(text), _content_style(text, tone, style_of)) for text, tone in line if text)
-        )
-        for line in lines
-    ]
-    return Content("\n").join(rows)
-
-
-def _content_style(text: str, tone: Tone, style_of: Callable[[Tone], Style]) -> Style:
-    style = style_of(tone)
-    return style + Style.from_meta(pressing(text)) if tone is Tone.KEY else style

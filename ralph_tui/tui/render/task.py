@@ -13,8 +13,7 @@ from ralph_tui.domain.verification.verification import (
     runnable_command,
 )
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.domain.view.run_history import Iteration
-from ralph_tui.tui.data.journal_library import TaskPast
+from ralph_tui.domain.view.run_history import Iteration, TaskPast
 from ralph_tui.tui.glyphs import Glyphs
 from ralph_tui.tui.render.board import complete_ids, group_of, look_of_group
 from ralph_tui.tui.render.figures import money, tokens

@@ -14,9 +14,9 @@ from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY
 from ralph_tui.tui.keys import Keys, key_label
 from ralph_tui.tui.render.hints import Piece, foot_lines
-from ralph_tui.tui.render.spans import Line, Span, Tone, pressing, width_of
+from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import Toned, pressing
 
 Stage = Literal["", "typing", "found"]
 """How far a search is: nobody searches, words are typed, words are kept."""

@@ -20,10 +20,10 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ralph_tui.tui.render.spans import Line, Tone, flat, plain, to_segments
+from ralph_tui.tui.render.spans import Line, Tone, flat, plain
 from ralph_tui.tui.terminal.line_cache import Framed
 from ralph_tui.tui.widgets.search import Searchable
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import Toned, to_segments
 
 Key = Hashable
 Row = tuple[Key | None, int]

@@ -4,8 +4,9 @@ The classes are the app's and not each widget's: a style sheet is applied to eve
 widget whenever something changes, and nine for each of a dozen widgets was half the time to first paint.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import getters
 from textual.color import Color
@@ -16,8 +17,9 @@ from textual.style import Style
 from textual.widget import Widget
 
 from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.keys import key_named
 from ralph_tui.tui.render.contrast import SIGN, TEXT, readable
-from ralph_tui.tui.render.spans import Line, Span, Tone, to_content
+from ralph_tui.tui.render.spans import Line, Span, Tone, flat
 
 
 class Toned(Widget):
@@ -134,3 +136,36 @@ class Lines(Toned):
     def render(self) -> Content:
         """The lines; long ones wrap."""
         return self.content(self._lines)
+
+
+def to_segments(line: Line, style_of: Callable[[Tone], RichStyle]) -> list[Segment]:
+    """A line for the Line API."""
+    return [
+        Segment(flat(text), _segment_style(text, tone, style_of)) for text, tone in line if text
+    ]
+
+
+def _segment_style(text: str, tone: Tone, style_of: Callable[[Tone], RichStyle]) -> RichStyle:
+    style = style_of(tone)
+    return style + RichStyle.from_meta(pressing(text)) if tone is Tone.KEY else style
+
+
+def pressing(label: str) -> dict[str, str]:
+    """What makes a click on a key's name that key."""
+    return {"@click": f"app.press({key_named(label)!r})"}
+
+
+def to_content(lines: Iterable[Line], style_of: Callable[[Tone], Style]) -> Content:
+    """Lines for a widget's `render`; never parsed as markup."""
+    rows = [
+        Content.assemble(
+            *((flat(text), _content_style(text, tone, style_of)) for text, tone in line if text)
+        )
+        for line in lines
+    ]
+    return Content("\n").join(rows)
+
+
+def _content_style(text: str, tone: Tone, style_of: Callable[[Tone], Style]) -> Style:
+    style = style_of(tone)
+    return style + Style.from_meta(pressing(text)) if tone is Tone.KEY else style

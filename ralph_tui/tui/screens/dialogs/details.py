@@ -13,7 +13,8 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.tui.data.journal_library import Library, TaskPast
+from ralph_tui.domain.view.run_history import TaskPast
+from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.render.breaker import breaker_parts
 from ralph_tui.tui.render.calls import Section, SectionKind

@@ -8,11 +8,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.worker import Worker
 
+from ralph_tui.config.load import Effective
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.adjusting import adjust
-from ralph_tui.engine.configuring import Changed, Effective, change_setting, effective
+from ralph_tui.engine.configuring import Changed, change_setting, effective
 from ralph_tui.store.project import Project
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.limits import LIVE, Live, parsed
