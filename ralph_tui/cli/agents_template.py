@@ -1,8 +1,10 @@
 """The AGENTS.md that `ralph init` writes: the commands this project really has, and places for what is learned."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
+if TYPE_CHECKING:
+    from ralph_tui.domain.verification.check_commands import ProjectChecks
 
 _HEAD = """\
 # Project operations guide
@@ -24,10 +26,10 @@ _UV_ONLY = "This project uses `uv` for all Python operations.\n"
 _NOTHING = "No commands were found in this project yet. Write them here once there are some.\n"
 
 _COMMENTS = {
-    CheckKind.TESTS: "run the tests",
-    CheckKind.TYPECHECK: "check the types",
-    CheckKind.LINT: "lint",
-    CheckKind.FORMAT: "check the format",
+    "tests": "run the tests",
+    "typecheck": "check the types",
+    "lint": "lint",
+    "format_check": "check the format",
 }
 _UV_LINES = (
     ("uv sync", "install all dependencies"),
@@ -46,7 +48,7 @@ _MANAGER_LINES = {
 """What is said beside the checks, by the program that runs them."""
 
 
-def agents_template(checks: ProjectChecks) -> str:
+def agents_template(checks: "ProjectChecks") -> str:
     """AGENTS.md for a project with these checks; far below the 60 lines it may have."""
     lines = list(dict.fromkeys(_lines(checks)))
     opening = _UV_ONLY if checks.uses_uv else "" if lines else _NOTHING
@@ -61,11 +63,13 @@ _WIDE = 48
 """Characters of a command that others are lined up with."""
 
 
-def _lines(checks: ProjectChecks) -> Iterator[tuple[str, str]]:
+def _lines(checks: "ProjectChecks") -> Iterator[tuple[str, str]]:
+    from ralph_tui.domain.verification.check_commands import CheckKind
+
     if checks.uses_uv:
         yield _UV_LINES[0]
     for kind, comment in _COMMENTS.items():
-        for command in checks.of(kind):
+        for command in checks.of(CheckKind(kind)):
             yield command.command, comment
     if checks.uses_uv:
         yield from _UV_LINES[1:]

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from ralph_tui.cli.completing import open_questions
-from ralph_tui.cli.here import find_project
+from ralph_tui.cli.here import controls_of, find_project, owner_of
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
-from ralph_tui.cli.say import note, out, out_json
+from ralph_tui.cli.say import out, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.questions import Answer, AskedQuestion
     from ralph_tui.domain.project_state import Approval
-    from ralph_tui.engine.controls import Controls
 
 BY: Final = "command"
 MAX_ANSWER = 20_000
@@ -48,7 +47,7 @@ def answer(
     """Answer an open question or permission, or list them."""
     from ralph_tui.domain.permissions import answer_told
 
-    controls = _controls(project_root)
+    controls = controls_of(project_root)
     questions = controls.open_questions()
     if not question_id:
         _list(questions, as_json=as_json)
@@ -64,7 +63,7 @@ def answer(
 
 def approve(project_root: ProjectRoot = None) -> None:
     """Approve the specs, the plan or the result."""
-    decided = _controls(project_root).decide(approved=True, by=BY)
+    decided = controls_of(project_root).decide(approved=True, by=BY)
     out(f"Approved: {_about(decided)}{f' ({decided.summary})' if decided.summary else ''}.")
     _go_on(project_root)
 
@@ -79,7 +78,7 @@ def reject(
     project_root: ProjectRoot = None,
 ) -> None:
     """Reject what the loop waits for, and say why."""
-    decided = _controls(project_root).decide(approved=False, reason=reason, by=BY)
+    decided = controls_of(project_root).decide(approved=False, reason=reason, by=BY)
     out(f"Rejected: {_about(decided)}: {decided.reason}")
     _go_on(project_root)
 
@@ -90,15 +89,7 @@ def _about(decided: "Approval") -> str:
     return DECISIONS[decided.kind]
 
 
-def _controls(project_root: Path | None) -> "Controls":
-    from ralph_tui.engine.controls import Controls
-
-    return Controls(find_project(project_root).root, tell=note)
-
-
 def _go_on(project_root: Path | None) -> None:
-    from ralph_tui.cli.report import owner_of
-
     if owner_of(find_project(project_root)) is None:
         out("No loop is running; `ralph run` goes on from here.")
 

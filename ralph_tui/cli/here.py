@@ -8,7 +8,9 @@ from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
+    from ralph_tui.engine.controls import Controls
     from ralph_tui.store.documents import Documents
+    from ralph_tui.store.lock import Owner
     from ralph_tui.store.project import Project
 
 
@@ -55,3 +57,17 @@ def read_project(project: "Project") -> "Documents":
     for told in project.damage():
         note(told)
     return documents
+
+
+def owner_of(project: "Project") -> "Owner | None":
+    """Who runs the loop of the project now."""
+    from ralph_tui.store.lock import LoopLock
+
+    return LoopLock(project.layout).owner()
+
+
+def controls_of(given: Path | None) -> "Controls":
+    """The controls of the project a command is about."""
+    from ralph_tui.engine.controls import Controls
+
+    return Controls(find_project(given).root, tell=note)

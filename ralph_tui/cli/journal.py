@@ -1,4 +1,4 @@
-"""Commands that read the journal: follow a loop that runs elsewhere, and measure what happened."""
+"""`ralph attach`: follows a loop that runs in another process."""
 
 import contextlib
 import sys
@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.here import find_project
-from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.here import find_project, owner_of
+from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.run_options import Headless
-from ralph_tui.cli.say import note, out, out_json
+from ralph_tui.cli.say import note
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
     from ralph_tui.cli.output import Printer
-    from ralph_tui.domain.view.metrics import Metric
     from ralph_tui.store.project import Project
 
 OWNER_SECONDS = 1.0
@@ -37,7 +36,6 @@ def attach(
     import asyncio
 
     from ralph_tui.cli.faces import open_here
-    from ralph_tui.cli.report import owner_of
     from ralph_tui.cli.screen import no_screen
 
     project = find_project(project_root)
@@ -68,7 +66,6 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
     """Print what comes after the offset `shown`, until the run that began at `started` ends."""
     import asyncio
 
-    from ralph_tui.cli.report import owner_of
     from ralph_tui.domain.events import Event, LoopFinished
     from ralph_tui.store.journal import read_events, tail_events
 
@@ -114,35 +111,6 @@ def _start_of_run(project: "Project") -> int:
     return found[0] if found else 0
 
 
-def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
-    """Compute the seven success metrics from the journal."""
-    from ralph_tui.store.measuring import MeasuredJournal
-    from ralph_tui.tui.render.figures import plural
-
-    journal = MeasuredJournal(find_project(project_root).layout.events)
-    found = journal.metrics()
-    if journal.unreadable:
-        note(f"Passed over in the journal: {plural(journal.unreadable, 'unreadable line')}.")
-    if as_json:
-        out_json([{**m.model_dump(), "value": m.value} for m in found])
-    else:
-        _print(found)
-
-
-def _print(found: "tuple[Metric, ...]") -> None:
-    width = max(len(metric.title) for metric in found)
-    for metric in found:
-        value = "unknown" if metric.value is None else f"{metric.value:.0%}"
-        why = (
-            metric.unknown
-            if metric.value is None
-            else f"{metric.numerator:,.0f} / {metric.denominator:,.0f}"
-        )
-        out(f"{metric.title.ljust(width)}  {value.rjust(7)}  (target {metric.target})  {why}")
-        out(f"{' ' * width}  {metric.definition}")
-
-
 def register(app: typer.Typer) -> None:
-    """Add these commands."""
+    """Add this command."""
     app.command(epilog=examples("ralph attach", "ralph attach --json"))(attach)
-    app.command(epilog=examples("ralph metrics --json"))(metrics)

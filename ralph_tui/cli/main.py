@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from ralph_tui.cli.lean import end_lean, start_lean
 from ralph_tui.cli.say import discard_stdout, fail, note
@@ -114,12 +115,12 @@ def _forbidden(error: OSError) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    from ralph_tui.cli.crash import write_report
+    from ralph_tui.store.crash import write_report
 
     fail(
         RalphError(
             f"something went wrong that ralph did not expect ({type(error).__name__}).",
-            f"The details are in {write_report(error)}; please report it with them.",
+            f"The details are in {write_report(error, Path.cwd())}; please report it with them.",
         )
     )
     return int(ExitCode.ERROR)

@@ -1,4 +1,4 @@
-"""Commands that change the plan, whether a loop works on it or not."""
+"""Commands that list the tasks and change the plan, whether a loop works on it or not."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ralph_tui.cli.completing import blocked_tasks, held_tasks, open_tasks
-from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.say import out
-from ralph_tui.cli.steer import controls_of
+from ralph_tui.cli.here import controls_of, find_project, read_project
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.say import out, out_json
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
@@ -48,6 +48,26 @@ Tokens = Annotated[
     int | None,
     typer.Option("--tokens", metavar="N", min=0, help="About how many it takes; 0: no estimate."),
 ]
+
+
+def tasks(
+    *,
+    project_root: ProjectRoot = None,
+    pending: Annotated[bool, typer.Option("--pending", help="Only tasks not complete.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the tasks of the plan, in its order."""
+    from ralph_tui.cli import report
+    from ralph_tui.domain.plan.plan import TaskStatus
+
+    plan = read_project(find_project(project_root)).plan
+    shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
+    if as_json:
+        out_json([task.model_dump(mode="json") for task in shown])
+    elif not shown:
+        out("No task is left to do." if plan.tasks else "The plan has no tasks yet.")
+    else:
+        report.tasks_table(plan, shown)
 
 
 def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
@@ -217,8 +237,13 @@ def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     out(f"Dropped {task.id}: {task.title}.")
 
 
+def register_list(app: typer.Typer) -> None:
+    """Add `ralph tasks`, which `--help` shows beside the other commands that only look."""
+    app.command(epilog=examples("ralph tasks --pending"))(tasks)
+
+
 def register(app: typer.Typer) -> None:
-    """Add these commands."""
+    """Add the commands that change the plan."""
     app.command(epilog=examples("ralph skip task-003"))(skip)
     app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))(complete)
     app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from ralph_tui.cli.here import find_project, read_project
+from ralph_tui.cli.here import find_project, owner_of, read_project
 from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
 from ralph_tui.domain.formatting import took
@@ -17,7 +17,7 @@ from ralph_tui.domain.project_state import Halt, SessionRecord
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.store.documents import Documents
-from ralph_tui.store.lock import LoopLock, Owner
+from ralph_tui.store.lock import Owner
 from ralph_tui.store.project import Project
 from ralph_tui.tui.render.figures import money, plural, tokens
 
@@ -47,11 +47,6 @@ def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = Fa
     if verbose:
         out()
         sessions_table(sessions)
-
-
-def owner_of(project: Project) -> Owner | None:
-    """Who runs the loop of the project now."""
-    return LoopLock(project.layout).owner()
 
 
 def _loop_words(documents: Documents, owner: Owner | None) -> str:

@@ -1,24 +1,15 @@
 """Commands that steer a loop from another terminal, and the queue of a loop that is not running."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ralph_tui.cli.here import find_project
+from ralph_tui.cli.here import controls_of
 from ralph_tui.cli.options import ProjectRoot, examples
-from ralph_tui.cli.say import note, out
+from ralph_tui.cli.say import out
 
 if TYPE_CHECKING:
     from ralph_tui.domain.project_state import Halt
-    from ralph_tui.engine.controls import Controls
-
-
-def controls_of(project_root: Path | None) -> "Controls":
-    """The controls of the project here."""
-    from ralph_tui.engine.controls import Controls
-
-    return Controls(find_project(project_root).root, tell=note)
 
 
 def pause(project_root: ProjectRoot = None) -> None:

@@ -13,11 +13,13 @@ from ralph_tui.cli import (
     demo,
     doctor,
     guarding,
+    history,
     journal,
     limits,
     look,
     loops,
     memories,
+    metrics,
     replan,
     replay,
     resetting,
@@ -113,12 +115,14 @@ def _print_version() -> None:
     _version(True)  # noqa: FBT003
 
 
-_GROUPS = (
-    *(loops, demo, starting, look, journal, replay, steer, replan, limits, deciding, memories),
-    *(serve, resetting, doctor, build_tools, configuration, guarding, verifying),
-)
-for group in _GROUPS:
-    group.register(app)
+for register in (
+    *(loops.register, demo.register, starting.register, look.register, replan.register_list),
+    *(history.register, journal.register, metrics.register, replay.register, steer.register),
+    *(replan.register, limits.register, deciding.register, memories.register, serve.register),
+    *(resetting.register, doctor.register, build_tools.register, configuration.register),
+    *(guarding.register, verifying.register),
+):
+    register(app)
 
 
 def is_request(word: str) -> bool:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.crash import write_report
 from ralph_tui.cli.main import QUICK
 from ralph_tui.cli.preflight import check_login, login
 from ralph_tui.cli.screen import no_screen
 from ralph_tui.domain.errors import SetupError
+from ralph_tui.store.crash import write_report
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, python
@@ -102,7 +102,7 @@ def test_without_a_project_the_report_goes_to_temporary_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report = write_report(ValueError("x"))
+    report = write_report(ValueError("x"), tmp_path)
     assert report.is_file()
     assert list(tmp_path.iterdir()) == []
     report.unlink()
