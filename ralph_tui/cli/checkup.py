@@ -19,7 +19,7 @@ from ralph_tui.domain.errors import RalphError, SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
-from ralph_tui.tui.render.figures import plural
+from ralph_tui.present.text.figures import plural
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import ImplementationPlan

@@ -12,7 +12,7 @@ from ralph_tui.domain.errors import ExitCode
 
 if TYPE_CHECKING:
     from ralph_tui.cli.finding import Finding
-    from ralph_tui.tui.glyphs import Glyphs
+    from ralph_tui.present.text.glyphs import Glyphs
 
 
 def doctor(
@@ -41,7 +41,7 @@ def doctor(
 
 
 def _print(findings: "tuple[Finding, ...]") -> None:
-    from ralph_tui.tui.glyphs import choose
+    from ralph_tui.present.text.glyphs import choose
 
     signs = choose(encoding=sys.stdout.encoding)
     width = max(len(finding.name) for finding in findings)

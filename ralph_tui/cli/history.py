@@ -51,9 +51,9 @@ def history(
 
 def _exported(project: "Project", form: Form) -> str:
     from ralph_tui.domain.plan.plan import TaskStatus
+    from ralph_tui.present.text.figures import plural
     from ralph_tui.tui.data.exporting import export_text, left_of
     from ralph_tui.tui.data.journal_library import Library
-    from ralph_tui.tui.render.figures import plural
 
     library = Library(project.root)
     chronicle = library.refresh()

@@ -11,11 +11,10 @@ from typing import Protocol, TextIO, get_args
 
 from pydantic_core import from_json
 
-from ralph_tui.cli.line import Line
-from ralph_tui.cli.lines import Narrator
 from ralph_tui.cli.say import discard_stdout
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.tui import glyphs
+from ralph_tui.present.events.event_lines import Line, Narrator
+from ralph_tui.present.text import glyphs
 
 
 class Printer(Protocol):

@@ -16,7 +16,7 @@ def readiness(root: Path) -> Iterator[Notice]:
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError
     from ralph_tui.engine.verification.project_checks import checks_of, gate_commands
-    from ralph_tui.tui.render.figures import limit
+    from ralph_tui.present.text.figures import limit
 
     try:
         settings = load_settings(root)

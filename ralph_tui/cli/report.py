@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from ralph_tui.cli.here import find_project, owner_of, read_project
-from ralph_tui.cli.line import counted
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.labels import DECISIONS
@@ -16,13 +15,14 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why
 from ralph_tui.domain.project_state import Halt, SessionRecord
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.present.events.event_lines import counted
+from ralph_tui.present.text.figures import money, plural, tokens
 from ralph_tui.store.documents import Documents
 from ralph_tui.store.lock import Owner
 from ralph_tui.store.project import Project
-from ralph_tui.tui.render.figures import money, plural, tokens
 
 if TYPE_CHECKING:
-    from ralph_tui.tui.glyphs import Glyphs
+    from ralph_tui.present.text.glyphs import Glyphs
 
 SHOWN_SESSIONS = 10
 
@@ -208,7 +208,7 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
 
 def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
     """Print tasks with what they wait for."""
-    from ralph_tui.tui.glyphs import choose
+    from ralph_tui.present.text.glyphs import choose
 
     signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()
     out_table(

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from ralph_tui.cli.output import Printer
-from ralph_tui.cli.person_lines import question_lines
 from ralph_tui.cli.say import note
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, parse_answer, slip
@@ -22,7 +21,8 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import REASONED
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.controls import Controls
-from ralph_tui.tui import glyphs
+from ralph_tui.present.events.event_lines import question_lines
+from ralph_tui.present.text import glyphs
 
 BY: Final = "terminal"
 _BACKGROUND_SECONDS = 1.0

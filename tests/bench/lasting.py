@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.tui.render.grouping import Grouping
+from ralph_tui.present.board.board_groups import Grouping
 from tests.bench import startup
 from tests.bench.keys import streaming
 from tests.bench.ptys import PATIENCE, Recording, recording

@@ -5,14 +5,13 @@ from typing import get_args
 
 import pytest
 
-from ralph_tui.cli.line import LIMIT
-from ralph_tui.cli.lines import _TELLERS, Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Question
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.tui.glyphs import ASCII
+from ralph_tui.present.events.event_lines import _TELLERS, LIMIT, Narrator
+from ralph_tui.present.text.glyphs import ASCII
 from tests.cli.recorded import COMPLETE, HOSTILE, NOON, STOPPED, whole_run
 
 GOLDEN = """\

@@ -15,8 +15,8 @@ from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
+from ralph_tui.present.text.figures import tokens
 from ralph_tui.store.project import Project
-from ralph_tui.tui.render.figures import tokens
 from tests.cli.processes import inside
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, task

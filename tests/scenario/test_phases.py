@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, GivenAnswers, parse_answer
 from ralph_tui.domain.errors import PlanError
@@ -15,8 +14,9 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission
+from ralph_tui.present.events.event_lines import Narrator
+from ralph_tui.present.sections.iterations import OUTCOME
 from ralph_tui.store.project import Project
-from ralph_tui.tui.render.iterations import OUTCOME
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of

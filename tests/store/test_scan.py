@@ -19,6 +19,8 @@ from ralph_tui.domain.events import (
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.metrics import measure
 from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
+from ralph_tui.present.sections.iterations import RUNNING, iteration_blocks, look_of
+from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.store import scan
 from ralph_tui.store.journal import JournalWriter, read_events
 from ralph_tui.store.layout import Layout
@@ -26,8 +28,6 @@ from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Scan
 from ralph_tui.tui.data import journal_library
 from ralph_tui.tui.data.journal_library import Library
-from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.render.iterations import RUNNING, iteration_blocks, look_of
 
 TRAP = '{"type":"iteration_started"}'
 

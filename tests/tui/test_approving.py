@@ -14,8 +14,8 @@ from textual.strip import Strip
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
+from ralph_tui.present.text.spans import width_of
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.render.spans import width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm

@@ -7,11 +7,10 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.ending import nothing_ready
+from ralph_tui.present.sections.banner import banner_of
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.key_hints import Keys, said_by_key
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
-from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.keys import Keys
-from ralph_tui.tui.render.banner import banner_of
-from ralph_tui.tui.render.by_key import said_by_key
 
 HELD = Task(id="h", held=True)
 BLOCKED = Task(id="b", status=TaskStatus.BLOCKED)

@@ -7,22 +7,22 @@ from pathlib import Path
 import pytest
 from textual.command import CommandPalette
 
-from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import tasks_of
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.board.board import BoardRow, Group, board_line
+from ralph_tui.present.events.event_lines import Narrator
+from ralph_tui.present.sections.task import task_parts
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.render.board import BoardRow, Group, board_line
-from ralph_tui.tui.render.task import task_parts
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.text_input import Value
 from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.screens.pages.settings import Settings
-from ralph_tui.tui.timeline.lines import entries_text
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
 from tests.tui.past import past_project

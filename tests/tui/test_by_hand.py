@@ -13,11 +13,11 @@ from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.following import follow_project
 from ralph_tui.engine.launch import Launch
 from ralph_tui.engine.ports import EventSink
+from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
-from ralph_tui.tui.timeline.lines import entries_text
 from tests.harness.projects import make_project, plan_of, task
 from tests.tui.conftest import until
 from tests.tui.test_keys import ralph

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph_tui.present.sections.charts import Drawing, Measure, drawn, heights, iterations, thinned
+from ralph_tui.present.sections.history import Table, table_blocks
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Block
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.chart import Drawing, Measure, drawn, heights, iterations, thinned
-from ralph_tui.tui.render.history import Table, table_blocks
-from ralph_tui.tui.render.parts import Block
 from ralph_tui.tui.screens.pages import history
 from ralph_tui.tui.widgets import charts
 from tests.tui.conftest import Opened, until

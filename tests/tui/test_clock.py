@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ralph_tui.tui.render.clock import clock, in_local, when
+from ralph_tui.present.text.figures import clock, in_local, when
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 

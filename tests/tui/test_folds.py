@@ -25,23 +25,23 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.domain.view.run_history import Ruled
+from ralph_tui.present.board.board import board_line
+from ralph_tui.present.board.board_groups import Grouping
+from ralph_tui.present.sections.approval import report_parts
+from ralph_tui.present.sections.banner import banner_of
+from ralph_tui.present.sections.guard_log import guard_parts
+from ralph_tui.present.sections.header import Facts, header_lines
+from ralph_tui.present.sections.task import task_parts
+from ralph_tui.present.text import status_labels
+from ralph_tui.present.text.glyphs import ASCII, UNICODE, choose
+from ralph_tui.present.text.parts import parts_text
+from ralph_tui.present.text.spans import Span, crop, plain, row, width_of, wrap
+from ralph_tui.present.timeline import entry_lines
+from ralph_tui.present.timeline.entries import CallEntry, TextEntry
+from ralph_tui.present.timeline.entry_detail import detail_of
+from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
-from ralph_tui.tui.glyphs import ASCII, UNICODE, choose
 from ralph_tui.tui.host.bridge import Stopwatch
-from ralph_tui.tui.render import states
-from ralph_tui.tui.render.approval import report_parts
-from ralph_tui.tui.render.banner import banner_of
-from ralph_tui.tui.render.board import board_line
-from ralph_tui.tui.render.grouping import Grouping
-from ralph_tui.tui.render.header import Facts, header_lines
-from ralph_tui.tui.render.parts import parts_text
-from ralph_tui.tui.render.spans import Span, crop, plain, row, width_of, wrap
-from ralph_tui.tui.render.task import task_parts
-from ralph_tui.tui.render.why_log import guard_parts
-from ralph_tui.tui.timeline import lines
-from ralph_tui.tui.timeline.detail import detail_of
-from ralph_tui.tui.timeline.entries import CallEntry, TextEntry
-from ralph_tui.tui.timeline.fold import Timeline
 from tests.tui import feed, waiting
 
 TEXT = st.text(max_size=30)
@@ -160,8 +160,8 @@ def test_any_events_can_be_folded_and_drawn_at_any_width(
     for number in range(timeline.first, timeline.end):
         entry = timeline.entry(number)
         assert entry is not None
-        for index in range(lines.height(entry, width)):
-            line = lines.line(entry, index, width, glyphs)
+        for index in range(entry_lines.height(entry, width)):
+            line = entry_lines.line(entry, index, width, glyphs)
             if width >= 40 and not isinstance(entry, TextEntry):
                 assert width_of(line) <= width
         assert detail_of(entry, glyphs).title is not None
@@ -201,7 +201,7 @@ def test_row_has_exactly_its_width(left: str, right: str, width: int) -> None:
 )
 def test_the_height_of_a_text_is_that_of_its_lines(text: str, width: int, depth: int) -> None:
     entry = TextEntry(0, depth, text.strip())
-    assert lines.height(entry, width) == len(lines.text_lines(entry, width, UNICODE))
+    assert entry_lines.height(entry, width) == len(entry_lines.text_lines(entry, width, UNICODE))
 
 
 def test_many_events_keep_their_bounds() -> None:
@@ -230,7 +230,7 @@ def test_many_events_keep_their_bounds() -> None:
     oldest = next(e for e in timeline.entries if isinstance(e, CallEntry))
     assert oldest.call.trimmed
     assert "events.jsonl" in detail_of(oldest, UNICODE).text
-    assert "x" * 20 in plain(lines.line(oldest, 0, 80, UNICODE))
+    assert "x" * 20 in plain(entry_lines.line(oldest, 0, 80, UNICODE))
 
 
 def test_sub_agents_are_nested_and_unknown_calls_still_appear() -> None:
@@ -251,7 +251,7 @@ def test_questions_are_shown_as_questions_not_as_a_tool() -> None:
     timeline = Timeline()
     timeline.feed(ev.ToolStarted(tool_id="q", name="AskUserQuestion", input=asked))
     timeline.feed(ev.ToolStarted(tool_id="p", name="ExitPlanMode", input={"plan": "# Plan\nAll"}))
-    drawn = [plain(lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
+    drawn = [plain(entry_lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
     assert "ask     Which colour? (and 1 more)" in drawn[0]
     assert "plan    # Plan" in drawn[1]
 
@@ -269,8 +269,10 @@ def test_a_long_answer_is_cut_in_the_stream_and_whole_in_its_detail() -> None:
     timeline = Timeline()
     timeline.feed(ev.AssistantText(text="\n".join(f"line {n}" for n in range(500))))
     entry = timeline.entries[0]
-    assert lines.height(entry, 80) == lines.MAX_TEXT_LINES
-    assert "441 more lines" in plain(lines.line(entry, lines.MAX_TEXT_LINES - 1, 80, UNICODE))
+    assert entry_lines.height(entry, 80) == entry_lines.MAX_TEXT_LINES
+    assert "441 more lines" in plain(
+        entry_lines.line(entry, entry_lines.MAX_TEXT_LINES - 1, 80, UNICODE)
+    )
     assert "line 499" in detail_of(entry, UNICODE).text
 
 
@@ -321,21 +323,21 @@ def test_every_event_type_can_be_shown_or_is_known_to_be_silent() -> None:
 
 
 def test_every_state_and_every_end_has_a_look() -> None:
-    assert set(states.RUN) == set(RunState)
-    assert set(states.ZONE) == set(Zone)
-    assert set(states.BREAKER) == set(BreakerState)
+    assert set(status_labels.RUN) == set(RunState)
+    assert set(status_labels.ZONE) == set(Zone)
+    assert set(status_labels.BREAKER) == set(BreakerState)
     for status in ev.LoopStatus:
         finished = ev.LoopFinished(status=status, reason="why", exit_code=1)
         timeline = Timeline()
         timeline.feed(finished)
-        assert "why" in plain(lines.line(timeline.entries[0], 0, 80, UNICODE))
+        assert "why" in plain(entry_lines.line(timeline.entries[0], 0, 80, UNICODE))
         assert banner_of(LoopView(), finished, "", glyphs=UNICODE, keys=DEFAULT_KEYS)
 
 
 def _noted() -> set[type[ev.EventBase]]:
-    from ralph_tui.tui.timeline import notes
+    from ralph_tui.present.events import event_notes
 
-    return set(notes._TABLE)
+    return set(event_notes._TABLE)
 
 
 def test_a_report_shows_what_extra_tools_returned() -> None:
@@ -383,7 +385,7 @@ def test_who_decided_about_a_call_is_told_and_a_host_is_no_call() -> None:
     ]
     for event in asked:
         timeline.feed(event)
-    shown = [plain(lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
+    shown = [plain(entry_lines.line(entry, 0, 100, UNICODE)) for entry in timeline.entries]
     assert "npm publish" in shown[0]
     assert "allowed by screen" in shown[0]
     assert shown[1].split()[1:3] == ["reach", "x.org"]
@@ -413,7 +415,7 @@ def test_a_call_that_nobody_saw_end_was_interrupted(end: ev.Event) -> None:
     for event in [*feed.running(), end]:
         timeline.feed(event)
     call = next(e for e in reversed(timeline.entries) if isinstance(e, CallEntry))
-    shown = plain(lines.line(call, 0, 80, UNICODE))
+    shown = plain(entry_lines.line(call, 0, 80, UNICODE))
     assert shown.startswith("■ bash")
     assert shown.rstrip().endswith("interrupted")
 
@@ -424,7 +426,7 @@ def test_a_call_that_waits_for_the_person_says_so_and_that_time_is_not_its_own(a
         return feed.NOW + timedelta(seconds=seconds)
 
     def shown() -> str:
-        return plain(lines.line(timeline.entries[0], 0, 80, UNICODE))
+        return plain(entry_lines.line(timeline.entries[0], 0, 80, UNICODE))
 
     may = waiting.wanting(waiting.PUBLISH.model_copy(update={"tool_id": "t1"}))
     asked = may if asks == "permission" else waiting.asked(waiting.LANGUAGE)
@@ -435,7 +437,7 @@ def test_a_call_that_waits_for_the_person_says_so_and_that_time_is_not_its_own(a
     early = Timeline()
     for event in (question, started):  # whichever came first
         early.feed(event)
-    assert "waits for you" in plain(lines.line(early.entries[-1], 0, 80, UNICODE))
+    assert "waits for you" in plain(entry_lines.line(early.entries[-1], 0, 80, UNICODE))
     timeline.feed(started)
     timeline.feed(question)
     timeline.tick(at(33))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.tui.keys import key_named
-from ralph_tui.tui.render.hints import foot_lines
+from ralph_tui.present.text.key_hints import foot_lines, key_named
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.jump import Jump
 from ralph_tui.tui.widgets.footer import Foot

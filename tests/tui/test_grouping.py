@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import MOST_NEWS, Tasks, tasks_of
-from ralph_tui.tui.render.board import Group, group_of
-from ralph_tui.tui.render.grouping import ALL, Grouping
+from ralph_tui.present.board.board import Group, group_of
+from ralph_tui.present.board.board_groups import ALL, Grouping
 
 IDS = [f"t{n}" for n in range(8)]
 
@@ -75,7 +75,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         made.append(task.id)
         return group_of(task, done)
 
-    monkeypatch.setattr("ralph_tui.tui.render.grouping.group_of", counted)
+    monkeypatch.setattr("ralph_tui.present.board.board_groups.group_of", counted)
     return made
 
 

@@ -17,17 +17,14 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.commands.registry import DEFAULT_KEYS
-from ralph_tui.tui.glyphs import ASCII, UNICODE
-from ralph_tui.tui.render.banner import banner_of
-from ralph_tui.tui.render.bars import spark
-from ralph_tui.tui.render.board import BoardRow, Group, board_line
-from ralph_tui.tui.render.breaker import breaker_lines
-from ralph_tui.tui.render.contrast import SIGN, TEXT, contrast, readable
-from ralph_tui.tui.render.header import Facts, header_lines
-from ralph_tui.tui.render.history import totals
-from ralph_tui.tui.render.spans import (
+from ralph_tui.present.board.board import BoardRow, Group, board_line
+from ralph_tui.present.sections.banner import banner_of
+from ralph_tui.present.sections.breaker import breaker_lines
+from ralph_tui.present.sections.charts import spark
+from ralph_tui.present.sections.header import Facts, header_lines
+from ralph_tui.present.sections.history import totals
+from ralph_tui.present.text.glyphs import ASCII, UNICODE
+from ralph_tui.present.text.spans import (
     Span,
     Tone,
     crop_fair,
@@ -37,13 +34,16 @@ from ralph_tui.tui.render.spans import (
     plain,
     width_of,
 )
-from ralph_tui.tui.render.states import BUSY, look_of
+from ralph_tui.present.text.status_labels import BUSY, look_of
+from ralph_tui.present.timeline.changed_files import FileChange, Touched
+from ralph_tui.tui.app.app import RalphApp
+from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.screens.pages.page import Page
 from ralph_tui.tui.theme.themes import THEMES
-from ralph_tui.tui.timeline.touched import FileChange, Touched
 from ralph_tui.tui.widgets.status_panels import forecast_line
+from ralph_tui.tui.widgets.styled import SIGN_CONTRAST, TEXT_CONTRAST, contrast, readable
 from tests.tui import feed, waiting
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES
@@ -60,8 +60,8 @@ COLOURS = st.builds(Color, PART, PART, PART, a=st.just(1.0), ansi=st.none(), aut
 
 @given(COLOURS, COLOURS)
 def test_any_colour_is_made_readable_on_any_other(colour: Color, background: Color) -> None:
-    assert contrast(readable(colour, background), background) >= TEXT
-    if contrast(colour, background) >= TEXT:
+    assert contrast(readable(colour, background), background) >= TEXT_CONTRAST
+    if contrast(colour, background) >= TEXT_CONTRAST:
         assert readable(colour, background) == colour, "a theme's own colours stay where they can"
 
 
@@ -89,7 +89,7 @@ def _unreadable(app: RalphApp, *, frames: bool, within: Region | None = None) ->
             if style.color is None or style.bgcolor is None:
                 continue
             front, back = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
-            least = SIGN if y == len(strips) - 1 else TEXT
+            least = SIGN_CONTRAST if y == len(strips) - 1 else TEXT_CONTRAST
             if contrast(front, back) < least:
                 found.append(f"{text.strip()!r} in line {y}: {contrast(front, back):.1f}")
     return found

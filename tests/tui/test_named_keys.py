@@ -10,8 +10,8 @@ import pytest
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.engine.launch import Launch
+from ralph_tui.present.text.key_hints import foot_lines
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
-from ralph_tui.tui.render.hints import foot_lines
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog

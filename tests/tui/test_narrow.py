@@ -5,9 +5,8 @@ from functools import reduce as fold
 from ralph_tui.config.load import Effective
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.tui.limits import LIVE
-from ralph_tui.tui.render.settings import live_blocks
-from ralph_tui.tui.render.spans import plain, width_of
+from ralph_tui.present.sections.settings import LIVE, live_blocks
+from ralph_tui.present.text.spans import plain, width_of
 from tests.tui import feed
 
 ROOM = 54

@@ -9,14 +9,14 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.tui.glyphs import UNICODE
+from ralph_tui.present.sections.breaker import breaker_lines, breaker_parts
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.parts import parts_text
+from ralph_tui.present.text.spans import plain, width_of
+from ralph_tui.present.timeline import entry_lines
+from ralph_tui.present.timeline.entries import CallEntry
+from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.host.bridge import Bridge
-from ralph_tui.tui.render.breaker import breaker_lines, breaker_parts
-from ralph_tui.tui.render.parts import parts_text
-from ralph_tui.tui.render.spans import plain, width_of
-from ralph_tui.tui.timeline import lines
-from ralph_tui.tui.timeline.entries import CallEntry
-from ralph_tui.tui.timeline.fold import Timeline
 from tests.tui import feed
 from tests.tui.conftest import script_of
 
@@ -26,7 +26,7 @@ def told(*events: ev.Event, roots: tuple[str, ...] = ()) -> list[str]:
     timeline = Timeline(roots=roots)
     for event in events:
         timeline.feed(event)
-    return [plain(lines.line(entry, 0, 100, UNICODE)).rstrip() for entry in timeline.entries]
+    return [plain(entry_lines.line(entry, 0, 100, UNICODE)).rstrip() for entry in timeline.entries]
 
 
 def changed(**counters: object) -> ev.BreakerChanged:

@@ -15,17 +15,17 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.beginning import project_read
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.present.sections.banner import banner_of
+from ralph_tui.present.sections.header import Facts, header_lines
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.spans import plain
+from ralph_tui.present.text.status_labels import look_of
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.availability import cannot_build
 from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.data.project_files import open_request
-from ralph_tui.tui.glyphs import UNICODE
 from ralph_tui.tui.handlers.command_host import TOAST
-from ralph_tui.tui.render.banner import banner_of
-from ralph_tui.tui.render.header import Facts, header_lines
-from ralph_tui.tui.render.spans import plain
-from ralph_tui.tui.render.states import look_of
 from tests.harness.projects import make_project, task
 from tests.tui import feed
 from tests.tui.conftest import screen_text, script_of, toasts, until

@@ -18,14 +18,14 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.view.run_history import Iteration
+from ralph_tui.present.sections.iterations import iteration_blocks
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.key_hints import Keys, key_label
+from ralph_tui.present.text.spans import plain
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import PAGE_COMMANDS, PAGES
-from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.keys import Keys, key_label
-from ralph_tui.tui.render.iterations import iteration_blocks
-from ralph_tui.tui.render.spans import plain
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 import pytest
 
 from ralph_tui.agent.failures import ResultFacts, classify
-from ralph_tui.cli.lines import Narrator
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.present.events.event_lines import Narrator
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.spans import plain
+from ralph_tui.present.timeline import entry_lines
+from ralph_tui.present.timeline.entry_detail import detail_of
+from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.data.exporting import export_text, left_of
-from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.render.spans import plain
-from ralph_tui.tui.timeline import lines
-from ralph_tui.tui.timeline.detail import detail_of
-from ralph_tui.tui.timeline.fold import Timeline
 
 
 def _told() -> Iterator[ev.Event]:
@@ -59,8 +59,8 @@ def test_what_is_told_is_in_words(event: ev.Event) -> None:
     timeline.feed(event)
     told = [line.text for line in Narrator().tell(event)]
     for entry in timeline.entries:
-        rows = range(lines.height(entry, 120))
-        told += [plain(lines.line(entry, row, 120, UNICODE)) for row in rows]
+        rows = range(entry_lines.height(entry, 120))
+        told += [plain(entry_lines.line(entry, row, 120, UNICODE)) for row in rows]
         told.append(detail_of(entry, UNICODE).title)
     assert not [text for text in told if INTERNAL.search(text)]
 

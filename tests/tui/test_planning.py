@@ -11,9 +11,9 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_order import work_order
 from ralph_tui.engine.plan_fields import TaskFields
-from ralph_tui.tui.glyphs import ASCII, UNICODE
-from ralph_tui.tui.render.graph import graph_blocks
-from ralph_tui.tui.render.spans import plain, width_of
+from ralph_tui.present.board.plan_graph import graph_blocks
+from ralph_tui.present.text.glyphs import ASCII, UNICODE
+from ralph_tui.present.text.spans import plain, width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Typed, Wrong, meant

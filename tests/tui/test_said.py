@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
+from ralph_tui.present.text.spans import Span, Tone, flow, width_of
 from ralph_tui.store.project import Project
-from ralph_tui.tui.render.spans import Span, Tone, flow, width_of
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, toasts, until
 from tests.tui.feed import Script

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.timeline.entries import CallEntry
+from ralph_tui.present.timeline.entries import CallEntry
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, click_on, drained, screen_text, script_of, until
 from tests.tui.past import past_project

@@ -16,7 +16,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_order import work_order
 from ralph_tui.domain.plan.plan_validation import PlanProblem
-from ralph_tui.tui.render.spans import Line, Span, fold
+from ralph_tui.present.text.spans import Line, Span, fold
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.terminal import frozen_background
 from tests.tui import feed
@@ -160,7 +160,7 @@ async def test_a_long_text_is_made_into_lines_while_keys_are_answered(
         folded[threading.current_thread() is threading.main_thread()] += 1
         return fold(line, width)
 
-    monkeypatch.setattr("ralph_tui.tui.render.parts.fold", folding)
+    monkeypatch.setattr("ralph_tui.present.text.parts.fold", folding)
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
         await pilot.press("6")

@@ -12,14 +12,13 @@ from textual.content import Content
 from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
+from ralph_tui.present.text.glyphs import UNICODE
+from ralph_tui.present.text.long_text import CHARACTERS, LINES, paired, pieces, sided, texts
+from ralph_tui.present.timeline.entries import CallEntry
+from ralph_tui.present.timeline.entry_detail import MAX_DIFF, detail_of
+from ralph_tui.present.tools.calls import Call, SectionKind
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.glyphs import UNICODE
-from ralph_tui.tui.render.calls import Call, SectionKind
-from ralph_tui.tui.render.diff import paired, sided, texts
-from ralph_tui.tui.render.pieces import CHARACTERS, LINES, pieces
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.timeline.detail import MAX_DIFF, detail_of
-from ralph_tui.tui.timeline.entries import CallEntry
 from ralph_tui.tui.widgets import code
 from ralph_tui.tui.widgets.code import DiffView
 from ralph_tui.tui.widgets.scroll_text import Prose

@@ -24,11 +24,11 @@ from ralph_tui.domain.events import (
 )
 from ralph_tui.domain.view.loop_view import ENDED, RunState
 from ralph_tui.engine.launch import Launch
+from ralph_tui.present.sections.header import project_name, title_of
 from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.handlers.command_host import Owner
 from ralph_tui.tui.host.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host.widget_host import Clock, utc_now
-from ralph_tui.tui.render.header import project_name, title_of
 from ralph_tui.tui.terminal.driver import OneReader
 from ralph_tui.tui.terminal.frame_pacing import ANSWER_SECONDS, Pace
 from ralph_tui.tui.terminal.garbage_collection import sweep

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
+from ralph_tui.present.board.board import why_not_build
 from ralph_tui.tui.commands.context import Situation, goes_on_at
-from ralph_tui.tui.render.next_up import why_not_build
 
 Reason = Callable[[Situation], str]
 """Why a command cannot be used now; empty when it can."""

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.view.loop_view import ENDED, LoopView, RunState
-from ralph_tui.tui.keys import Keys
+from ralph_tui.present.text.key_hints import Keys
 
 
 def goes_on_at(view: LoopView) -> datetime | None:

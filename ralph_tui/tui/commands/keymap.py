@@ -8,9 +8,9 @@ from textual.keys import KEY_ALIASES, KEY_NAME_REPLACEMENTS
 from textual.keys import Keys as TextualKeys
 
 from ralph_tui.domain.errors import ConfigError
+from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, PAGE_COMMANDS, name_of
-from ralph_tui.tui.keys import Keys, key_label
 
 _MODIFIERS = ("alt", "ctrl", "shift")
 """In the order in which Textual writes them."""

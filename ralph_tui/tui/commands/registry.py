@@ -2,9 +2,9 @@
 
 from textual.binding import Binding, BindingType
 
+from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.tui.commands import availability
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.keys import Keys, key_label
 
 PAGES = ("iterations", "history", "memory", "why", "settings")
 """In the order of their keys; each is also the name of the command that opens it."""

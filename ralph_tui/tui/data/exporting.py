@@ -12,9 +12,9 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
+from ralph_tui.present.sections.iterations import look_of
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.notes import write_text
-from ralph_tui.tui.render.iterations import look_of
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
+from ralph_tui.present.text.key_hints import said_by_key
 from ralph_tui.tui.handlers.command_host import Owner
 from ralph_tui.tui.handlers.decisions import Deciding
 from ralph_tui.tui.handlers.page_opener import Pages
@@ -19,7 +20,6 @@ from ralph_tui.tui.handlers.start import Starting
 from ralph_tui.tui.handlers.view import Looking
 from ralph_tui.tui.host.bridge import Bridge
 from ralph_tui.tui.host.saving import save
-from ralph_tui.tui.render.by_key import said_by_key
 from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
 from ralph_tui.tui.screens.dialogs.help import Help
 from ralph_tui.tui.screens.dialogs.text_input import Inject, Urge

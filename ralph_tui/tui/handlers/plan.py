@@ -10,11 +10,10 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.present.text.figures import plural
+from ralph_tui.present.text.key_hints import key_label, said_by_key
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.handlers.command_host import Owner, Try
-from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.render.by_key import said_by_key
-from ralph_tui.tui.render.figures import plural
 from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, Typed
 from ralph_tui.tui.screens.dialogs.split_task import Split

@@ -6,16 +6,16 @@ from functools import partial
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.present.board.board_groups import board_text
+from ralph_tui.present.timeline.entry_detail import detail_of
+from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.handlers.command_host import Owner, Try
 from ralph_tui.tui.handlers.page_opener import Pages
 from ralph_tui.tui.host.saving import save
-from ralph_tui.tui.render.grouping import board_text
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
 from ralph_tui.tui.screens.dialogs.jump import Jump, targets
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
-from ralph_tui.tui.timeline.detail import detail_of
-from ralph_tui.tui.timeline.lines import entries_text
 
 
 class Looking:

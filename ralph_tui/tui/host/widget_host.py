@@ -13,14 +13,14 @@ from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.launch import Launch
+from ralph_tui.present.text.figures import plural
+from ralph_tui.present.text.glyphs import Glyphs, choose
+from ralph_tui.present.text.key_hints import Keys
+from ralph_tui.present.text.spans import Tone
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.keymap import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
-from ralph_tui.tui.glyphs import Glyphs, choose
-from ralph_tui.tui.keys import Keys
-from ralph_tui.tui.render.figures import plural
-from ralph_tui.tui.render.spans import Tone
 
 SENT_WHOLE = 74_994
 """Bytes that every terminal takes that takes any (OSC 52); many leave out what is longer."""

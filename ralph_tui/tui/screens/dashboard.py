@@ -21,19 +21,19 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
-from ralph_tui.tui.commands.context import Situation
-from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.render.banner import (
+from ralph_tui.present.board.board import why_empty
+from ralph_tui.present.sections.banner import (
     banner_of,
     trouble_banner,
     unfinished_banner,
     waiting_banner,
     with_findings,
 )
-from ralph_tui.tui.render.board import why_empty
-from ralph_tui.tui.timeline.entries import Entry
-from ralph_tui.tui.timeline.fold import Timeline
-from ralph_tui.tui.timeline.touched import Touched
+from ralph_tui.present.timeline.changed_files import Touched
+from ralph_tui.present.timeline.entries import Entry
+from ralph_tui.present.timeline.timeline import Timeline
+from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.footer import KeyBar
 from ralph_tui.tui.widgets.header import BannerFrame, Header

@@ -6,8 +6,8 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from ralph_tui.present.text.status_labels import look_of
 from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.render.states import look_of
 
 MIN_WIDTH = 60
 MIN_HEIGHT = 16

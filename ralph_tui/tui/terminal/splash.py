@@ -16,8 +16,8 @@ from types import FrameType
 from typing import Any, TextIO
 
 from ralph_tui.domain.sanitize import one_line
+from ralph_tui.present.text.glyphs import choose
 from ralph_tui.store.place import DOT
-from ralph_tui.tui.glyphs import choose
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 """The terminal's second screen, on and off."""

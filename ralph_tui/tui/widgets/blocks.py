@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from textual.message import Message
 from textual.strip import Strip
 
-from ralph_tui.tui.render.parts import Block
-from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.row_list import Key, Row, RowsView
 
 MARK = 2

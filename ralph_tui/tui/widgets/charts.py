@@ -18,10 +18,10 @@ from textual.message import Message
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.run_history import Iteration
+from ralph_tui.present.sections.charts import Drawing, Measure, drawn, thinned
+from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.render.chart import Drawing, Measure, drawn, thinned
-from ralph_tui.tui.render.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.styled import Toned
 
 

@@ -10,9 +10,8 @@ from textual.highlight import HighlightTheme, guess_language, highlight
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from ralph_tui.present.text.long_text import LINES, Side, paired, sided, texts
 from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.render.diff import Side, paired, sided, texts
-from ralph_tui.tui.render.pieces import LINES
 
 AT_ONCE = 5_000
 """Characters that are coloured while one waits; ten times as many take a tenth of a second."""

@@ -8,13 +8,12 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.style import Style
 
+from ralph_tui.present.text.key_hints import Keys, Piece, foot_lines, key_label
+from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.commands.availability import is_done, is_empty
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY
-from ralph_tui.tui.keys import Keys, key_label
-from ralph_tui.tui.render.hints import Piece, foot_lines
-from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.styled import Toned, pressing
 

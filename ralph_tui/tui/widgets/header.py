@@ -8,12 +8,12 @@ from textual.reactive import reactive
 from textual.timer import Timer
 
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.sections.banner import Banner
+from ralph_tui.present.sections.header import Facts, header_lines
+from ralph_tui.present.text.figures import money
+from ralph_tui.present.text.spans import Line, Span, Tone, flat, row, width_of
+from ralph_tui.present.text.status_labels import BUSY, look_of
 from ralph_tui.tui.commands.registry import PAGES
-from ralph_tui.tui.render.banner import Banner
-from ralph_tui.tui.render.figures import money
-from ralph_tui.tui.render.header import Facts, header_lines
-from ralph_tui.tui.render.spans import Line, Span, Tone, flat, row, width_of
-from ralph_tui.tui.render.states import BUSY, look_of
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.styled import Toned
 

@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 
-from ralph_tui.tui.render.spans import Line, Span, width_of
+from ralph_tui.present.text.spans import Line, Span, width_of
 from ralph_tui.tui.widgets.styled import Toned
 
 

@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from ralph_tui.tui.render.spans import Line, Tone, flat, plain
+from ralph_tui.present.text.spans import Line, Tone, flat, plain
 from ralph_tui.tui.terminal.line_cache import Framed
 from ralph_tui.tui.widgets.search import Searchable
 from ralph_tui.tui.widgets.styled import Toned, to_segments

@@ -19,11 +19,11 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.tui.glyphs import Glyphs
-from ralph_tui.tui.render.bars import bar, context_bar, level_tone
-from ralph_tui.tui.render.breaker import breaker_lines
-from ralph_tui.tui.render.figures import limit, money, plural, tokens
-from ralph_tui.tui.render.spans import (
+from ralph_tui.present.sections.breaker import breaker_lines
+from ralph_tui.present.sections.charts import bar, context_bar, level_tone
+from ralph_tui.present.text.figures import limit, money, plural, tokens
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.spans import (
     Line,
     Span,
     Tone,
@@ -35,9 +35,9 @@ from ralph_tui.tui.render.spans import (
     row,
     width_of,
 )
-from ralph_tui.tui.render.states import BREAKER, ZONE, Look
-from ralph_tui.tui.timeline.lines import receipt_look, receipt_note
-from ralph_tui.tui.timeline.touched import FileChange
+from ralph_tui.present.text.status_labels import BREAKER, ZONE, Look
+from ralph_tui.present.timeline.changed_files import FileChange
+from ralph_tui.present.timeline.entry_lines import receipt_look, receipt_note
 from ralph_tui.tui.widgets.scroll_text import Prose
 from ralph_tui.tui.widgets.styled import Toned
 

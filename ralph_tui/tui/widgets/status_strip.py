@@ -4,9 +4,9 @@ from textual.content import Content
 from textual.reactive import reactive
 
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.tui.render.figures import limit, money
-from ralph_tui.tui.render.spans import Span, Tone, width_of
-from ralph_tui.tui.render.states import BREAKER, ZONE, Look
+from ralph_tui.present.text.figures import limit, money
+from ralph_tui.present.text.spans import Span, Tone, width_of
+from ralph_tui.present.text.status_labels import BREAKER, ZONE, Look
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.status_panels import cost_look, gate_look
 from ralph_tui.tui.widgets.styled import Toned

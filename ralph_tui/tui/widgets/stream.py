@@ -8,11 +8,10 @@ from textual import events
 from textual.content import Content
 
 from ralph_tui.domain.events import Event
-from ralph_tui.tui.render.spans import Line, Span, Tone, plain, wrap
-from ralph_tui.tui.timeline import lines
-from ralph_tui.tui.timeline.entries import Entry
-from ralph_tui.tui.timeline.fold import Timeline
-from ralph_tui.tui.timeline.sifting import Sieve, holds, passes
+from ralph_tui.present.text.spans import Line, Span, Tone, plain, wrap
+from ralph_tui.present.timeline import entry_lines
+from ralph_tui.present.timeline.entries import Entry, Sieve, holds, passes
+from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.widgets.row_list import Key, Row, Searched
 
 CORNER = 4
@@ -68,7 +67,7 @@ class Stream(Searched):
             return [Span(bullet, Tone.ACCENT), Span(text)]
         number, part = self._rows[y]
         entry = self.timeline.entry(number)
-        return lines.line(entry, part, width, glyphs) if entry else []
+        return entry_lines.line(entry, part, width, glyphs) if entry else []
 
     # Events.
 
@@ -120,7 +119,7 @@ class Stream(Searched):
         for number in range(self._laid_out, self.timeline.end):
             entry = self.timeline.entry(number)
             if entry is not None and passes(entry, self.sieve):
-                self._rows.extend((number, i) for i in range(lines.height(entry, width)))
+                self._rows.extend((number, i) for i in range(entry_lines.height(entry, width)))
         self._laid_out = self.timeline.end
 
     def _redraw_changed(self) -> None:
@@ -259,8 +258,8 @@ class Stream(Searched):
         entry = self.selected
         if entry is None:
             return ""
-        count = lines.height(entry, self.row_width)
-        shown = (lines.line(entry, i, self.row_width, self.app.glyphs) for i in range(count))
+        count = entry_lines.height(entry, self.row_width)
+        shown = (entry_lines.line(entry, i, self.row_width, self.app.glyphs) for i in range(count))
         return "\n".join(plain(line).rstrip() for line in shown)
 
 

@@ -16,10 +16,46 @@ from textual.reactive import Reactive
 from textual.style import Style
 from textual.widget import Widget
 
+from ralph_tui.present.text.key_hints import key_named
+from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.keys import key_named
-from ralph_tui.tui.render.contrast import SIGN, TEXT, readable
-from ralph_tui.tui.render.spans import Line, Span, Tone, flat
+
+TEXT_CONTRAST = 4.5
+"""What WCAG asks of text, as a ratio."""
+
+SIGN_CONTRAST = 3.0
+"""What it asks of signs and of what cannot be used now."""
+
+_STEPS = 20
+
+
+def luminance(color: Color) -> float:
+    """How bright a colour is to the eye, 0 to 1."""
+    red, green, blue = (_linear(part / 255) for part in color.rgb)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.03928 else float(((part + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The ratio of two colours, 1 to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def readable(color: Color, background: Color, least: float = TEXT_CONTRAST) -> Color:
+    """The colour, moved towards white or black as far as it takes; a terminal's own are left alone."""
+    if color.ansi is not None or background.ansi is not None:
+        return color
+    black, white = Color(0, 0, 0), Color(255, 255, 255)
+    end = max(black, white, key=lambda extreme: contrast(extreme, background))
+    for step in range(_STEPS + 1):
+        moved = color.blend(end, step / _STEPS)
+        if contrast(moved, background) >= least:
+            return moved
+    return end
 
 
 class Toned(Widget):
@@ -68,7 +104,9 @@ class Toned(Widget):
         styles = self.app.get_component_styles(f"tone--{tone}")
         color = background.get_contrast_text(styles.color.a) if styles.auto_color else styles.color
         text = styles.text_style
-        seen = readable(background + color, background, SIGN if tone is Tone.FAINT else TEXT)
+        seen = readable(
+            background + color, background, SIGN_CONTRAST if tone is Tone.FAINT else TEXT_CONTRAST
+        )
         return Style(foreground=seen, bold=text.bold, dim=text.dim)
 
 

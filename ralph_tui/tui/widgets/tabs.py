@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.message import Message
 from textual.reactive import reactive
 
-from ralph_tui.tui.render.spans import Line, Span, Tone
+from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.links import LinkLine
 
 PANES = ("tasks", "activity", "status")

@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Sequence
 
 from textual.geometry import Region
 
-from ralph_tui.tui.render.parts import Block
-from ralph_tui.tui.render.spans import Line, Span, Tone, plain
+from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.spans import Line, Span, Tone, plain
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.row_list import Key
 from ralph_tui.tui.widgets.search import Searchable

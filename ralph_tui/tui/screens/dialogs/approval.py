@@ -14,11 +14,11 @@ from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.project_state import REASONED, ApprovalKind
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.sections.approval import approval_heading
+from ralph_tui.present.text.figures import in_local
+from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
+from ralph_tui.present.text.spans import Span
 from ralph_tui.tui.data.attention import approval_key
-from ralph_tui.tui.render.clock import in_local
-from ralph_tui.tui.render.headings import approval_heading
-from ralph_tui.tui.render.parts import Part, parts_blocks, parts_text
-from ralph_tui.tui.render.spans import Span
 from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
 from ralph_tui.tui.widgets.text_view import TextView
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from textual.app import ComposeResult
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
 
+from ralph_tui.present.text.key_hints import Keys, key_label
+from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS
-from ralph_tui.tui.keys import Keys, key_label
-from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.widgets.footer import Foot
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
-from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.render.spans import flat
+from ralph_tui.present.text.key_hints import key_label
+from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
 

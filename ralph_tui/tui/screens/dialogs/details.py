@@ -14,16 +14,16 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import TaskPast
+from ralph_tui.present.sections.breaker import breaker_parts
+from ralph_tui.present.sections.task import task_parts
+from ralph_tui.present.text.long_text import pieces
+from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.spans import Span, Tone
+from ralph_tui.present.timeline.entry_detail import Detail
+from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.render.breaker import breaker_parts
-from ralph_tui.tui.render.calls import Section, SectionKind
-from ralph_tui.tui.render.parts import Part
-from ralph_tui.tui.render.pieces import pieces
-from ralph_tui.tui.render.spans import Span, Tone
-from ralph_tui.tui.render.task import task_parts
 from ralph_tui.tui.screens.dialogs.text_reader import PartsReader, Reader, Shown
-from ralph_tui.tui.timeline.detail import Detail
 from ralph_tui.tui.widgets.code import Diff, DiffView
 
 

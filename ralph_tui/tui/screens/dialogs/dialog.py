@@ -19,11 +19,11 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from ralph_tui.domain.sanitize import inert
+from ralph_tui.present.text.spans import plain
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.render.spans import plain
 from ralph_tui.tui.terminal.frozen_background import Over
 from ralph_tui.tui.terminal.private import bind
 from ralph_tui.tui.widgets.footer import Foot

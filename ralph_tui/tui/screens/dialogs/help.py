@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from textual.widgets import Static
 
+from ralph_tui.present.text.key_hints import key_label
+from ralph_tui.present.text.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, MOVES
-from ralph_tui.tui.keys import key_label
-from ralph_tui.tui.render.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.screens.dialogs.command_palette import page_of
 from ralph_tui.tui.screens.dialogs.text_reader import Reader, Shown
 from ralph_tui.tui.widgets.styled import Folding, Lines

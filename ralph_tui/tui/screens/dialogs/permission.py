@@ -13,16 +13,17 @@ from textual.widgets import Input, Static
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.tui.drafts import NOTHING, Draft
-from ralph_tui.tui.render.calls import Section, SectionKind
-from ralph_tui.tui.render.permission import (
+from ralph_tui.present.sections.questions import (
+    NOTHING,
+    Draft,
     permission_blocks,
     permission_sections,
     permission_title,
+    who_asks,
 )
-from ralph_tui.tui.render.pieces import pieces
-from ralph_tui.tui.render.question import who_asks
-from ralph_tui.tui.render.spans import flat
+from ralph_tui.present.text.long_text import pieces
+from ralph_tui.present.text.spans import flat
+from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
 from ralph_tui.tui.screens.dialogs.question import OwnWords, Reply, SaidBefore
 from ralph_tui.tui.widgets.blocks import Blocks

@@ -15,11 +15,11 @@ from textual.widgets import Input, Static
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.tui.drafts import NOTHING, Draft
-from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.render.question import (
+from ralph_tui.present.sections.questions import (
+    NOTHING,
     SEND,
     WRITING,
+    Draft,
     keys_of_question,
     keys_of_review,
     question_blocks,
@@ -27,7 +27,8 @@ from ralph_tui.tui.render.question import (
     review_blocks,
     who_asks,
 )
-from ralph_tui.tui.render.spans import Line, Span, Tone, flat, wrap
+from ralph_tui.present.text.spans import Line, Span, Tone, flat, wrap
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.links import LinkLine

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
+from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.render.spans import flat
 from ralph_tui.tui.screens.dialogs.text_input import Writing
 
 Refused = str

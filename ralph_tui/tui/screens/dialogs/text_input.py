@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.tui.render.spans import flat
+from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
 

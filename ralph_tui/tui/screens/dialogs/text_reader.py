@@ -11,8 +11,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from ralph_tui.tui.render.parts import Part, parts_text
-from ralph_tui.tui.render.spans import Line, Span, Tone, flat, fold
+from ralph_tui.present.text.parts import Part, parts_text
+from ralph_tui.present.text.spans import Line, Span, Tone, flat, fold
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.widgets.scroll_text import Prose
 from ralph_tui.tui.widgets.styled import Folding

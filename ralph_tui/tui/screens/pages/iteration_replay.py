@@ -7,13 +7,13 @@ from textual.content import Content
 from textual.timer import Timer
 
 from ralph_tui.domain.formatting import duration
+from ralph_tui.present.sections.charts import bar
+from ralph_tui.present.text.figures import plural
+from ralph_tui.present.text.spans import Line, Span, Tone, width_of
+from ralph_tui.present.timeline.entries import Sieve
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.data.replay import Player
-from ralph_tui.tui.render.bars import bar
-from ralph_tui.tui.render.figures import plural
-from ralph_tui.tui.render.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.screens.pages.searchable_page import TwoPanes
-from ralph_tui.tui.timeline.sifting import Sieve
 from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.styled import Toned
 

@@ -18,20 +18,20 @@ from textual.widget import Widget
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicle, Iteration, Run
+from ralph_tui.present.sections.iterations import iteration_blocks, look_of, summary_parts
+from ralph_tui.present.text.figures import plural
+from ralph_tui.present.text.parts import Block, Part, parts_blocks
+from ralph_tui.present.text.spans import Span, Tone, flat
+from ralph_tui.present.timeline.changed_files import change_parts
+from ralph_tui.present.timeline.entries import CallEntry
+from ralph_tui.present.timeline.entry_detail import detail_of
+from ralph_tui.present.timeline.entry_lines import entries_text
+from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.data.journal_library import MAX_EVENTS, Library
 from ralph_tui.tui.data.replay import Player
-from ralph_tui.tui.render.changes import change_parts
-from ralph_tui.tui.render.figures import plural
-from ralph_tui.tui.render.iterations import iteration_blocks, look_of, summary_parts
-from ralph_tui.tui.render.parts import Block, Part, parts_blocks
-from ralph_tui.tui.render.spans import Span, Tone, flat
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.pages.iteration_replay import Replaying, ReplayLine
-from ralph_tui.tui.timeline.detail import detail_of
-from ralph_tui.tui.timeline.entries import CallEntry
-from ralph_tui.tui.timeline.fold import Timeline
-from ralph_tui.tui.timeline.lines import entries_text
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.row_list import Key
 from ralph_tui.tui.widgets.stream import Transcript

@@ -10,14 +10,14 @@ from textual.widget import Widget
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.sections.approval import report_parts
+from ralph_tui.present.text.figures import plural
+from ralph_tui.present.text.markdown import markdown_lines
+from ralph_tui.present.text.parts import Block, parts_blocks
+from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.data.project_files import Paper, read_papers
 from ralph_tui.tui.host.external_editor import edit
-from ralph_tui.tui.render.approval import report_parts
-from ralph_tui.tui.render.figures import plural
-from ralph_tui.tui.render.markdown import markdown_lines
-from ralph_tui.tui.render.parts import Block, parts_blocks
-from ralph_tui.tui.render.spans import Line, Span, Tone, flat
 from ralph_tui.tui.screens.pages.searchable_page import TwoPanes
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.text_view import TextView

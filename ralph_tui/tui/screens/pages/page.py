@@ -24,13 +24,13 @@ from textual.worker import Worker, get_current_worker
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import BY_NAME, PAGE_COMMANDS, PAGES
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.keys import key_label
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.widgets.footer import Item, PageBar

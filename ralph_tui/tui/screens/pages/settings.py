@@ -14,12 +14,18 @@ from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.adjusting import adjust
 from ralph_tui.engine.configuring import Changed, change_setting, effective
+from ralph_tui.present.sections.settings import (
+    LIVE,
+    Live,
+    live_blocks,
+    parsed,
+    setting_blocks,
+    theme_blocks,
+)
+from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.project import Project
 from ralph_tui.tui.data.journal_library import Library
-from ralph_tui.tui.limits import LIVE, Live, parsed
-from ralph_tui.tui.render.parts import Block
-from ralph_tui.tui.render.settings import live_blocks, setting_blocks, theme_blocks
-from ralph_tui.tui.render.spans import Span, Tone
 from ralph_tui.tui.screens.dialogs.text_input import Value
 from ralph_tui.tui.screens.pages.searchable_page import Searching
 from ralph_tui.tui.widgets.blocks import Blocks

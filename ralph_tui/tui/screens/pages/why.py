@@ -11,14 +11,14 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.adjusting import reset_breaker
+from ralph_tui.present.sections.guard_log import breaker_view_parts, guard_parts
+from ralph_tui.present.sections.why import now_parts
+from ralph_tui.present.text.parts import Part, parts_blocks
+from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.project import Project
 from ralph_tui.store.scan import Progress
 from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.data.journal_library import Library
-from ralph_tui.tui.render.parts import Part, parts_blocks
-from ralph_tui.tui.render.spans import Span, Tone
-from ralph_tui.tui.render.why import now_parts
-from ralph_tui.tui.render.why_log import breaker_view_parts, guard_parts
 from ralph_tui.tui.screens.dialogs.text_input import Reason
 from ralph_tui.tui.screens.pages.searchable_page import Searching
 from ralph_tui.tui.widgets.tabs import ViewTabs

@@ -1,0 +1,168 @@
+"""A row of the task board: its group, its task, its words. Pure functions."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
+from ralph_tui.present.text.figures import money
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row
+
+
+class Group(StrEnum):
+    """Where a task stands; the values are the words on the screen, in the order shown."""
+
+    WORKING = "in progress"
+    READY = "ready"
+    WAITING = "waiting"
+    HELD = "held"
+    BLOCKED = "blocked"
+    DONE = "done"
+
+
+_LOOK = {
+    Group.WORKING: ("current", Tone.ACCENT),
+    Group.READY: ("ready", Tone.INFO),
+    Group.WAITING: ("waiting", Tone.MUTED),
+    Group.HELD: ("pause", Tone.WARN),
+    Group.BLOCKED: ("blocked", Tone.BAD),
+    Group.DONE: ("ok", Tone.OK),
+}
+
+
+def look_of_group(group: Group) -> tuple[str, Tone]:
+    """The glyph's name and the tone of a group."""
+    return _LOOK[group]
+
+
+class BoardRow(NamedTuple):
+    """A row: a group's heading (no task), a task, or what a task waits for."""
+
+    group: Group
+    task: Task | None = None
+    extra: str = ""
+    size: int = 0
+
+
+def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
+    """The group of one task, given the ids that are complete."""
+    if task.status is TaskStatus.IN_PROGRESS:
+        return Group.WORKING
+    if task.status is TaskStatus.COMPLETE:
+        return Group.DONE
+    if task.status is TaskStatus.BLOCKED:
+        return Group.BLOCKED
+    if task.held:
+        return Group.HELD
+    return Group.READY if done.issuperset(task.dependencies) else Group.WAITING
+
+
+def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
+    """Ids of the complete tasks."""
+    return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
+
+
+COST_FROM = 36
+"""Cells of a board that has room for what each task cost."""
+
+_BEFORE_A_PLAN = {
+    Phase.DISCOVERY: "No plan yet; discovery comes first.",
+    Phase.PLANNING: "No plan yet; planning makes it now.",
+}
+
+
+def why_empty(view: LoopView) -> str:
+    """What a board without tasks waits for; nothing is said of what was not read."""
+    if not view.is_known:
+        return ""
+    resting = view.run_state in RESTING
+    return "No plan yet." if resting else _BEFORE_A_PLAN.get(view.phase, "The plan has no tasks.")
+
+
+def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
+    """One row in so many cells."""
+    name, tone = _LOOK[item.group]
+    if item.task is None:
+        return [Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
+    if item.extra:
+        tone = Tone.BAD if item.group is Group.BLOCKED else Tone.MUTED
+        return row([Span(f"    {item.extra}", tone)], [], width, cut=crop_fair)
+    quiet = item.group in (Group.DONE, Group.WAITING, Group.HELD)
+    if item.task.is_unverified:
+        name, tone = "warning", Tone.WARN
+    own = item.task.model if item.task.model and item.group is not Group.DONE else ""
+    right = [Span(f"  {own}", Tone.INFO)] if own else []
+    if item.task.is_unverified:
+        right.append(Span("  unverified", Tone.WARN))
+    if item.task.actual_cost_usd and width >= COST_FROM:
+        right.append(Span(f"  {money(item.task.actual_cost_usd)}", Tone.MUTED))
+    left = [
+        Span(f"  {getattr(glyphs, name)} ", tone),
+        Span(f"{item.task.id}  ", Tone.MUTED if quiet else Tone.INFO),
+        Span(item.task.title, Tone.MUTED if quiet else Tone.TEXT),
+    ]
+    return row(left, right, width, cut=crop_fair)
+
+
+NO_PLAN = "There is no plan to build."
+LOOK_BACK = (
+    "{iterations} shows what each iteration changed, {memory} the report, {history} the cost."
+)
+_BEGIN = "Press {request} and say what to build, or {add} to add a task."
+
+
+def next_task(tasks: Iterable[Task]) -> Task | None:
+    """The task that is built first: one that is ready, or that a dead run left in progress."""
+    every = list(tasks)
+    done = complete_ids(every)
+    ready = (task for task in every if group_of(task, done) in (Group.READY, Group.WORKING))
+    return min(ready, key=lambda task: task.priority, default=None)
+
+
+def sizes_of(tasks: Iterable[Task]) -> dict[Group, int]:
+    """How many tasks each group has."""
+    every = list(tasks)
+    done = complete_ids(every)
+    sizes = dict.fromkeys(Group, 0)
+    for task in every:
+        sizes[group_of(task, done)] += 1
+    return sizes
+
+
+def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
+    """What is left, and what can be done about it; the second names keys."""
+    held, blocked = sizes[Group.HELD], sizes[Group.BLOCKED]
+    if not (held or blocked or sizes[Group.WAITING]):
+        return "Every task is complete.", f"Press {{request}} to ask for more. {LOOK_BACK}"
+    left = "No task is ready: what is left is {} or waits for something that is."
+    if not held:
+        advice = "Edit the plan, or select a blocked task and press {retry} to try it again."
+        return left.format("blocked"), advice
+    if not blocked:
+        return left.format("held"), "Select a held task and press {hold} to release it."
+    advice = "Select a task: {hold} releases a held one, {retry} tries a blocked one again."
+    return left.format("held, blocked"), advice
+
+
+def why_not_build(view: LoopView, request: str | None) -> str:
+    """Why a run would end at once, in a sentence that names keys; empty when it would do something.
+
+    `request` is what was asked for and is not done yet; None while that is not known.
+    """
+    unread = not view.is_known
+    if unread or next_task(view.tasks.values()) is not None or _goes_on(view, request):
+        return ""
+    if not view.tasks:
+        return f"{NO_PLAN} {_BEGIN}"
+    return " ".join(nothing_ready(sizes_of(view.tasks.values())))
+
+
+def _goes_on(view: LoopView, request: str | None) -> bool:
+    """Whether there is something to do without a task: to ask, to plan, to check what was built."""
+    if view.run_state is RunState.COMPLETE:
+        return False
+    built = view.tasks.complete == len(view.tasks)  # or not planned yet
+    return request is None or (bool(request) and (view.phase is not Phase.BUILDING or built))

@@ -1,0 +1,228 @@
+"""What the frame above the panes says: before a run, how to start; after one, how it went."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.present.board.board import (
+    LOOK_BACK,
+    NO_PLAN,
+    next_task,
+    nothing_ready,
+    sizes_of,
+    why_not_build,
+)
+from ralph_tui.present.events.deduplicate import standing
+from ralph_tui.present.events.event_notes import unfinished
+from ralph_tui.present.text.figures import clock, money, plural
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.key_hints import Keys, by_key, hint
+from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap
+from ralph_tui.present.text.status_labels import RUN, UNREADABLE, Look
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A title with its look, and paragraphs."""
+
+    look: Look
+    headline: str
+    advice: Line
+    figures: str
+    told: tuple[Line, ...] = ()
+    """What the activity says, too; for a screen that has it out of sight."""
+
+    def lines(self, width: int, *, alone: bool = False) -> list[Line]:
+        """The paragraphs at a width; `alone`: the activity is out of sight."""
+        return [
+            *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
+            *flow(self.advice, width),
+            *([Span(text, Tone.MUTED)] for text in wrap(self.figures, width) if text),
+            *(piece for line in self.told if alone for piece in flow(line, width, indent=2)),
+        ]
+
+
+_ENDED = {LoopStatus.COMPLETE: RunState.COMPLETE, LoopStatus.ERROR: RunState.FAILED}
+
+
+def banner_of(
+    view: LoopView,
+    finished: LoopFinished | None,
+    request: str | None,
+    *,
+    glyphs: Glyphs,
+    keys: Keys,
+) -> Banner | None:
+    """What to say while nothing runs; `request` is what was asked for and is not done yet."""
+    if finished is not None:
+        again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
+        return _outcome(finished, glyphs, keys, again=again)
+    if view.run_state is RunState.LOST:
+        headline = f"Disconnected: {view.detail}."
+        return Banner(RUN[RunState.LOST], headline, hint(keys, _LOST), "")
+    if view.run_state is not RunState.IDLE:
+        return None
+    if view.unworkable:
+        advice = [Span(one_line(view.unworkable, 1_000))]
+        return Banner(_BROKEN, "The plan cannot be built as it is.", advice, _CORRECT)
+    if view.tasks:
+        return _ready(view, glyphs, keys)
+    return _asked_for(request, keys) if request else _no_plan(keys)
+
+
+def trouble_banner(view: LoopView) -> Banner:
+    """What cannot be read, and that somebody keeps looking."""
+    plan = _PLAN in view.trouble
+    look = _BROKEN if plan else UNREADABLE
+    what = "plan cannot be read, so nothing can be built" if plan else "project cannot be read now"
+    older = "What is shown was read before. " if view.is_known else ""
+    return Banner(look, f"The {what}.", [Span(one_line(view.trouble, 1_000))], f"{older}{_AGAIN}")
+
+
+def unfinished_banner(view: LoopView) -> Banner:
+    """What somebody writes just now; nothing is wrong with it yet."""
+    return Banner(_WRITTEN, f"{unfinished(view.unfinished)}.", [Span(_BEFORE)], "")
+
+
+_WRITTEN = Look("note", "a file is being written", Tone.INFO)
+_BEFORE = "What it said before is shown, and holds. This goes away by itself as soon as the file is whole."
+
+_PLAN = "implementation_plan.json"
+_BROKEN = Look("failed", "broken plan", Tone.BAD)
+_CORRECT = "Correct .ralph/implementation_plan.json; what is saved there shows here at once."
+_AGAIN = "It goes on by itself as soon as that is mended."
+
+
+MOST_FINDINGS = 3
+
+
+def with_findings(
+    banner: Banner | None, found: Sequence[Notice], glyphs: Glyphs, keys: Keys
+) -> Banner | None:
+    """The banner with what was found before a run: who works within which limits, and what is wrong."""
+    if banner is None or not found:
+        return banner
+    lines = [_finding(notice, glyphs) for notice in found[:MOST_FINDINGS]]
+    if more := len(found) - MOST_FINDINGS:
+        rest = hint(keys, "{more} more in the activity: {activity}", Tone.MUTED, more=str(more))
+        lines += [rest] if more > 0 else []
+    return replace(banner, told=tuple(lines))
+
+
+def _finding(notice: Notice, glyphs: Glyphs) -> Line:
+    if notice.level == "info":
+        return [Span(notice.text, Tone.MUTED)]
+    tone = Tone.BAD if notice.level == "error" else Tone.WARN
+    glyph = glyphs.failed if notice.level == "error" else glyphs.warning
+    return [Span(f"{glyph} ", tone), Span(notice.text, tone)]
+
+
+def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
+    """What the loop waits for and how long, or None while it works."""
+    if view.limit_until is not None:
+        return Banner(
+            RUN[RunState.LIMITED],
+            f"Goes on by itself {_in_and_at(view.limit_until, now)}.",
+            hint(keys, _LIMITED),
+            view.detail,
+        )
+    cooled = view.breaker.half_open_at
+    if cooled is None or not view.breaker.is_cooling:
+        return None
+    return Banner(
+        Look("failed", "breaker open", Tone.BAD),
+        f"One iteration tries by itself {_in_and_at(cooled, now)}.",
+        hint(keys, _COOLING),
+        standing(view.breaker),
+    )
+
+
+def _in_and_at(until: datetime, now: datetime) -> str:
+    left = duration(max(0.0, (until - now).total_seconds()))
+    return f"in {left}, at {clock(until, now)}"
+
+
+_LIMITED = "Nothing is spent and no iteration is counted. Press {hurry} to try now, {stop} to stop."
+
+_COOLING = (
+    "Nothing is spent until then. Press {hurry} to try now, {answer} to decide, {why} to see why and to "
+    "reset it, {stop} to stop."
+)
+
+_LOST = (
+    "What it did is safe in .ralph/. Press {build} to go on from there; a task left half done goes back "
+    "to the board. Another loop that starts here is shown by itself."
+)
+
+
+def _asked_for(request: str, keys: Keys) -> Banner:
+    headline = f"Asked for: {one_line(request, 300)}"
+    advice = hint(
+        keys,
+        "There is no plan yet. Press {build} to go on, {request} to ask for something else.",
+    )
+    return Banner(Look("idle", "ready", Tone.INFO), headline, advice, "")
+
+
+def _no_plan(keys: Keys) -> Banner:
+    advice = hint(
+        keys,
+        "Press {request} and say what to build, or {add} to add a task. Tasks that are written into "
+        ".ralph/implementation_plan.json (ralph init makes one) appear here as soon as it is saved.",
+    )
+    look = Look("idle", "no tasks yet", Tone.WARN)
+    return Banner(look, NO_PLAN, advice, "")
+
+
+def _ready(view: LoopView, glyphs: Glyphs, keys: Keys) -> Banner:
+    sizes = sizes_of(view.tasks.values())
+    counts = f" {glyphs.between} ".join(f"{n:,} {group}" for group, n in sizes.items() if n)
+    following = next_task(view.tasks.values())
+    if view.finished:
+        return Banner(RUN[RunState.COMPLETE], _FINISHED, hint(keys, _MORE), counts)
+    if following is None:
+        headline, todo = nothing_ready(sizes)
+        return Banner(Look("idle", "idle", Tone.WARN), headline, hint(keys, todo), counts)
+    headline = f"Ready to build: next is {following.id}, {following.title}"
+    advice = hint(keys, "Press {build} to start. Nothing is spent before that.")
+    return Banner(Look("idle", "ready", Tone.INFO), headline, advice, counts)
+
+
+_FINISHED = "Finished: what was asked for is built and validated."
+_MORE = (
+    "Press {request} to ask for more, {iterations} to see what was changed, {memory} for the specs and the "
+    "report, {history} for what it took."
+)
+
+
+def _sentence(text: str) -> str:
+    """Words that end a line elsewhere, as a headline."""
+    ends = text.endswith((".", "!", "?", "…"))
+    return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
+
+
+_LOOK = "{detail} to look at an entry, {quit} to leave."
+
+
+def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Banner:
+    look = RUN[_ENDED.get(e.status, RunState.STOPPED)]
+    begin = "{build} to start again, " if again else ""
+    built = e.status is LoopStatus.COMPLETE and 0 < e.tasks_total == e.tasks_complete
+    todo = f"{LOOK_BACK} {{quit}} leaves." if built else f"Press {begin}{_LOOK}"
+    advice = hint(keys, todo)
+    figures = [
+        f"{e.tasks_complete} of {plural(e.tasks_total, 'task')} complete" if e.tasks_total else "",
+        f"{e.tasks_unverified} unverified" if e.tasks_unverified else "",
+        plural(e.iterations, "iteration"),
+        money(e.cost_usd),
+        duration(e.seconds),
+        f"exit {e.exit_code}",
+    ]
+    between = f" {glyphs.between} ".join(f for f in figures if f)
+    return Banner(
+        look, _sentence(e.reason), [*by_key(keys, f"{e.hint} ".lstrip()), *advice], between
+    )

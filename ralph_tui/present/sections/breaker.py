@@ -1,0 +1,92 @@
+"""The breaker's signals as n of their threshold, in the panel and in detail. Pure functions."""
+
+from collections.abc import Iterable
+
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, Signal
+from ralph_tui.present.sections.charts import bar, dots, level_tone
+from ralph_tui.present.text.figures import limit, money, plural
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.spans import Line, Span, Tone, crop
+
+MAIN = ("failures", "stagnation")
+"""Signals that are always in sight."""
+
+NEAR = 0.8
+"""Share of a threshold from which on money is a danger."""
+
+_NAME, _COUNT, _OF = 15, 7, 10
+_FIGURES = _NAME + _COUNT + _OF
+
+
+def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[Line]:
+    """The main signals, and the one of the others that is nearest its threshold.
+
+    What was spent has a panel of its own, so it is here only when it is near.
+    """
+    signals = [s for s in breaker.signals() if s.name != "cost" or _share(s) >= NEAR]
+    others = counting(s for s in signals if s.name not in MAIN)
+    lines = [signal_line(s, width, glyphs) for s in signals if s.name in MAIN]
+    if not others:
+        quiet = plural(len(signals) - len(MAIN), "other signal")
+        return [*lines, [Span(f"{quiet} quiet", Tone.MUTED)]]
+    more = [Span(f" +{len(others) - 1}", Tone.MUTED)] if len(others) > 1 else []
+    room = width - sum(len(span.text) for span in more)
+    return [*lines, [*signal_line(others[0], room, glyphs), *more]]
+
+
+def counting(signals: Iterable[Signal]) -> list[Signal]:
+    """The signals that stand above zero and are not off, most advanced first."""
+    found = (signal for signal in signals if signal.count and signal.threshold)
+    return sorted(found, key=_share, reverse=True)
+
+
+def _share(signal: Signal) -> float:
+    return signal.count / signal.threshold if signal.threshold else 0.0
+
+
+def signal_line(signal: Signal, width: int, glyphs: Glyphs) -> Line:
+    """One signal: name, count, threshold, and a gauge in what room is left."""
+    name = Span(signal.name.ljust(_NAME), Tone.MUTED)
+    if not signal.threshold:
+        return [name, Span("    off", Tone.MUTED)]
+    share, room = _share(signal), width - _FIGURES
+    tone = Tone.BAD if share >= 1 else Tone.WARN if share >= 0.6 else Tone.TEXT
+    if signal.name == "cost":
+        count, most = money(signal.count), limit(signal.threshold)
+        gauge = bar(share, room, level_tone(share), glyphs) if room > 3 else []
+    else:
+        count, most = f"{signal.count:.0f}", f"{signal.threshold:.0f}"
+        gauge = dots(signal.count, signal.threshold, glyphs, most=min(10, max(0, room)))
+    figures = [Span(count.rjust(_COUNT), tone), Span(f" of {most}".ljust(_OF), Tone.MUTED)]
+    return crop([name, *figures, *gauge], width, glyphs.ellipsis)
+
+
+_MEANS = {
+    BreakerState.CLOSED: "Closed: iterations run.",
+    BreakerState.HALF_OPEN: "Half-open: one iteration may try; it decides.",
+    BreakerState.OPEN: "Open: the loop stopped itself before more was spent.",
+}
+
+
+def breaker_parts(breaker: CircuitBreaker, glyphs: Glyphs) -> list[Part]:
+    """Every signal with the evidence that counted, most advanced first."""
+    state: list[Line] = [[Span(_MEANS[breaker.state])]]
+    if breaker.reset_reason:
+        state.append([Span(f"Last reset: {breaker.reset_reason}", Tone.MUTED)])
+    signals = breaker.signals()
+    advanced = counting(signals)
+    quiet = [signal for signal in signals if signal not in advanced]
+    parts = [Part("State", state)]
+    if advanced:
+        parts.append(Part("Counting", [line for s in advanced for line in _counted(s, glyphs)]))
+    if quiet:
+        parts.append(Part("Quiet", [signal_line(s, _FIGURES + 10, glyphs) for s in quiet]))
+    return parts
+
+
+def _counted(signal: Signal, glyphs: Glyphs) -> list[Line]:
+    evidence: list[Line] = [
+        [Span(f"  {glyphs.note} ", Tone.MUTED), Span(text)] for text in signal.evidence if text
+    ]
+    return [signal_line(signal, _FIGURES + 10, glyphs), *evidence]

@@ -1,0 +1,249 @@
+"""The header's two lines; fields are dropped whole, by priority. Pure functions."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import RESTING, LoopView, RunState
+from ralph_tui.present.sections.approval import approval_heading
+from ralph_tui.present.sections.questions import asked_briefly
+from ralph_tui.present.text.figures import plural
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.key_hints import Keys, hint
+from ralph_tui.present.text.spans import (
+    Line,
+    Span,
+    Tone,
+    crop_path,
+    crop_words,
+    flat,
+    row,
+    width_of,
+)
+from ralph_tui.present.text.status_labels import BUSY, OPENING, RUN, look_of, reading
+
+_GAP = Span("   ")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the header shows."""
+
+    view: LoopView
+    label: str
+    root: str
+    elapsed: float
+    keys: Keys
+    frame: int | None
+    """The spinner's frame, or None when it does not turn."""
+    slow: bool = False
+    """Reading the project takes long enough to say so."""
+
+
+def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
+    """State and place above; the work of this moment below."""
+    return [_first(facts, width, glyphs), _second(facts, width, glyphs)]
+
+
+def project_name(view: LoopView, root_name: str) -> str:
+    """The project's name, known before the first event."""
+    return flat(view.project or root_name)
+
+
+def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
+    """The terminal's title: state and project."""
+    look = look_of(view)
+    name = project_name(view, root_name)
+    return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
+
+
+def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
+    view = facts.view
+    name = project_name(view, PurePath(facts.root).name)
+    attached = view.elsewhere is not None
+    says = [
+        flat(facts.label),
+        f"attached to process {view.elsewhere.pid}" if view.elsewhere else "",
+    ]
+    label, brief = (
+        f" {glyphs.between} {text}" if text else ""
+        for text in (", ".join(filter(None, says)), "attached" if attached else "")
+    )
+    state = _state(facts, glyphs)
+    iteration = _iteration(view)
+    elapsed = duration(facts.elapsed)
+    rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
+    if not view.is_known or not (view.iteration or facts.elapsed):
+        rights = [[]]
+    over = look_of(view) is RUN[RunState.COMPLETE]
+    phase = (
+        view.phase if view.tasks or view.iteration or view.run_state is not RunState.IDLE else None
+    )
+    stepper, short = _stepper(phase, glyphs, over=over), _short_phase(view.phase)
+    if phase is None:
+        short = []
+    if not view.is_known:
+        stepper = short = []
+    lefts: list[list[Span]] = [
+        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *stepper],
+        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *short],
+        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED)],
+        [*state, _GAP, Span(name, Tone.TITLE), Span(brief, Tone.MUTED)],
+        [*state, _GAP, Span(name, Tone.TITLE)],
+        state,
+    ]
+    named = [(left, right) for right in rights for left in lefts[:-1]]
+    for left, right in [*named, *((state, right) for right in rights)]:
+        if width_of(left) + width_of(right) + 2 <= width and width_of(right) <= width // 2:
+            return row(left, right, width, glyphs.ellipsis)
+    return row(state, [], width, glyphs.ellipsis)
+
+
+def _iteration(view: LoopView) -> str:
+    """Its number in the project; the limit is of this run, so what this run has begun stands beside it."""
+    if not view.max_iterations:
+        return f"iteration {view.iteration}"
+    if view.run_iterations in (0, view.iteration):
+        return f"iteration {view.iteration}/{view.max_iterations}"
+    return f"iteration {view.iteration} ({view.run_iterations}/{view.max_iterations})"
+
+
+def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
+    look = look_of(facts.view)
+    glyph = getattr(glyphs, look.glyph)
+    turns = look in _TURNING
+    if facts.frame is not None and turns:
+        glyph = glyphs.spinner[facts.frame % len(glyphs.spinner)]
+    return [Span(f"{glyph} {look.word.ljust(_WORD)}", look.tone)]
+
+
+_TURNING = frozenset(RUN[state] for state in BUSY)
+
+_WORD = max(len(RUN[state].word) for state in BUSY)
+"""Cells of the state, so that nothing moves when a busy loop checks or hands off."""
+
+
+def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
+    """The phases, none of them marked where nothing was begun; the last is done, too, when the run is `over`."""
+    spans: list[Span] = []
+    phases = list(Phase)
+    for place, step in enumerate(phases):
+        if spans:
+            spans.append(Span(f" {glyphs.chevron} ", Tone.FAINT))
+        if step is phase and not over:
+            spans.append(Span(f"{glyphs.current} {step.value}", Tone.ACCENT))
+        elif phase is not None and place < phases.index(phase) + over:
+            spans += [Span(f"{glyphs.ok} ", Tone.OK), Span(step.value, Tone.MUTED)]
+        else:
+            spans.append(Span(step.value, Tone.MUTED))
+    return spans
+
+
+def _short_phase(phase: Phase) -> list[Span]:
+    phases = list(Phase)
+    return [
+        Span(phase.value, Tone.ACCENT),
+        Span(f" {phases.index(phase) + 1}/{len(phases)}", Tone.MUTED),
+    ]
+
+
+def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
+    now = _now(facts, width, glyphs)
+    counts = _counts(facts.view, glyphs) if facts.view.is_known else [[]]
+    whole = [*now, *_why(facts.view, now)]
+    for left, right in [(whole, counts[0]), *((now, right) for right in counts)]:
+        if width_of(left) + width_of(right) + 2 <= width:
+            return row(left, right, width, glyphs.ellipsis)
+    right = counts[-1] if width_of(counts[-1]) < width // 3 else []
+    return row(
+        crop_words(now, width - width_of(right) - 2, glyphs.ellipsis), right, width, glyphs.ellipsis
+    )
+
+
+def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
+    """What is counted at the right: all of it, then less and less."""
+    guidance = f"{len(view.injections)} guidance waiting" if view.injections else ""
+    denials = plural(view.denials, "denial") if view.denials else ""
+    tasks = (
+        f"{view.tasks.complete:,} of {plural(len(view.tasks), 'task')} done" if view.tasks else ""
+    )
+    between = f" {glyphs.between} "
+    choices = ((guidance, denials, tasks), (guidance, tasks), (tasks,))
+    return [[Span(between.join(part for part in parts if part), Tone.MUTED)] for parts in choices]
+
+
+def _why(view: LoopView, now: list[Span]) -> list[Span]:
+    """Why the task was chosen, where the task is what is shown."""
+    return [Span(f"   {view.why}", Tone.MUTED)] if view.why and len(now) > 1 else []
+
+
+def _waiting(view: LoopView, keys: Keys) -> list[Span]:
+    """What waits for the person, and the key that opens it."""
+    if view.questions:
+        asked = view.questions[0]
+        more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
+        text = f"{asked_briefly(asked)}{more}"
+    elif view.approval is not None:
+        first = view.approval.summary.partition(". ")[0].rstrip(".")
+        summary = f" ({first})" if first else ""
+        text = f"{approval_heading(view.approval.kind)}{summary}"
+    else:
+        return []
+    return [*hint(keys, "{answer} answers   ", Tone.ACCENT), Span(text, Tone.WARN)]
+
+
+def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
+    """What happens right now; the banner says why nothing does."""
+    view, task = facts.view, facts.view.current_task
+    if _rests(view):
+        return [Span(_place(facts, width, glyphs), Tone.MUTED)]
+    if waiting := _waiting(view, facts.keys):
+        return waiting
+    if view.run_state is RunState.PAUSED:
+        return hint(facts.keys, _PAUSED, Tone.WARN)
+    if view.run_state in _HALTING and "after" in view.detail:
+        return hint(facts.keys, _HALTING[view.run_state], Tone.WARN)
+    if view.run_state is RunState.HANDING_OFF and view.task_id:
+        going_on = [Span(f"{glyphs.handoff} {view.task_id}  ", Tone.ACCENT)]
+        return [*going_on, Span(f"goes on in a fresh context: {view.detail}", Tone.INFO)]
+    said_above = view.run_state in (RunState.RUNNING, RunState.LIMITED)
+    if view.detail and (not said_above or task is None):
+        return [Span(view.detail, RUN[view.run_state].tone)]
+    if view.task_id:
+        title = f"  {task.title}" if task else ""
+        attempt = f" {glyphs.between} try {view.attempt}" if view.attempt > 1 else ""
+        return [
+            Span(f"{glyphs.current} {view.task_id}", Tone.ACCENT),
+            Span(title),
+            Span(attempt, Tone.WARN),
+        ]
+    return [Span(_MEANWHILE[view.phase], Tone.MUTED)]
+
+
+def _rests(view: LoopView) -> bool:
+    """Nothing happens, or nothing is known of it."""
+    return view.run_state in RESTING or bool(view.trouble) or not view.is_known
+
+
+def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:
+    """Where the project is, or that it is still being read."""
+    says = facts.slow and look_of(facts.view) is OPENING
+    return reading(facts.view) if says else crop_path(facts.root, width, glyphs.ellipsis)
+
+
+_PAUSED = "Paused between iterations. {pause} goes on, {inject} adds guidance."
+
+_HALTING = {
+    RunState.PAUSING: "Pauses after this iteration; {pause} now, {resume} withdraws.",
+    RunState.STOPPING: "Stops after this iteration; {stop} now.",
+}
+
+_MEANWHILE = {
+    Phase.DISCOVERY: "finding out what to build",
+    Phase.PLANNING: "making the plan",
+    Phase.BUILDING: "choosing the next task",
+    Phase.VALIDATION: "checking the whole against its specs",
+}
+"""What is done while no task is worked."""

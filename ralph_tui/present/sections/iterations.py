@@ -1,0 +1,153 @@
+"""Iterations as one line of a list, and as a summary. Pure functions."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from rich.cells import cell_len
+
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.labels import ENDS
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.run_history import Iteration, Run
+from ralph_tui.present.text.figures import money, plural, tokens, when
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Block, Made, Part
+from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
+from ralph_tui.present.text.status_labels import Look
+
+OUTCOME: dict[IterationOutcome | None, Look] = {
+    IterationOutcome.COMPLETE: Look("ok", "complete", Tone.OK),
+    IterationOutcome.INCOMPLETE: Look("warning", "incomplete", Tone.WARN),
+    IterationOutcome.BLOCKED: Look("blocked", "blocked", Tone.BAD),
+    IterationOutcome.HANDED_OFF: Look("handoff", "handed off", Tone.INFO),
+    IterationOutcome.FAILED: Look("failed", "failed", Tone.BAD),
+    IterationOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
+    IterationOutcome.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
+    IterationOutcome.SENT_BACK: Look("retry", "sent back", Tone.WARN),
+    None: Look("interrupted", "never ended", Tone.WARN),
+}
+INDENT = " " * 6
+"""Before what an iteration is about, which stands under its task."""
+
+RUNNING = Look("running", "running", Tone.INFO)
+
+
+def look_of(iteration: Iteration) -> Look:
+    """How an iteration ended; one without an end goes on, or was cut off."""
+    return RUNNING if not iteration.end else OUTCOME[iteration.outcome]
+
+
+def iteration_blocks(
+    iterations: Sequence[Iteration], runs: Iterable[Run], width: int, glyphs: Glyphs
+) -> list[Block]:
+    """The list, newest first, under the head of each run."""
+    heads = {run.run_id: run for run in runs}
+    blocks: list[Block] = []
+    shown: str | None = None
+    for iteration in reversed(iterations):
+        if iteration.run_id != shown:
+            shown = iteration.run_id
+            if blocks:
+                blocks.append(Block(None, [[]]))
+            blocks.append(Block(None, [_run_head(heads.get(shown), width, glyphs)]))
+        room = width - len(INDENT)
+        folds = cell_len(_about(iteration)) > room
+        lines = Made(partial(_iteration, iteration, width, glyphs), 2 + folds)
+        blocks.append(Block(iteration.start, lines, folds=False))
+    return blocks
+
+
+def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
+    if run is None:
+        return [Span("an earlier run", Tone.MUTED)]
+    end = run.finished
+    cut_off = OUTCOME[None].word if run.end else RUNNING.word
+    state = ENDS[end.status] if end else cut_off
+    right = (
+        [Span(f"{money(end.cost_usd)} {glyphs.between} {took(end.seconds)}", Tone.MUTED)]
+        if end
+        else []
+    )
+    left = [Span(f"run of {when(run.started_at)}", Tone.INFO)]
+    said = [Span(f"  {state}", Tone.MUTED)]
+    if width_of([*left, *said, *right]) < width:
+        left += said
+    return row(left, right, width, glyphs.ellipsis)
+
+
+def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
+    look = look_of(it)
+    left = [
+        Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
+        Span(f"{it.number:>3} ", Tone.MUTED),
+        Span(f"{it.task_id}  ", Tone.TITLE),
+        Span(look.word, look.tone),
+    ]
+    cost, lasted = money(it.cost_usd), took(it.seconds)
+    figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
+    room = width - width_of(left) - 1  # the outcome stands whole
+    fits = next((text for text in figures if len(text) <= room), "")
+    first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)
+    whole, *rest = wrap(_about(it), width - len(INDENT))
+    folded = [whole, *([" ".join(rest)] if rest else [])]
+    more = [
+        row([Span(f"{INDENT}{text}", Tone.MUTED)], [], width, glyphs.ellipsis) for text in folded
+    ]
+    return [first, *more]
+
+
+def _about(it: Iteration) -> str:
+    return one_line(it.title or it.reason, 200)
+
+
+def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
+    """Everything known of one iteration that is not in its stream."""
+    look = look_of(it)
+    outcome: list[Line] = [
+        [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],
+        *([[Span(it.reason)]] if it.reason else []),
+    ]
+    parts = [
+        Part(
+            "Task",
+            [
+                [Span(f"{it.task_id}  ", Tone.TITLE), Span(it.title)],
+                *_facts(("why", it.why), ("try", str(it.attempt))),
+            ],
+        ),
+        Part("Outcome", outcome),
+        Part(
+            "Figures",
+            _facts(
+                ("cost", money(it.cost_usd)),
+                ("tokens", tokens(it.tokens)),
+                (
+                    "context",
+                    f"{tokens(it.context_tokens)} of {tokens(it.capacity)} ({it.percent:.0f} %)"
+                    if it.capacity
+                    else "",
+                ),
+                ("took", took(it.seconds) if it.end else ""),
+                ("began", when(it.started_at)),
+                ("denied", plural(it.denials, "call") if it.denials else ""),
+                ("hand-off", "yes, to a fresh context" if it.handoff else ""),
+            ),
+        ),
+        Part(
+            "Session",
+            _facts(
+                ("id", it.session_id or "not told"),
+                ("model", it.model),
+                ("phase", it.phase.value),
+                ("run", run.run_id[:12] if run else ""),
+            ),
+        ),
+    ]
+    files: list[Line] = [[Span(f"{glyphs.note} ", Tone.MUTED), Span(path)] for path in it.files]
+    parts.append(Part(f"Files changed ({len(it.files)})", files or [[Span("none", Tone.MUTED)]]))
+    return parts
+
+
+def _facts(*pairs: tuple[str, str]) -> list[Line]:
+    return [[Span(name.ljust(10), Tone.MUTED), Span(value)] for name, value in pairs if value]

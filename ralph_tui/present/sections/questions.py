@@ -1,0 +1,216 @@
+"""What is asked of a person: questions, permissions, and the answers put together so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Permission, Question
+from ralph_tui.domain.permissions import CHECK_FILES
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.spans import Line, Span, Tone
+from ralph_tui.present.tools.calls import Section, SectionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is marked for one question."""
+
+    marked: frozenset[int] = frozenset()
+    other: str = ""
+    """Words of the person's own; kept also while they do not count."""
+    uses_other: bool = False
+    declined: bool = False
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is something to send."""
+        return bool(self.marked) or self.uses_other or self.declined
+
+    def choosing(self, index: int) -> "Draft":
+        """Only this option."""
+        return replace(self, marked=frozenset({index}), uses_other=False, declined=False)
+
+    def toggling(self, index: int) -> "Draft":
+        """This option too, or not any more."""
+        return replace(self, marked=self.marked ^ {index}, declined=False)
+
+    def writing(self, text: str, *, multi: bool) -> "Draft":
+        """Words instead of an option, or beside the options of a multiple choice."""
+        marked = self.marked if multi else frozenset()
+        return Draft(marked=marked, other=text.strip(), uses_other=bool(text.strip()))
+
+    def declining(self) -> "Draft":
+        """No answer, and said so."""
+        return Draft(other=self.other, declined=True)
+
+    def answer(self, question: Question) -> Answer:
+        """What is sent; labels in the order in which they were offered."""
+        if self.declined:
+            return Answer(declined=True, by="screen")
+        labels = tuple(o.label for i, o in enumerate(question.options) if i in self.marked)
+        return Answer(labels=labels, other=self.other if self.uses_other else "", by="screen")
+
+
+NOTHING = Draft()
+
+
+SEND = -1
+"""The key of the row that sends."""
+
+OWN = 2
+"""Answers that every question has beside its options: one's own words, and declining."""
+
+WRITING = "enter keep, esc back to the options"
+"""What the keys do in one's own words."""
+
+
+def who_asks(question: AskedQuestion) -> str:
+    """The phase and the task that wait for an answer."""
+    task = f", task {question.task_id}," if question.task_id else ""
+    return f"{question.phase.value}{task} asks"
+
+
+def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[Block]:
+    """The question, its options, words of one's own, and declining."""
+    asked: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
+    if question.multi_select:
+        asked.append([Span("Any number: space marks, enter goes on.", Tone.MUTED)])
+    blocks = [Block(None, [*asked, []])]
+    for index, option in enumerate(question.options):
+        sign = _sign(question, glyphs, on=index in draft.marked)
+        blocks.append(choice(index, sign, option.label, option.description))
+    words = f"In my own words: {draft.other}" if draft.other else "In my own words"
+    sign = _sign(question, glyphs, on=draft.uses_other)
+    blocks.append(choice(len(question.options), sign, words, ""))
+    sign = _sign(question, glyphs, on=draft.declined)
+    blocks.append(
+        choice(len(question.options) + 1, sign, "Decline", "The model decides and notes it.")
+    )
+    return blocks
+
+
+def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
+    if question.multi_select:
+        return Span("[x] " if on else "[ ] ", Tone.ACCENT if on else Tone.MUTED)
+    return Span(f"{glyphs.dot if on else glyphs.no_dot} ", Tone.ACCENT if on else Tone.MUTED)
+
+
+def choice(index: int, sign: Span, label: str, description: str) -> Block:
+    """One numbered answer."""
+    number = f"{index + 1}  " if index < 9 else "   "
+    lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
+    indent = Span(" " * (len(number) + len(sign.text)))
+    lines += [[indent, Span(text, Tone.MUTED)] for text in description.splitlines()]
+    return Block(index, lines)
+
+
+def review_blocks(
+    batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], glyphs: Glyphs
+) -> list[Block]:
+    """Every answer once more before it is sent."""
+    blocks = [Block(None, [[Span("Your answers", Tone.TITLE)], []])]
+    for index, asked in enumerate(batch):
+        text, tone = said(asked.question, drafts.get(asked.id, NOTHING))
+        lines: list[Line] = [
+            [Span(f"{index + 1}  ", Tone.INFO), Span(one_line(asked.question.question, 400))],
+            [Span(f"   {glyphs.arrow} ", Tone.MUTED), Span(text, tone)],
+        ]
+        blocks.append(Block(index, lines))
+    plural = "answer" if len(batch) == 1 else "answers"
+    return [*blocks, Block(None, [[]]), Block(SEND, [[Span(f"Send the {plural}", Tone.ACCENT)]])]
+
+
+def said(question: Question, draft: Draft) -> tuple[str, Tone]:
+    """A draft in words."""
+    if not draft.is_given:
+        return "not answered yet", Tone.WARN
+    if draft.declined:
+        return "declined", Tone.WARN
+    return draft.answer(question).text, Tone.OK
+
+
+def question_tabs(
+    batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
+) -> list[Line]:
+    """One word per question and one for the review; the present one is marked."""
+    tabs: list[Line] = []
+    for index, asked in enumerate(batch):
+        given = drafts.get(asked.id, NOTHING).is_given
+        name = one_line(asked.question.header or f"question {index + 1}", 20)
+        tabs.append(_tab(name, glyphs.ok if given else glyphs.no_dot, glyphs, here=index == at))
+    return [*tabs, _tab("review", "", glyphs, here=at == len(batch))]
+
+
+def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
+    mark = f"{glyphs.current} " if here else "  "
+    tone = Tone.TITLE if here else Tone.MUTED
+    return [Span(mark, Tone.ACCENT), Span(f"{name} {sign}".rstrip() + "  ", tone)]
+
+
+def keys_of_question(question: Question, *, alone: bool) -> str:
+    """What the keys do among the options."""
+    last = min(9, len(question.options) + OWN)
+    accept = "space mark, enter go on" if question.multi_select else "enter choose"
+    turn = "" if alone else "n next, m back, "
+    return (
+        f"1-{last} {accept}, {turn}esc later; {{search}} search, {{copy}} copy, {{export}} export"
+    )
+
+
+def keys_of_review(*, sends: bool) -> str:
+    """What the keys do where all answers are looked over."""
+    return f"enter {'send' if sends else 'change'}, j k move, m back, esc later"
+
+
+_TITLES = {
+    CHECK_FILES: "The change",
+    "Bash": "The command",
+    "SandboxNetworkAccess": "The host a command in the sandbox wants",
+}
+
+
+def permission_title(asked: AskedQuestion) -> str:
+    """Who wants something."""
+    if asked.permission and asked.permission.check:
+        task = f", task {asked.task_id}" if asked.task_id else ""
+        return f"{asked.phase.value}{task}: a check of the claim needs permission"
+    if asked.permission and asked.permission.tool == CHECK_FILES:
+        return f"{who_asks(asked)} to change its own checks"
+    helper = ", through a sub-agent," if asked.permission and asked.permission.sub_agent else ""
+    return f"{who_asks(asked)}{helper} for permission"
+
+
+def asked_briefly(asked: AskedQuestion) -> str:
+    """Who asks what, on the one line of the header: of a command the command comes first."""
+    who = f"task {asked.task_id}" if asked.task_id else asked.phase.value
+    wanted = asked.permission
+    if wanted is None or wanted.tool != "Bash":
+        return f"{who} asks: {asked.question.question}"
+    what = "allow the check" if wanted.check else "allow"
+    return f"{who}: {what} `{one_line(wanted.argument)}`?"
+
+
+def permission_sections(permission: Permission) -> list[Section]:
+    """The call as it will run, as the agent wrote it where that differs, and why it is asked about."""
+    title = _TITLES.get(permission.tool, f"The input of {permission.tool}")
+    kind = SectionKind.COMMAND if permission.tool == "Bash" else SectionKind.TEXT
+    sections = [
+        Section(title + (" as it will run" if permission.asked else ""), permission.argument, kind)
+    ]
+    if permission.asked:
+        sections.append(Section("As the agent wrote it", permission.asked, kind))
+    if permission.reason:
+        sections.append(
+            Section(f"Why you are asked ({permission.rule})", permission.reason, SectionKind.NOTE)
+        )
+    return sections
+
+
+def permission_blocks(question: Question, draft: Draft) -> list[Block]:
+    """The three answers; a reason that was typed stands beside its answer."""
+    blocks = []
+    for index, option in enumerate(question.options):
+        typed = f": {draft.other}" if option.reasoned and draft.other else ""
+        blocks.append(choice(index, Span(""), option.label + typed, option.description))
+    return blocks

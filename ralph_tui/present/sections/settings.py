@@ -1,0 +1,147 @@
+"""Settings with their sources, and the limits of this run. Pure functions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ralph_tui.config.load import Effective
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.project_state import Adjusted
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.spans import Line, Span, Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """One of them.
+
+    Attributes:
+        name: The field of `Adjusted`.
+        key: The setting it stands for.
+        title: In words.
+        used: What is used of it now.
+        when: From when on a change counts.
+    """
+
+    name: str
+    key: str
+    title: str
+    used: Callable[[LoopView], str]
+    when: str
+
+
+def _nothing(_: LoopView) -> str:
+    return ""
+
+
+LIVE = (
+    Live(
+        "max_iterations", "phases.building.max_iterations", "iterations of this run",
+        lambda view: f"{view.run_iterations} begun", "at once",
+    ),
+    Live(
+        "per_iteration", "safety.cost_limits.per_iteration", "dollars an iteration",
+        lambda view: f"${view.costs.iteration:.2f} spent", "at once",
+    ),
+    Live(
+        "per_session", "safety.cost_limits.per_session", "dollars this run",
+        lambda view: f"${view.costs.session:.2f} spent", "at once",
+    ),
+    Live(
+        "total", "safety.cost_limits.total", "dollars in total",
+        lambda view: f"${view.costs.total:.2f} spent", "at once",
+    ),
+    Live("model", "models.primary", "model that builds", _nothing, "from the next session on"),
+    Live("planning_model", "models.planning", "model that plans", _nothing, "from the next session on"),
+)  # fmt: skip
+
+
+def parsed(live: Live, typed: str) -> Adjusted:
+    """What was typed, as a change.
+
+    Raises:
+        RalphError: It is no such value.
+    """
+    text = typed.strip().removeprefix("$")
+    try:
+        if live.name == "max_iterations":
+            return Adjusted(max_iterations=int(text))
+        if live.name in ("model", "planning_model"):
+            (name,) = text.split()  # one word; anything else is a ValueError
+            return Adjusted.model_validate({live.name: name})
+        return Adjusted.model_validate({live.name: float(text)})
+    except ValueError as error:  # pydantic's is one, too
+        words = {
+            "max_iterations": "a whole number from 1 on",
+            "model": "the name of a model, such as sonnet",
+            "planning_model": "the name of a model, such as opus",
+        }
+        wanted = words.get(live.name, "an amount in dollars, such as 12.50")
+        raise RalphError(
+            f"{typed.strip() or 'Nothing'} is not {wanted}.", "Nothing was changed."
+        ) from error
+
+
+def live_blocks(
+    settings: Mapping[str, Effective], adjusted: Adjusted | None, view: LoopView, *, running: bool
+) -> list[Block]:
+    """What can be changed now; without a loop, what the next one begins with."""
+    word = (
+        "Enter changes a limit of the run that goes on; the settings stay as they are."
+        if running
+        else "No loop is running: Enter changes the setting, for the next run."
+    )
+    blocks = [Block(None, [[Span(word, Tone.MUTED)], []])]
+    for live in LIVE:
+        changed = getattr(adjusted, live.name, None) if running else None
+        setting = settings.get(live.key)
+        value = str(changed) if changed is not None else setting.value if setting else ""
+        line: list[Span] = [
+            Span(live.title.ljust(26), Tone.TEXT),
+            Span(value.ljust(12), Tone.ACCENT if changed is not None else Tone.TITLE),
+        ]
+        more: list[Line] = []
+        if running:
+            note = (
+                f"changed here; configured: {setting.value}"
+                if changed is not None and setting
+                else f"counts {live.when}"
+            )
+            used = [Span(f"{live.used(view)}, ", Tone.INFO)] if live.used(view) else []
+            more = [[Span("  "), *used, Span(note, Tone.MUTED)]]
+        elif setting:
+            line.append(Span(f"from {setting.source}", Tone.MUTED))
+        blocks.append(Block(live.name, [line, *more]))
+    return blocks
+
+
+def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[Block]:
+    """Every setting under its section; what is not the default stands out."""
+    del glyphs
+    blocks: list[Block] = []
+    section = ""
+    width = max((len(s.key.rpartition(".")[2]) for s in settings), default=0)
+    for setting in settings:
+        place, _, name = setting.key.rpartition(".")
+        if place != section:
+            section = place
+            blocks.append(Block(None, [*([[]] if blocks else []), [Span(place, Tone.INFO)]]))
+        own = setting.source != "default"
+        first: Line = [
+            Span(f"{name.ljust(width)}  ", Tone.TEXT),
+            Span(setting.value or "(empty)", Tone.ACCENT if own else Tone.TITLE),
+            Span(f"   {setting.source}", Tone.WARN if own else Tone.MUTED),
+        ]
+        blocks.append(Block(setting.key, [first, [Span("  "), Span(setting.help, Tone.MUTED)]]))
+    return blocks
+
+
+def theme_blocks(names: Sequence[str], kept: str) -> list[Block]:
+    """The themes; the one that was in use is named."""
+    head: Line = [Span("The cursor shows a theme, Enter keeps it, leaving goes back.", Tone.MUTED)]
+    rows = [
+        Block(name, [[Span(name, Tone.TITLE), Span("   in use" if name == kept else "", Tone.OK)]])
+        for name in names
+    ]
+    return [Block(None, [head, []]), *rows]

@@ -1,0 +1,221 @@
+"""A task in detail, as titled blocks of lines. Pure functions."""
+
+from collections.abc import Sequence
+
+from ralph_tui.domain.events import IterationFinished
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.plan.plan import MAX_RETRIES, Task
+from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.domain.verification.verification import (
+    Receipt,
+    criterion_text,
+    receipt_facts,
+    runnable_command,
+)
+from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.domain.view.run_history import Iteration, TaskPast
+from ralph_tui.present.board.board import complete_ids, group_of, look_of_group
+from ralph_tui.present.sections.iterations import look_of
+from ralph_tui.present.text.figures import money, tokens
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.spans import Line, Span, Tone
+from ralph_tui.present.timeline.entry_lines import receipt_look, receipt_note
+
+_MAX_DESCRIPTION = 20_000
+_TAIL_LINES = 6
+
+
+def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Part]:
+    """Every block that has something to say; `past` is what the journal knows, once it was read."""
+    attempts = past.attempts if past is not None else ()
+    receipts = _receipts(task, view, past)
+    parts = [
+        Part("State", _state(task, view, glyphs)),
+        Part("Description", [[Span(t)] for t in _text(task.description)]),
+        Part("Done when", _criteria(task, view, receipts, glyphs)),
+        Part("Also checked", _also_checked(task, view, receipts, glyphs)),
+        Part("Waits for", _tasks(task.dependencies, view, glyphs)),
+        Part("Needed by", _tasks(_dependents(task, view), view, glyphs)),
+        Part("Why it was chosen", _why(task, view, attempts)),
+        Part("Blocked because", [[Span(b, Tone.BAD)] for b in task.blockers]),
+        Part("Tries so far", _tries(task, view, past, glyphs)),
+        Part("Rests on", _rests_on(task)),
+        Part("Notes", [[Span(t)] for t in _text(task.completion_notes or "")]),
+    ]
+    return [part for part in parts if part.lines]
+
+
+def _receipts(task: Task, view: LoopView, past: TaskPast | None) -> dict[str, Receipt]:
+    """Of its last claim, by command: what the loop just said, or else what the journal has."""
+    now = view.gate_task_id == task.id
+    found = view.receipts if now else past.receipts if past is not None else ()
+    return {receipt.command: receipt for receipt in found}
+
+
+def _text(text: str) -> list[str]:
+    return head(text, _MAX_DESCRIPTION).splitlines()
+
+
+def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
+    group = group_of(task, complete_ids(view.tasks.values()))
+    facts = [f"priority {task.priority}"]
+    if task.model:
+        facts.append(f"model {task.model}")
+    if task.retry_count:
+        facts.append(f"failed {task.retry_count} of {MAX_RETRIES} tries")
+    if task.estimated_tokens:
+        facts.append(f"estimated {tokens(task.estimated_tokens)} tokens")
+    if task.actual_tokens_used:
+        facts.append(f"used {tokens(task.actual_tokens_used)} tokens")
+    if task.actual_cost_usd:
+        facts.append(f"cost {money(task.actual_cost_usd)}")
+    sign, tone = look_of_group(group)
+    word = Span(f"{getattr(glyphs, sign)} {group.value}", tone)
+    if task.is_unverified:
+        word = Span(f"{glyphs.warning} {group.value}, unverified", Tone.WARN)
+    return [[word, Span(f"   {', '.join(facts)}", Tone.MUTED)]]
+
+
+def _rests_on(task: Task) -> list[Line]:
+    """What its completion rests on."""
+    rests = task.verification
+    if rests is None:
+        return []
+    tone = Tone.WARN if task.is_unverified else Tone.TEXT
+    by = f", by {rests.by}" if rests.by else ""
+    why = f": {rests.reason}" if rests.reason else ""
+    return [[Span(f"{rests.outcome.value}{by}{why}", tone)]]
+
+
+def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line]:
+    if view.task_id == task.id and view.why:
+        return [[Span(view.why)]]
+    last = next((it for it in reversed(attempts) if it.why), None)
+    if last is None:
+        return []
+    return [[Span(f"iteration {last.number}  ", Tone.MUTED), Span(last.why)]]
+
+
+def _also_checked(
+    task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
+) -> list[Line]:
+    """What the gate runs for every task."""
+    own = {runnable_command(criterion, view.checks) for criterion in task.verification_criteria}
+    return [
+        line
+        for command, receipt in receipts.items()
+        if command not in own
+        for line in _checked(command, receipt, glyphs)
+    ]
+
+
+def _criteria(
+    task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
+) -> list[Line]:
+    lines: list[Line] = []
+    for criterion in task.verification_criteria:
+        command = runnable_command(criterion, view.checks)
+        text = criterion_text(criterion)
+        if command is None:
+            lines.append(
+                [Span(f"{glyphs.note} ", Tone.MUTED), Span(text), Span("  prose", Tone.MUTED)]
+            )
+            continue
+        lines += _checked(text, receipts.get(command), glyphs)
+    return lines
+
+
+def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
+    """A check and its receipt; of one that failed the end of what it printed, too."""
+    if receipt is None:
+        untried = [
+            Span(f"{glyphs.idle} ", Tone.MUTED),
+            Span(text),
+            Span("  not run yet", Tone.MUTED),
+        ]
+        return [untried]
+    name, tone = receipt_look(receipt)
+    word = receipt.status.value.replace("_", " ")
+    note = f": {said}" if (said := receipt_note(receipt)) else ""
+    lasted = f" in {took(receipt.seconds)}" if receipt.seconds else ""
+    lines: list[Line] = [
+        [
+            Span(f"{getattr(glyphs, name)} ", tone),
+            Span(text),
+            Span(f"  {word}{lasted}{note}", tone),
+        ]
+    ]
+    lines += [[Span("  "), Span(inert(fact), Tone.MUTED)] for fact in receipt_facts(receipt)]
+    if not receipt.ok:
+        tail = inert(receipt.tail).strip().splitlines()[-_TAIL_LINES:]
+        lines += [[Span("  "), Span(printed, Tone.MUTED)] for printed in tail]
+    return lines
+
+
+def _dependents(task: Task, view: LoopView) -> tuple[str, ...]:
+    return tuple(t.id for t in view.tasks.values() if task.id in t.dependencies)
+
+
+def _tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list[Line]:
+    done = complete_ids(view.tasks.values())
+    lines: list[Line] = []
+    for task_id in ids:
+        known = view.tasks.get(task_id)
+        if known is None:
+            lines.append([Span(f"{glyphs.warning} {task_id}", Tone.BAD), Span("  not in the plan")])
+            continue
+        word = group_of(known, done).value
+        lines.append(
+            [
+                Span(f"{glyphs.ok if task_id in done else glyphs.waiting} ", Tone.MUTED),
+                Span(f"{task_id}  ", Tone.INFO),
+                Span(known.title),
+                Span(f"  {word}", Tone.MUTED),
+            ]
+        )
+    return lines
+
+
+def _tries(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Line]:
+    """Every attempt with what it cost; while the journal is being read, those of this screen."""
+    if past is None:
+        known = [_of_event(e) for e in view.iterations if e.task_id == task.id]
+    else:
+        known = list(past.attempts)
+    lines = [line for it in known for line in _try(it, glyphs)]
+    if len(known) > 1:
+        spent, used = sum(it.cost_usd for it in known), sum(it.tokens for it in known)
+        text = f"together {money(spent)}, {tokens(used)} tokens"
+        lines.append([Span(text, Tone.TITLE)])
+    return lines
+
+
+def _of_event(e: IterationFinished) -> Iteration:
+    return Iteration(
+        number=e.iteration,
+        run_id="",
+        task_id=e.task_id,
+        outcome=e.outcome,
+        reason=e.reason,
+        cost_usd=e.cost_usd,
+        tokens=e.tokens,
+        seconds=e.seconds,
+        end=1,
+    )
+
+
+def _try(it: Iteration, glyphs: Glyphs) -> list[Line]:
+    look = look_of(it)
+    spent = f"  {money(it.cost_usd)}  {tokens(it.tokens)} tokens  {took(it.seconds)}"
+    lines: list[Line] = [
+        [
+            Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
+            Span(f"iteration {it.number}  ", Tone.MUTED),
+            Span(look.word, look.tone),
+            Span(spent if it.end else "", Tone.MUTED),
+        ]
+    ]
+    if it.reason:
+        lines.append([Span("  "), Span(it.reason)])
+    return lines

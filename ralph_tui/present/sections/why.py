@@ -1,0 +1,219 @@
+"""Why this task, why blocked, why waiting, why stopped: rule, evidence, next step. Pure functions."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.labels import DECISIONS, ENDS
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.plan.plan_validation import PlanProblem
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.view.loop_view import LoopView, RunState
+from ralph_tui.domain.view.run_history import Iteration, Run
+from ralph_tui.present.sections.guard_log import cooling, labelled, next_step
+from ralph_tui.present.sections.questions import who_asks
+from ralph_tui.present.text.figures import clock, in_local, plural, when
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.key_hints import Keys, by_key
+from ralph_tui.present.text.parts import Part
+from ralph_tui.present.text.spans import Line, Span, Tone
+from ralph_tui.present.text.status_labels import look_of
+
+MAX_LISTED = 20
+RULE = "pending, not held, dependencies complete, then the lowest priority number, then the order of the plan"
+
+
+def now_parts(
+    view: LoopView,
+    problems: Sequence[PlanProblem],
+    last: Run | None,
+    iterations: Sequence[Iteration],
+    now: datetime,
+    glyphs: Glyphs,
+    keys: Keys,
+) -> list[Part]:
+    """The four answers; what does not apply is left out. `problems` are those of the view's plan."""
+    plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
+    look = look_of(view)
+    state = [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]
+    if view.detail:
+        state.append(Span(f"  {view.detail}", Tone.MUTED))
+    parts = [Part("The loop", [state])]
+    parts += _waiting(view, now, keys)
+    parts += _task(view, plan, problems, keys)
+    parts += _blocked(plan, keys)
+    parts += _held(plan, keys)
+    parts += _not_yet(plan)
+    parts += _stopped(view, last, iterations, keys)
+    return parts
+
+
+def _task(
+    view: LoopView, plan: ImplementationPlan, problems: Sequence[PlanProblem], keys: Keys
+) -> list[Part]:
+    current = view.current_task
+    if current is not None:
+        lines = [
+            [Span(f"{current.id}  ", Tone.TITLE), Span(current.title)],
+            labelled("rule", RULE),
+            labelled("evidence", view.why or "it was in progress already"),
+        ]
+        if view.attempt > 1:
+            lines.append(
+                labelled("", f"this is try {view.attempt}; the tries before did not finish it")
+            )
+        lines.append(
+            next_step(keys, "{skip} skips it; {sooner} and {later} on the board change the order")
+        )
+        return [Part("Why this task", lines)]
+    if problems:
+        lines = [[Span(problem.message, Tone.BAD)] for problem in problems[:MAX_LISTED]]
+        lines.append(labelled("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
+        return [Part("Why no task: the plan cannot be worked", lines)]
+    following = plan.get_next_task()
+    if following is None:
+        return []
+    return [
+        Part(
+            "Which task comes next",
+            [
+                [Span(f"{following.id}  ", Tone.TITLE), Span(following.title)],
+                labelled("rule", RULE),
+                labelled("evidence", why_chosen(plan, following)),
+            ],
+        )
+    ]
+
+
+def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
+    lines: list[Line] = []
+    blocked = [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]
+    for task in blocked[:MAX_LISTED]:
+        lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(task.title)])
+        lines += [labelled("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
+        if task.retry_count:
+            lines.append(
+                labelled("", f"{plural(task.retry_count, 'try').replace('trys', 'tries')} before")
+            )
+        lines.append(next_step(keys, "{retry} on the board tries {task} again", task=task.id))
+    if len(blocked) > MAX_LISTED:
+        lines.append([Span(f"and {len(blocked) - MAX_LISTED} more", Tone.MUTED)])
+    return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
+
+
+def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
+    """Tasks the person wants later."""
+    held = [task for task in plan.tasks if task.is_held]
+    lines: list[Line] = [
+        [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)] for task in held[:MAX_LISTED]
+    ]
+    if len(held) > MAX_LISTED:
+        lines.append([Span(f"and {len(held) - MAX_LISTED} more", Tone.MUTED)])
+    lines.append(labelled("rule", "a held task is not chosen until it is released"))
+    lines.append(next_step(keys, "{hold} on the board releases it"))
+    return [Part(f"Why held ({len(held)})", lines)] if held else []
+
+
+def _not_yet(plan: ImplementationPlan) -> list[Part]:
+    """Tasks that wait for others, each with what holds it up in the end."""
+    tasks = {task.id: task for task in plan.tasks}
+    done = plan.complete_ids()
+    pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING and not task.held)
+    waiting = [task for task in pending if not done.issuperset(task.dependencies)]
+    lines: list[Line] = []
+    for task in waiting[:MAX_LISTED]:
+        left = [name for name in task.dependencies if name not in done]
+        ends = "; ".join(root_cause(name, tasks) for name in left[:5])
+        lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)])
+    if len(waiting) > MAX_LISTED:
+        lines.append([Span(f"and {len(waiting) - MAX_LISTED} more", Tone.MUTED)])
+    return [Part(f"Why not yet ({len(waiting)})", lines)] if waiting else []
+
+
+def root_cause(name: str, tasks: dict[str, Task]) -> str:
+    """What a dependency waits for in the end: `b (after a, which is blocked)`."""
+    seen = [name]
+    while (task := tasks.get(seen[-1])) is not None:
+        left = [d for d in task.dependencies if d in tasks and not _done(tasks[d])]
+        if not left or left[0] in seen:
+            break
+        seen.append(left[0])
+    last = tasks.get(seen[-1])
+    word = "which is not in the plan" if last is None else f"which is {_word(last)}"
+    return f"{name}, {word}" if len(seen) == 1 else f"{name} (after {seen[-1]}, {word})"
+
+
+def _done(task: Task) -> bool:
+    return task.status is TaskStatus.COMPLETE
+
+
+def _word(task: Task) -> str:
+    return "held" if task.is_held else task.status.value.replace("_", " ")
+
+
+def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
+    lines: list[Line] = []
+    for asked in view.questions[:MAX_LISTED]:
+        lines.append([Span(f"{who_asks(asked)}: ", Tone.WARN), Span(asked.question.question)])
+        if asked.permission is not None and asked.permission.reason:
+            lines.append(labelled("rule", asked.permission.reason))
+        lines.append(next_step(keys, "{answer} answers; esc in the question defers it"))
+    if (approval := view.approval) is not None:
+        summary = f": {in_local(approval.summary, now)}" if approval.summary else ""
+        lines.append([Span(f"your approval of {DECISIONS[approval.kind]}{summary}", Tone.WARN)])
+        if approval.kind is ApprovalKind.RECOVERY:
+            lines.append(
+                labelled("rule", "an open breaker lets nothing run before a person agrees")
+            )
+        lines += cooling(view.breaker, now)
+        lines.append(next_step(keys, "{answer} decides" + _RESETS * view.breaker.is_cooling))
+    if view.limit_until is not None:
+        left = duration((view.limit_until - now).total_seconds())
+        lines.append([Span(view.detail or "a usage limit", Tone.WARN)])
+        lines.append(
+            labelled("evidence", f"it resets at {clock(view.limit_until, now)}, in {left}")
+        )
+        lines.append(labelled("rule", "waiting is no failure and no iteration"))
+        lines.append(next_step(keys, "{hurry} tries now; {stop} gives up"))
+    if view.run_state is RunState.PAUSED:
+        lines.append([Span("a pause that was asked for", Tone.WARN)])
+        lines.append(next_step(keys, "{pause} goes on; {inject} adds guidance first"))
+    return [Part("Why waiting", lines)] if lines else []
+
+
+def _stopped(
+    view: LoopView, last: Run | None, iterations: Sequence[Iteration], keys: Keys
+) -> list[Part]:
+    """How the last run ended, while none goes on."""
+    under_way = view.run_state not in (
+        *(RunState.IDLE, RunState.COMPLETE, RunState.STOPPED, RunState.FAILED),
+    )
+    if under_way or last is None:
+        return []
+    end = last.finished
+    if end is None:
+        lines = [
+            [
+                Span(
+                    "The last run has no end in the journal: it was killed, or its machine went down.",
+                    Tone.WARN,
+                )
+            ],
+            next_step(keys, "{build} goes on from there; what was done is safe"),
+        ]
+        return [Part("Why stopped", lines)]
+    lines = [
+        [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],
+        labelled("when", f"{when(end.time)}, after {plural(end.iterations, 'iteration')}"),
+        labelled("rule", f"{ENDS[end.status]}, exit status {end.exit_code}"),
+    ]
+    mine = [it for it in iterations if it.run_id == last.run_id]
+    if mine and mine[-1].reason and end.exit_code != 0:
+        lines.append(labelled("evidence", f"iteration {mine[-1].number}: {mine[-1].reason}"))
+    if end.hint:
+        lines.append([*labelled("next", ""), *by_key(keys, end.hint, Tone.ACCENT)])
+    return [Part("Why stopped", lines)]
+
+
+_RESETS = "; {why.reset_breaker} resets it with your reason; {hurry} tries now; {stop} gives up"

@@ -1,0 +1,58 @@
+"""Numbers, amounts and times of the clock as people read them."""
+
+import re
+from datetime import UTC, datetime
+
+
+def tokens(value: int) -> str:
+    """A token count with a unit: 950, 68.2k, 1.2M."""
+    if value < 1_000:
+        return str(value)
+    if value < 999_950:
+        return f"{value / 1_000:.1f}k".replace(".0k", "k")
+    return f"{value / 1_000_000:.1f}M".replace(".0M", "M")
+
+
+def money(value: float) -> str:
+    """Dollars and cents; whole cents from a hundred dollars on are noise."""
+    return f"${value:,.0f}" if value >= 100 else f"${value:.2f}"
+
+
+def limit(value: float) -> str:
+    """A limit in dollars, without cents when it has none; 0 is no limit."""
+    if not value:
+        return "none"
+    return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)? UTC")
+
+
+def clock(moment: datetime, now: datetime | None) -> str:
+    """`14:05`, with its date when that is not today's."""
+    here = moment.astimezone()
+    today = now is None or here.date() == now.astimezone().date()
+    return f"{here:%H:%M}" if today else f"{here:%Y-%m-%d %H:%M}"
+
+
+def when(moment: datetime | None) -> str:
+    """Date and time of something that is past, to the minute."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "time unknown"
+
+
+def in_local(text: str, now: datetime | None) -> str:
+    """A sentence of the engine, which may be read anywhere and so names UTC, with the time it is here."""
+
+    def here(found: re.Match[str]) -> str:
+        try:
+            moment = datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+            return clock(moment, now)
+        except (ValueError, OverflowError):  # no day of the calendar, or not here: as it stands
+            return found[0]
+
+    return _STAMP.sub(here, text)

@@ -1,0 +1,100 @@
+"""Long texts in chunks that are laid out one by one, and unified diffs as two columns."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+LINES = 100
+CHARACTERS = 5_000
+"""At most so much of a piece: more than a screen, and yet laid out in a few milliseconds."""
+
+
+def pieces(text: str, first: int = LINES) -> Iterator[str]:
+    """The text cut at ends of lines, and sooner the `first` time; a line that is longer is cut at a space, or where there is none, anywhere."""
+    kept: list[str] = []
+    size, most = 0, first
+    for line in _short(text):
+        if kept and (len(kept) == most or size + len(line) > CHARACTERS):
+            yield "\n".join(kept)
+            kept, size, most = [], 0, LINES
+        kept.append(line)
+        size += len(line) + 1
+    if kept:
+        yield "\n".join(kept)
+
+
+def _short(text: str) -> Iterator[str]:
+    """Its lines, the long ones in parts."""
+    for line in text.split("\n"):
+        at = 0
+        while len(line) - at > CHARACTERS:
+            space = line.rfind(" ", at, at + CHARACTERS)
+            end = space + 1 if space > at else at + CHARACTERS
+            yield line[at:end]
+            at = end
+        yield line[at:]
+
+
+class Side(NamedTuple):
+    """A line of one column: its sign (` `, `-`, `+`, `@` or none) and its place in its text."""
+
+    sign: str = ""
+    text: str = ""
+    number: int = -1
+
+
+class Pair(NamedTuple):
+    """What was and what is, beside each other."""
+
+    before: Side
+    after: Side
+
+
+def sided(lines: Iterable[str]) -> list[Side]:
+    """Each line with its sign; its number is its place among the lines of its own text."""
+    was = now = 0
+    found: list[Side] = []
+    for line in lines:
+        sign, text = line[:1], line[1:]
+        if sign == "-":
+            found.append(Side(sign, text, was))
+        elif sign in ("+", " "):
+            found.append(Side(sign, text, now))
+        else:
+            found.append(Side("@", line))
+        was += sign in ("-", " ")
+        now += sign in ("+", " ")
+    return found
+
+
+def paired(sides: Sequence[Side]) -> list[Pair]:
+    """Removed lines beside the added lines that stand for them."""
+    pairs: list[Pair] = []
+    gone: list[Side] = []
+    new: list[Side] = []
+
+    def settle() -> None:
+        pairs.extend(Pair(*both) for both in zip_longest(gone, new, fillvalue=Side()))
+        gone.clear()
+        new.clear()
+
+    for side in sides:
+        if side.sign == "-":
+            if new:
+                settle()
+            gone.append(side)
+        elif side.sign == "+":
+            new.append(side)
+        else:
+            settle()
+            pairs.append(Pair(side, side))
+    settle()
+    return pairs
+
+
+def texts(sides: Iterable[Side]) -> tuple[str, str]:
+    """The lines before and after, as far as the diff has them."""
+    sides = tuple(sides)
+    before = "\n".join(side.text for side in sides if side.sign in ("-", " "))
+    after = "\n".join(side.text for side in sides if side.sign in ("+", " "))
+    return before, after

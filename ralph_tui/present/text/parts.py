@@ -1,0 +1,85 @@
+"""Blocks of lines: what details and lists to choose from are made of."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from ralph_tui.present.text.spans import Line, Span, Tone, fold, plain
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A titled block; `key` names what it is about, where something can be done to it."""
+
+    title: str
+    lines: list[Line]
+    key: Hashable = None
+
+
+class Made(Sequence[Line]):
+    """Lines of which only the number is known until somebody looks: a list may have ten thousand."""
+
+    __slots__ = ("_count", "_make")
+
+    def __init__(self, make: Callable[[], Sequence[Line]], count: int = 1) -> None:
+        """What `make` returns must have `count` lines; it is asked whenever one is needed."""
+        self._make = make
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Line: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Line]: ...
+
+    def __getitem__(self, at: int | slice) -> Line | Sequence[Line]:
+        return self._make()[at]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that are one item of a list; one without a key cannot be chosen."""
+
+    key: Hashable
+    lines: Sequence[Line]
+    folds: bool = True
+    """Lines that are too long go on below; else they are cut."""
+
+    def folded(self, width: int) -> "Block":
+        """Its lines in so many cells."""
+        if not self.folds:
+            return self
+        lines = [piece for line in self.lines for piece in fold(line, width)]
+        return Block(self.key, lines, folds=False)
+
+
+def parts_text(parts: list[Part]) -> str:
+    """Every part as plain text, for the clipboard."""
+    return "\n\n".join(
+        "\n".join([part.title, *(plain(line) for line in part.lines)]) for part in parts
+    )
+
+
+def parts_blocks(parts: Iterable[Part]) -> list[Block]:
+    """Parts below each other, each under its title, with an empty line between."""
+    return [
+        Block(
+            part.key,
+            [
+                _title(part),
+                *([Span("  "), *line] for line in part.lines),
+                [],
+            ],
+        )
+        for part in parts
+    ]
+
+
+def _title(part: Part) -> Line:
+    """What a title says after its name wraps under itself."""
+    tone = Tone.INFO if part.key is None else Tone.TITLE
+    name, gap, rest = part.title.partition("  ")
+    return [Span(name + gap, tone), Span(rest, tone)] if gap else [Span(name, tone)]

@@ -1,0 +1,85 @@
+"""How a state of the loop looks: glyph, word and tone, decided here for every part of the screen."""
+
+from typing import NamedTuple
+
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.run.context_budget import Zone
+from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
+from ralph_tui.present.text.spans import Tone
+
+
+class Look(NamedTuple):
+    """A field of `Glyphs`, a word, a tone."""
+
+    glyph: str
+    word: str
+    tone: Tone
+
+
+RUN: dict[RunState, Look] = {
+    RunState.IDLE: Look("idle", "idle", Tone.MUTED),
+    RunState.STARTING: Look("running", "starting", Tone.INFO),
+    RunState.RUNNING: Look("running", "running", Tone.OK),
+    RunState.VERIFYING: Look("verifying", "verifying", Tone.INFO),
+    RunState.HANDING_OFF: Look("handoff", "handing off", Tone.INFO),
+    RunState.RETRYING: Look("retry", "retrying", Tone.WARN),
+    RunState.WAITING: Look("asking", "waiting for you", Tone.WARN),
+    RunState.LIMITED: Look("retry", "waiting for the limit", Tone.WARN),
+    RunState.PAUSING: Look("pause", "pausing", Tone.WARN),
+    RunState.PAUSED: Look("pause", "paused", Tone.WARN),
+    RunState.STOPPING: Look("stop", "stopping", Tone.WARN),
+    RunState.COMPLETE: Look("ok", "complete", Tone.OK),
+    RunState.STOPPED: Look("stop", "stopped", Tone.WARN),
+    RunState.FAILED: Look("failed", "failed", Tone.BAD),
+    RunState.LOST: Look("interrupted", "disconnected", Tone.BAD),
+}
+
+OPENING = Look("idle", "opening", Tone.MUTED)
+UNREADABLE = Look("failed", "unreadable", Tone.BAD)
+
+
+def look_of(view: LoopView) -> Look:
+    """What is known of the loop now, which is nothing before the project was read."""
+    if view.trouble:
+        return UNREADABLE
+    unread = view.sight is Sight.NOTHING and view.run_state is RunState.IDLE
+    if unread or view.sight is Sight.PAST:
+        return OPENING
+    asks = bool(view.questions) or view.approval is not None
+    if asks and view.run_state in (RunState.PAUSING, RunState.STOPPING):
+        return RUN[RunState.WAITING]  # the iteration does not end before the person answers
+    done = view.finished and view.run_state is RunState.IDLE
+    return RUN[RunState.COMPLETE if done else view.run_state]
+
+
+def reading(view: LoopView) -> str:
+    """What is being read, in words."""
+    if view.sight is Sight.PAST:
+        return f"reading what the loop did so far: {view.caught_up} %"
+    return "reading the project"
+
+
+BUSY = frozenset(
+    {
+        RunState.STARTING,
+        RunState.RUNNING,
+        RunState.VERIFYING,
+        RunState.HANDING_OFF,
+        RunState.PAUSING,
+        RunState.STOPPING,
+    }
+)
+"""States in which the spinner turns."""
+
+ZONE: dict[Zone, Look] = {
+    Zone.UNDER: Look("no_dot", "room to work", Tone.OK),
+    Zone.SMART: Look("dot", "smart zone", Tone.INFO),
+    Zone.DANGER: Look("warning", "hand-off due", Tone.WARN),
+    Zone.OVER: Look("failed", "over the margin", Tone.BAD),
+}
+
+BREAKER: dict[BreakerState, Look] = {
+    BreakerState.CLOSED: Look("ok", "closed", Tone.OK),
+    BreakerState.HALF_OPEN: Look("warning", "half-open", Tone.WARN),
+    BreakerState.OPEN: Look("failed", "open", Tone.BAD),
+}

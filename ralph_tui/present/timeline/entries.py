@@ -1,0 +1,116 @@
+"""What the stream is made of: entries, which are frozen, and the filters that choose among them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ralph_tui.domain.verification.verification import Receipt
+from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.tools.calls import Call, CallState, text_of
+from ralph_tui.present.tools.renderers import renderer_for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallEntry:
+    """A tool call."""
+
+    number: int
+    depth: int
+    call: Call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextEntry:
+    """Something the model said."""
+
+    number: int
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadingEntry:
+    """The start of an iteration."""
+
+    number: int
+    title: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckEntry:
+    """One receipt of the gate."""
+
+    number: int
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoteEntry:
+    """Anything else, as label and text; `glyph` names a field of `Glyphs`."""
+
+    number: int
+    glyph: str
+    label: str
+    text: str
+    tone: Tone
+    right: str = ""
+    more: str = ""
+    """What the detail screen adds."""
+
+
+Entry = CallEntry | TextEntry | HeadingEntry | CheckEntry | NoteEntry
+
+
+class Sieve(StrEnum):
+    """Which entries pass; the values are the words on the screen."""
+
+    ALL = "everything"
+    CALLS = "calls"
+    TROUBLE = "trouble"
+    SAID = "what was said"
+
+    def next(self) -> "Sieve":
+        """The one after this, round and round."""
+        kinds = list(Sieve)
+        return kinds[(kinds.index(self) + 1) % len(kinds)]
+
+
+def passes(entry: Entry, sieve: Sieve) -> bool:
+    """Whether an entry is wanted; headings always are, for orientation."""
+    if sieve is Sieve.ALL or isinstance(entry, HeadingEntry):
+        return True
+    if sieve is Sieve.SAID:
+        return isinstance(entry, TextEntry)
+    if sieve is Sieve.CALLS:
+        return isinstance(entry, CallEntry | CheckEntry)
+    return _is_trouble(entry)
+
+
+def _is_trouble(entry: Entry) -> bool:
+    if isinstance(entry, CallEntry):
+        return entry.call.state in (CallState.FAILED, CallState.DENIED, CallState.INTERRUPTED)
+    if isinstance(entry, CheckEntry):
+        return not entry.receipt.ok
+    return isinstance(entry, NoteEntry) and entry.tone in (Tone.BAD, Tone.WARN)
+
+
+def holds(entry: Entry, words: str) -> bool:
+    """Whether an entry has the words anywhere, inputs and outputs included; case does not matter."""
+    return words.casefold() in _text(entry).casefold()
+
+
+def _text(entry: Entry) -> str:
+    if isinstance(entry, TextEntry):
+        return entry.text
+    if isinstance(entry, HeadingEntry):
+        return f"{entry.title} {entry.right}"
+    if isinstance(entry, CheckEntry):
+        return f"{entry.receipt.command}\n{entry.receipt.reason}\n{entry.receipt.tail}"
+    if isinstance(entry, NoteEntry):
+        return f"{entry.label}\n{entry.text}\n{entry.more}"
+    call = entry.call
+    inputs = "\n".join(text_of(call.input, name) for name in call.input)
+    denial = call.denial
+    rule = f"{denial.rule}\n{denial.part}\n{denial.reason}" if denial else ""
+    verb = renderer_for(call).verb
+    return f"{call.name}\n{verb}\n{inputs}\n{call.output}\n{rule}"

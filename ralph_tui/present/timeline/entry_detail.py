@@ -1,0 +1,136 @@
+"""What the detail screen says about one entry."""
+
+from dataclasses import dataclass
+
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.sanitize import head
+from ralph_tui.domain.verification.verification import receipt_facts
+from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
+from ralph_tui.present.tools.calls import Call, CallState, Section, SectionKind
+from ralph_tui.present.tools.renderers import renderer_for
+
+MAX_BODY = 50_000
+"""Characters of one section on the screen; copying takes the same."""
+
+MAX_DIFF = 2_000
+"""Lines of a diff; each is coloured and laid out, which for ten thousand short ones took seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A title, a line of facts, and sections."""
+
+    title: str
+    facts: str
+    sections: tuple[Section, ...]
+
+    @property
+    def text(self) -> str:
+        """Everything, for the clipboard."""
+        return "\n\n".join(f"{s.title}\n{s.body}" for s in self.sections)
+
+
+def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
+    """The whole of an entry, bounded."""
+    detail = _detail(entry, glyphs)
+    sections = tuple(
+        Section(s.title, _bounded(s), s.kind)
+        for s in detail.sections
+        if s.body and not s.body.isspace()
+    )
+    return Detail(detail.title, detail.facts, sections)
+
+
+def _bounded(section: Section) -> str:
+    body = head(section.body, MAX_BODY)
+    if section.kind is not SectionKind.DIFF:
+        return body
+    lines = section.body.splitlines()
+    if len(lines) <= MAX_DIFF:
+        return body
+    cut = body.splitlines()[:MAX_DIFF]
+    return "\n".join([*cut, f"@@ {len(lines) - len(cut):,} more lines are not shown @@"])
+
+
+def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
+    if isinstance(entry, CallEntry):
+        return _call(entry.call, glyphs)
+    if isinstance(entry, TextEntry):
+        return Detail("The agent said", "", (Section("Text", entry.text),))
+    if isinstance(entry, HeadingEntry):
+        return Detail("Iteration", entry.right, (Section("Task", entry.title),))
+    if isinstance(entry, CheckEntry):
+        receipt = entry.receipt
+        word = receipt.status.value.replace("_", " ")
+        code = f"exit {receipt.exit_code}" if receipt.exit_code is not None else ""
+        facts = [word, code, took(receipt.seconds), receipt.source]
+        kind = SectionKind.TEXT if receipt.ok else SectionKind.ERROR
+        return Detail(
+            "Gate check",
+            f" {glyphs.between} ".join(f for f in facts if f),
+            (
+                Section("Command", receipt.command, SectionKind.COMMAND),
+                Section("Why", receipt.reason, SectionKind.NOTE),
+                Section("Evidence", "\n".join(receipt_facts(receipt))),
+                Section("Output (its end)", receipt.tail or "It printed nothing.", kind),
+            ),
+        )
+    more = (Section("More", entry.more),) if entry.more else ()
+    return Detail(entry.label.capitalize(), entry.right, (Section("Text", entry.text), *more))
+
+
+def _call(call: Call, glyphs: Glyphs) -> Detail:
+    renderer = renderer_for(call)
+    note = renderer.note(call)
+    lasted = "" if call.state in _UNDER_WAY else took(call.seconds)
+    facts = f" {glyphs.between} ".join(f for f in (call.state.value, lasted, note) if f)
+    sections: list[Section] = []
+    if call.denial:
+        sections.append(Section("Why it was denied", denial_text(call), SectionKind.ERROR))
+    if call.allowance:
+        sections.append(Section("Why it may run", allowance_text(call), SectionKind.NOTE))
+    if call.trimmed:
+        journal = "This call is no longer kept in memory; .ralph/events.jsonl has the whole of it."
+        sections.append(Section("Let go", journal, SectionKind.NOTE))
+    sections += renderer.sections(call)
+    if not call.trimmed:
+        sections.append(_output(call))
+    return Detail(call.name or renderer.verb, facts, tuple(sections))
+
+
+_UNDER_WAY = {
+    CallState.RUNNING: "Still running.",
+    CallState.WAITING: "It has not begun: it waits for your answer.",
+}
+
+
+def _output(call: Call) -> Section:
+    if call.state in _UNDER_WAY:
+        return Section("Output", _UNDER_WAY[call.state], SectionKind.NOTE)
+    if call.state is CallState.DENIED and not call.output:
+        return Section("Output", "It did not run.", SectionKind.NOTE)
+    kind = SectionKind.ERROR if call.state is CallState.FAILED else SectionKind.TEXT
+    return Section("Output", call.output or "It printed nothing.", kind)
+
+
+def allowance_text(call: Call) -> str:
+    """Why it was asked about, and what was decided."""
+    if call.allowance is None:
+        return ""
+    e = call.allowance
+    decided = "An earlier answer of this session covers it"
+    if e.scope != "again":
+        decided = f"Allowed {'once' if e.scope == 'once' else 'for the session'} by {e.by}"
+    return "\n".join(text for text in (f"Rule: {e.rule}", e.reason, decided) if text)
+
+
+def denial_text(call: Call) -> str:
+    """The rule, the part that broke it, and what to do instead."""
+    if call.denial is None:
+        return ""
+    e = call.denial
+    lines = [f"Rule: {e.rule}", f"Part: {e.part}" if e.part else "", e.reason]
+    lines.append(f"Instead: {e.instead}" if e.instead else "")
+    lines.append(f"Denied by {e.by}" if e.by else "")
+    return "\n".join(text for text in lines if text)

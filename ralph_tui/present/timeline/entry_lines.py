@@ -1,0 +1,256 @@
+"""Entries as lines: one for everything but the model's text, which wraps."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
+from ralph_tui.present.text.glyphs import UNICODE, Glyphs
+from ralph_tui.present.text.markdown import hanging, markdown_lines
+from ralph_tui.present.text.spans import (
+    EXPORT_WIDTH,
+    Line,
+    Span,
+    Tone,
+    crop,
+    flow,
+    plain,
+    row,
+    wrap,
+)
+from ralph_tui.present.timeline.entries import (
+    CallEntry,
+    CheckEntry,
+    Entry,
+    HeadingEntry,
+    NoteEntry,
+    TextEntry,
+)
+from ralph_tui.present.tools.calls import CallState
+from ralph_tui.present.tools.renderers import renderer_for
+
+INDENT = 2
+LABEL = 7
+"""Cells of the first word's column."""
+
+WORD = 7
+"""Cells of the column of outcomes."""
+
+DURATION = 7
+"""Cells of a duration's column."""
+
+MAX_TEXT_LINES = 60
+
+_CALL_TONE = {
+    CallState.RUNNING: Tone.INFO,
+    CallState.WAITING: Tone.WARN,
+    CallState.OK: Tone.OK,
+    CallState.FAILED: Tone.BAD,
+    CallState.DENIED: Tone.WARN,
+    CallState.INTERRUPTED: Tone.WARN,
+}
+
+_RECEIPT = {
+    ReceiptStatus.PASSED: ("ok", Tone.OK),
+    ReceiptStatus.FAILED: ("failed", Tone.BAD),
+    ReceiptStatus.TIMED_OUT: ("failed", Tone.BAD),
+    ReceiptStatus.DENIED: ("denied", Tone.WARN),
+    ReceiptStatus.SKIPPED: ("skipped", Tone.MUTED),
+    ReceiptStatus.RED_BEFORE: ("warning", Tone.WARN),
+}
+
+
+def height(entry: Entry, width: int) -> int:
+    """Lines an entry takes at this width."""
+    if isinstance(entry, HeadingEntry):
+        return 2 if entry.number else 1
+    if isinstance(entry, NoteEntry):
+        return len(_note_texts(entry, width))
+    if not isinstance(entry, TextEntry) or _is_short(entry, width):
+        return 1
+    return len(text_lines(entry, width, UNICODE))
+
+
+def _is_short(entry: TextEntry, width: int) -> bool:
+    """Whether it is one line for sure, which is known a hundred times sooner than it is drawn."""
+    text = entry.text
+    fits = len(text) <= width - INDENT * (entry.depth + 1) and text.isascii()
+    return fits and text.isprintable() and text[:1].isalpha()
+
+
+def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
+    """Entries as the stream shows them, for a file."""
+    rows = (
+        plain(line(entry, index, EXPORT_WIDTH, glyphs)).rstrip()
+        for entry in entries
+        for index in range(height(entry, EXPORT_WIDTH))
+    )
+    return "\n".join(rows) + "\n"
+
+
+def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
+    """One line of an entry."""
+    if isinstance(entry, TextEntry):
+        return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
+    if isinstance(entry, CallEntry):
+        return _call(entry, width, glyphs)
+    if isinstance(entry, HeadingEntry):
+        above = index < height(entry, width) - 1  # an empty line sets iterations apart
+        return [] if above else _heading(entry, width, glyphs)
+    if isinstance(entry, CheckEntry):
+        return _check(entry, width, glyphs)
+    return _note_line(entry, index, width, glyphs)
+
+
+MAX_NOTE_LINES = 6
+
+
+def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line:
+    """Trouble is said whole, on as many lines as that takes; anything else on one."""
+    label = entry.label.ljust(LABEL)
+    texts = _note_texts(entry, width)
+    if index:
+        text = texts[index] if index < len(texts) else ""  # at another width there were more
+        return [Span(" " * (len(label) + 3)), Span(text)]
+    left = [
+        Span(f"{getattr(glyphs, entry.glyph)} ", entry.tone),
+        Span(f"{label} ", entry.tone),
+        Span(texts[0], Tone.MUTED if entry.tone in (Tone.MUTED, Tone.INFO) else Tone.TEXT),
+    ]
+    return row(left, [Span(entry.right, Tone.MUTED)] if entry.right else [], width)
+
+
+@lru_cache(maxsize=512)
+def _note_texts(entry: NoteEntry, width: int) -> tuple[str, ...]:
+    if entry.tone not in (Tone.BAD, Tone.WARN):
+        return (entry.text,)
+    room = width - max(LABEL, len(entry.label)) - 3 - (len(entry.right) + 1 if entry.right else 0)
+    texts = wrap(entry.text, max(12, room))
+    if len(texts) > MAX_NOTE_LINES:
+        texts = [*texts[: MAX_NOTE_LINES - 1], f"{texts[MAX_NOTE_LINES - 1]} …"]
+    return tuple(texts)
+
+
+@lru_cache(maxsize=512)
+def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
+    """An entry's Markdown folded to the width, cut where it would fill screens.
+
+    As many lines with every set of glyphs, because each glyph is one cell wide.
+    """
+    room = max(1, width - INDENT * (entry.depth + 1))
+    lines = [
+        piece
+        for line in markdown_lines(entry.text, glyphs)
+        for piece in flow(line, room, hanging(line))
+    ]
+    if len(lines) <= MAX_TEXT_LINES:
+        return tuple(lines)
+    more = len(lines) - MAX_TEXT_LINES + 1
+    return (*lines[: MAX_TEXT_LINES - 1], [Span(f"… {more} more lines; Enter shows them")])
+
+
+def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
+    """One line of the model's text, with its bullet on the first."""
+    bullet = f"{glyphs.text} " if index == 0 else "  "
+    line = lines[index] if index < len(lines) else []
+    return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), *line]
+
+
+def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
+    call = entry.call
+    renderer = renderer_for(call)
+    tone = _CALL_TONE[call.state]
+    note, note_tone = renderer.note(call), Tone.MUTED
+    if call.denial:
+        note, note_tone = f"rule {call.denial.rule}", Tone.WARN
+    elif call.state is CallState.FAILED:
+        note_tone = Tone.BAD
+    elif call.allowance and not note:
+        note = f"allowed by {call.allowance.by}" if call.allowance.by else "allowed before"
+    elif call.rewrite:
+        note = f"{glyphs.retry} rewritten  {note}".rstrip()
+    shortest = {CallState.RUNNING: 1.0, CallState.INTERRUPTED: 0.05}  # sooner than known, or seen
+    brief = call.seconds < shortest.get(call.state, 0.0)
+    lasted = " " * DURATION if brief else took(call.seconds).rjust(DURATION)
+    left = [
+        Span(" " * INDENT * entry.depth),
+        Span(f"{getattr(glyphs, _GLYPH[call.state])} ", tone),
+        Span(f"{renderer.verb.ljust(LABEL)} ", Tone.INFO),
+        Span(_first_line(renderer.argument(call))),
+    ]
+    word_tone = Tone.MUTED if call.state is CallState.OK else tone
+    right = _note(note, note_tone, width)
+    if call.state is CallState.WAITING:  # its word takes the place of a duration, too
+        word, lasted = call.state.value.ljust(WORD + DURATION), ""
+    else:
+        word = call.state.value.ljust(WORD)
+    right += [Span(word, word_tone), Span(lasted, Tone.MUTED)]
+    return row(left, right, width)
+
+
+_GLYPH = {
+    CallState.RUNNING: "running",
+    CallState.WAITING: "asking",
+    CallState.OK: "ok",
+    CallState.FAILED: "failed",
+    CallState.DENIED: "denied",
+    CallState.INTERRUPTED: "interrupted",
+}
+
+
+def _note(text: str, tone: Tone, width: int) -> list[Span]:
+    """What came of it, cut so that the word and the duration after it always fit."""
+    if not text or width < 60:
+        return []
+    return [*crop([Span(text, tone)], width // 2 - 16), Span("  ")]
+
+
+def _first_line(text: str) -> str:
+    """The first line, with a sign when there are more; cut, because a line cannot show it all."""
+    first, _, rest = text[:2_000].strip().partition("\n")
+    return f"{first} …" if rest.strip() else first
+
+
+def _heading(entry: HeadingEntry, width: int, glyphs: Glyphs) -> Line:
+    right = [Span(f" {entry.right} ", Tone.WARN)] if entry.right else []
+    left = [Span(f"{glyphs.line * 2} ", Tone.FAINT), Span(entry.title, Tone.TITLE)]
+    fitted = row(left, right, width)
+    return [
+        Span(f" {glyphs.line * (len(text) - 1)}", Tone.FAINT)
+        if not text.strip() and len(text) > 1
+        else Span(text, tone)
+        for text, tone in fitted
+    ]
+
+
+def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
+    receipt = entry.receipt
+    name, tone = _RECEIPT[receipt.status]
+    left = [
+        Span(" " * INDENT),
+        Span(f"{getattr(glyphs, name)} ", tone),
+        Span("check  ", Tone.MUTED),
+        Span(receipt.command),
+    ]
+    word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else tone
+    note = receipt_note(receipt)
+    right = _note(note, word_tone, width)
+    word = receipt.status.value.replace("_", " ")
+    right += [Span(word.ljust(WORD), word_tone), Span(_took(receipt).rjust(DURATION), Tone.MUTED)]
+    return row(left, right, width)
+
+
+def _took(receipt: Receipt) -> str:
+    return "" if receipt.status is ReceiptStatus.SKIPPED else took(receipt.seconds)
+
+
+def receipt_look(receipt: Receipt) -> tuple[str, Tone]:
+    """The glyph's name and the tone of a receipt."""
+    return _RECEIPT[receipt.status]
+
+
+def receipt_note(receipt: Receipt) -> str:
+    """The reason of a check that did not run, or how a failed one exited."""
+    if receipt.reason:
+        return receipt.reason
+    return f"exit {receipt.exit_code}" if receipt.exit_code else ""

@@ -1,0 +1,294 @@
+"""Events folded into a bounded list of entries."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from itertools import takewhile
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import AskedQuestion
+from ralph_tui.domain.permissions import NETWORK
+from ralph_tui.domain.sanitize import head, one_line
+from ralph_tui.present.events.deduplicate import News
+from ralph_tui.present.events.event_notes import Note, note_of
+from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.timeline.entries import (
+    CallEntry,
+    CheckEntry,
+    Entry,
+    HeadingEntry,
+    NoteEntry,
+    TextEntry,
+)
+from ralph_tui.present.tools.calls import STATE_OF, Call, CallState, bounded, with_relative_paths
+from ralph_tui.present.tools.renderers import renderer_for
+
+ASK_TOOL = "AskUserQuestion"
+
+
+class Asking:
+    """The open questions, and since when each of their calls waits."""
+
+    def __init__(self) -> None:
+        """Nothing is asked."""
+        self._open: dict[str, AskedQuestion] = {}
+        self._since: dict[str, datetime | None] = {}
+
+    def changed(
+        self, event: ev.QuestionAsked | ev.QuestionAnswered, calls: Iterable[CallEntry]
+    ) -> list[CallEntry]:
+        """The calls that begin to wait with this event, or are done with waiting."""
+        asked = event.question
+        if isinstance(event, ev.QuestionAsked):
+            self._open[asked.id] = asked
+        else:
+            self._open.pop(asked.id, None)
+        return [new for old in calls if (new := self.now(old, event.time)) is not old]
+
+    def now(self, entry: CallEntry, time: datetime | None) -> CallEntry:
+        """The call as it is from `time` on: a question may be told before the call that asks it."""
+        call = entry.call
+        waits = any(_asks(asked, call) for asked in self._open.values())
+        if waits and call.state is CallState.RUNNING:
+            self._since[call.tool_id] = time
+            return replace(entry, call=replace(call, state=CallState.WAITING))
+        if not waits and call.state is CallState.WAITING:
+            waited = call.waited + _seconds(self._since.pop(call.tool_id, None), time)
+            return replace(entry, call=replace(call, state=CallState.RUNNING, waited=waited))
+        return entry
+
+
+def _asks(asked: AskedQuestion, call: Call) -> bool:
+    """Whether a question is what the call waits for; one of the model's own is told by its tool."""
+    if asked.permission is not None:
+        return bool(call.tool_id) and asked.permission.tool_id == call.tool_id
+    return call.name == ASK_TOOL
+
+
+def _seconds(since: datetime | None, until: datetime | None) -> float:
+    return max(0.0, (until - since).total_seconds()) if since and until else 0.0
+
+
+MAX_ENTRIES = 10_000
+MAX_DETAIL_CHARS = 8_000_000
+MAX_TEXT = 20_000
+MAX_LIVE = 4_000
+MAX_OPEN_CALLS = 1_000
+MAX_DEPTH = 6
+
+
+_CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost})
+"""After these nothing runs and nothing is being written."""
+
+
+class Timeline:
+    """The newest entries of a run, and the text that is being written.
+
+    An entry keeps its number for life; `entries[0]` has the number `first`.
+    """
+
+    def __init__(
+        self,
+        max_entries: int = MAX_ENTRIES,
+        max_detail_chars: int = MAX_DETAIL_CHARS,
+        *,
+        roots: tuple[str, ...] = (),
+    ) -> None:
+        """Keep at most this many entries (a tenth more between two trims) and detail.
+
+        Paths below one of `roots` are shown relative to it.
+        """
+        self.entries: list[Entry] = []
+        self.first = 0
+        self.changed: set[int] = set()
+        """Numbers of entries replaced since the reader last cleared this."""
+        self._roots = roots
+        self._news = News()
+        self._asking = Asking()
+        self._max_entries = max_entries
+        self._max_detail = max_detail_chars
+        self._detail_chars = 0
+        self._details: deque[tuple[int, int]] = deque()
+        self._open: dict[str, CallEntry] = {}
+        self._live: dict[str | None, str] = {}
+        self._handlers: dict[type[ev.EventBase], Callable[[Any], None]] = {
+            ev.TextDelta: self._text_delta,
+            ev.AssistantText: self._assistant_text,
+            ev.IterationStarted: self._iteration_started,
+            ev.GateChecked: self._gate_checked,
+            ev.ToolStarted: self._tool_started,
+            ev.ToolRewritten: self._tool_rewritten,
+            ev.ToolDenied: self._tool_denied,
+            ev.ToolAllowed: self._tool_allowed,
+            ev.ToolFinished: self._tool_finished,
+        }
+
+    @property
+    def live_text(self) -> str:
+        """The end of what is being written now; one writer at a time, the latest."""
+        return next(reversed(self._live.values()), "")[-MAX_LIVE:]
+
+    def last_text(self) -> str:
+        """What the model said last, of late, in the iteration that goes on."""
+        late = reversed(self.entries[-200:])
+        here = takewhile(lambda entry: not isinstance(entry, HeadingEntry), late)
+        said = next((e.text for e in here if isinstance(e, TextEntry) and not e.depth), "")
+        return self.live_text or said
+
+    @property
+    def end(self) -> int:
+        """The number the next entry will get."""
+        return self.first + len(self.entries)
+
+    def entry(self, number: int) -> Entry | None:
+        """The entry with this number, or None when it is gone."""
+        index = number - self.first
+        return self.entries[index] if 0 <= index < len(self.entries) else None
+
+    def feed(self, event: ev.Event) -> None:
+        """Fold one more event; total over the event union."""
+        kind = type(event)
+        handler = self._handlers.get(kind)
+        if handler:
+            handler(event)
+        elif self._news.tells(event) and (note := note_of(event)):
+            self._note(note)
+        if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
+            self._wait_or_go_on(event)
+        if kind in _CLEARING:
+            self._interrupt_open()
+            self._live.clear()
+            self._open.clear()
+            self._asking = Asking()
+
+    def _note(self, note: Note) -> None:
+        self._add(
+            NoteEntry(self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more)
+        )
+
+    def _interrupt_open(self) -> None:
+        """Nobody will say any more how these ended."""
+        for entry in self._open.values():
+            if entry.call.state in (CallState.RUNNING, CallState.WAITING):
+                self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
+
+    def _wait_or_go_on(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
+        """A call that needs the person's word does not run, and its time is not its own."""
+        for entry in self._asking.changed(event, self._open.values()):
+            self._open[entry.call.tool_id] = entry
+            self._replace(entry)
+
+    def tick(self, now: datetime) -> None:
+        """Say of every call that runs for how long it has."""
+        for tool_id, entry in self._open.items():
+            call = entry.call
+            if call.state is CallState.RUNNING and call.since is not None:
+                running = max(0.0, (now - call.since).total_seconds() - call.waited)
+                aged = replace(entry, call=replace(call, seconds=running))
+                self._open[tool_id] = aged
+                self._replace(aged)
+
+    def _add(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        if len(self.entries) > self._max_entries + self._max_entries // 10:
+            surplus = len(self.entries) - self._max_entries
+            del self.entries[:surplus]
+            self.first += surplus
+            while self._details and self._details[0][0] < self.first:
+                self._detail_chars -= self._details.popleft()[1]
+
+    def _replace(self, entry: CallEntry) -> None:
+        index = entry.number - self.first
+        if 0 <= index < len(self.entries):
+            self.entries[index] = entry
+            self.changed.add(entry.number)
+
+    def _text_delta(self, e: ev.TextDelta) -> None:
+        known = self._live.pop(e.parent_id, "") + e.text
+        # Cut seldom: a copy for every word would cost more than all else.
+        self._live[e.parent_id] = known if len(known) < 2 * MAX_LIVE else known[-MAX_LIVE:]
+        while len(self._live) > MAX_DEPTH:
+            del self._live[next(iter(self._live))]
+
+    def _assistant_text(self, e: ev.AssistantText) -> None:
+        self._live.pop(e.parent_id, None)
+        if e.text.strip():
+            self._add(TextEntry(self.end, self._depth(e.parent_id), head(e.text.strip(), MAX_TEXT)))
+
+    def _iteration_started(self, e: ev.IterationStarted) -> None:
+        named = "" if e.title.casefold() == e.task_id.casefold() else f"  {e.title}"
+        title = f"iteration {e.iteration}  {e.task_id}{named}".rstrip()
+        self._add(HeadingEntry(self.end, title, f"try {e.attempt}" if e.attempt > 1 else ""))
+        if e.why:
+            self._add(NoteEntry(self.end, "note", "chosen", e.why, Tone.MUTED))
+
+    def _gate_checked(self, e: ev.GateChecked) -> None:
+        self._add(CheckEntry(self.end, e.receipt))
+
+    def _tool_started(self, e: ev.ToolStarted) -> None:
+        data = with_relative_paths(bounded(e.input), self._roots)
+        begun = self._begin(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
+        if (waits := self._asking.now(begun, e.time)) is not begun:
+            self._open[e.tool_id] = waits
+            self._replace(waits)
+
+    def _begin(self, call: Call, parent_id: str | None = None) -> CallEntry:
+        entry = CallEntry(self.end, self._depth(parent_id), call)
+        self._open[call.tool_id] = entry
+        if len(self._open) > MAX_OPEN_CALLS:
+            del self._open[next(iter(self._open))]
+        self._add(entry)
+        return entry
+
+    def _update(self, tool_id: str, name: str, **changes: Any) -> CallEntry:
+        """Change an open call; one we did not see begin appears now."""
+        known = self._open.get(tool_id) or self._begin(Call(tool_id, name, {}))
+        entry = replace(known, call=replace(known.call, **changes))
+        self._open[tool_id] = entry
+        self._replace(entry)
+        return entry
+
+    def _tool_rewritten(self, e: ev.ToolRewritten) -> None:
+        self._update(e.tool_id, "Bash", rewrite=e)
+
+    def _tool_denied(self, e: ev.ToolDenied) -> None:
+        if e.name == NETWORK and e.tool_id not in self._open and (note := note_of(e)):
+            self._note(note)  # a host that a command wants is no call
+        else:
+            self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
+
+    def _tool_allowed(self, e: ev.ToolAllowed) -> None:
+        if e.tool_id in self._open:
+            self._update(e.tool_id, e.name, allowance=e)
+        elif note := note_of(e):
+            self._note(note)
+
+    def _tool_finished(self, e: ev.ToolFinished) -> None:
+        known = self._open.get(e.tool_id)
+        denied = known is not None and known.call.state is CallState.DENIED
+        state = CallState.DENIED if denied else STATE_OF[e.outcome]
+        own = max(0.0, e.seconds - known.call.waited) if known is not None else e.seconds
+        entry = self._update(e.tool_id, e.name, state=state, seconds=own, output=e.output)
+        self._open.pop(e.tool_id, None)
+        self._count_detail(entry)
+
+    def _count_detail(self, entry: CallEntry) -> None:
+        """Let the oldest inputs and outputs go when there are too many."""
+        size = len(entry.call.output) + sum(len(str(v)) for v in entry.call.input.values())
+        self._details.append((entry.number, size))
+        self._detail_chars += size
+        while self._detail_chars > self._max_detail and len(self._details) > 1:
+            number, freed = self._details.popleft()
+            self._detail_chars -= freed
+            old = self.entry(number)
+            if isinstance(old, CallEntry):
+                argument = one_line(renderer_for(old.call).argument(old.call))
+                self._replace(replace(old, call=old.call.trim(argument)))
+
+    def _depth(self, parent_id: str | None) -> int:
+        if parent_id is None:
+            return 0
+        parent = self._open.get(parent_id)
+        return min(MAX_DEPTH, parent.depth + 1) if parent else 1
