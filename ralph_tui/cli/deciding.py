@@ -84,7 +84,7 @@ def reject(
 
 
 def _about(decided: "Approval") -> str:
-    from ralph_tui.domain.labels import DECISIONS  # `ralph --help` waits for nothing
+    from ralph_tui.domain.project_state import DECISIONS  # `ralph --help` waits for nothing
 
     return DECISIONS[decided.kind]
 

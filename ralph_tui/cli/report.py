@@ -10,13 +10,11 @@ from pydantic import JsonValue
 from ralph_tui.cli.here import find_project, owner_of, read_project
 from ralph_tui.cli.say import out, out_facts, out_json, out_table
 from ralph_tui.domain.formatting import took
-from ralph_tui.domain.labels import DECISIONS
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.project_state import Halt, SessionRecord
+from ralph_tui.domain.project_state import DECISIONS, Halt, SessionRecord
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
-from ralph_tui.present.events.event_lines import counted
-from ralph_tui.present.text.figures import money, plural, tokens
+from ralph_tui.present.text.figures import breaker_counts, money, plural, tokens
 from ralph_tui.store.documents import Documents
 from ralph_tui.store.lock import Owner
 from ralph_tui.store.project import Project
@@ -91,7 +89,7 @@ def status_facts(project: Project, documents: Documents, owner: Owner | None) ->
         "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total",
         "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
         f"{tokens(state.total_tokens_used)} in total",
-        "breaker": f"{breaker.state} ({counted(breaker)})",
+        "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'nothing counts against it'})",
         "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
         "request": state.request,
         "questions": _questions(documents),

@@ -1,23 +1,9 @@
-"""Names people read for decisions, phases and the ends of runs and sessions."""
+"""Names people read for the ends of runs and for why the agent could not go on."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from ralph_tui.domain.events import FailureClass, LoopStatus
-from ralph_tui.domain.project_state import ApprovalKind
-
-DECISIONS: Mapping[ApprovalKind, str] = MappingProxyType(
-    {
-        ApprovalKind.SPECS: "the specs",
-        ApprovalKind.PLAN: "the plan",
-        ApprovalKind.VALIDATION: "the validation",
-        ApprovalKind.RECOVERY: "one more try",
-        ApprovalKind.LIMIT: "the wait for the limit",
-        ApprovalKind.UNVERIFIED: "building without checks",
-    }
-)
-"""What is agreed to: your approval of …, approved: …"""
-
 
 ENDS: Mapping[LoopStatus, str] = MappingProxyType(
     {

@@ -59,6 +59,18 @@ REASONED = frozenset({ApprovalKind.SPECS, ApprovalKind.PLAN, ApprovalKind.VALIDA
 """Decisions whose rejection the model works on next, so that it needs a reason."""
 
 
+DECISIONS: Mapping[ApprovalKind, str] = MappingProxyType(
+    {
+        ApprovalKind.SPECS: "the specs",
+        ApprovalKind.PLAN: "the plan",
+        ApprovalKind.VALIDATION: "the validation",
+        ApprovalKind.RECOVERY: "one more try",
+        ApprovalKind.LIMIT: "the wait for the limit",
+        ApprovalKind.UNVERIFIED: "building without checks",
+    }
+)
+"""What is agreed to: your approval of …, approved: …"""
+
 DECIDERS: Mapping[str, str] = MappingProxyType(
     {
         "screen": "the person, on the screen",

@@ -10,8 +10,7 @@ from datetime import datetime
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
-from ralph_tui.domain.labels import DECISIONS
-from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Halt, Phase
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.approved_content import Content, changes
 from ralph_tui.engine.awaiting import answered, ask

@@ -10,9 +10,8 @@ from ralph_tui.domain.documents.memory import (
     handoff_now,
 )
 from ralph_tui.domain.documents.questions import Answer
-from ralph_tui.domain.labels import DECISIONS
 from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.store.notes import KEPT_ITERATIONS
 from ralph_tui.store.project import Documents, Project

@@ -4,9 +4,8 @@ import asyncio
 
 from ralph_tui.config.settings import PlanningSettings
 from ralph_tui.domain.documents import agents_md
-from ralph_tui.domain.labels import DECISIONS
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
-from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind
+from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.approved_content import Content, plan_content

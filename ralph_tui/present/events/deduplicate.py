@@ -56,12 +56,3 @@ def risen(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:
         for signal in after.signals()
         if signal.name != "cost" and signal.count > counts[signal.name]
     )
-
-
-def standing(breaker: CircuitBreaker) -> str:
-    """The counters above zero, such as `failures 1/3, same error 1/5`."""
-    return ", ".join(
-        f"{signal.name} {signal.count:.0f}/{signal.threshold:.0f}"
-        for signal in breaker.signals()
-        if signal.name != "cost" and signal.count and signal.threshold
-    )

@@ -10,18 +10,17 @@ from typing import Any, NamedTuple, TypeVar
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Permission
 from ralph_tui.domain.formatting import took
-from ralph_tui.domain.labels import DECISIONS, ENDS
+from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.permissions import answer_told, ruling_of
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.breaker import CircuitBreaker
+from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.event_notes import unfinished
-from ralph_tui.present.text.figures import money, plural, tokens
+from ralph_tui.present.text.figures import breaker_counts, money, plural, tokens
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.status_labels import BREAKER
 from ralph_tui.present.tools.calls import STATE_OF, Call
@@ -45,13 +44,6 @@ class Line(NamedTuple):
 def line(text: str, tone: str = "", indent: int = 0) -> Line:
     """A line from text that may come from a model, a tool or a file."""
     return Line(one_line(text, LIMIT), tone, indent)
-
-
-def counted(breaker: CircuitBreaker) -> str:
-    """The breaker's signals that have counted anything, each as n/threshold; money is told elsewhere."""
-    signals = (s for s in breaker.signals() if s.count and s.name != "cost")
-    told = ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in signals)
-    return told or "nothing counts against it"
 
 
 SHOWN_FAILURES = 10
@@ -435,8 +427,9 @@ def _breaker_changed(n: Narrator, e: ev.BreakerChanged, before: LoopView) -> Ite
     if e.breaker.state is before.breaker.state:
         return
     why = f": {e.reason}" if e.reason else ""
+    counts = breaker_counts(e.breaker) or "nothing counts against it"
     yield line(
-        f"{n.glyphs.warning} circuit breaker {BREAKER[e.breaker.state].word}{why} ({counted(e.breaker)})",
+        f"{n.glyphs.warning} circuit breaker {BREAKER[e.breaker.state].word}{why} ({counts})",
         "yellow",
     )
 

@@ -6,15 +6,14 @@ from typing import Any
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.formatting import duration, took
-from ralph_tui.domain.labels import DECISIONS, ENDS, FAILURES
+from ralph_tui.domain.labels import ENDS, FAILURES
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.present.events.deduplicate import standing
-from ralph_tui.present.text.figures import clock, in_local, money, plural, tokens
+from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, plural, tokens
 from ralph_tui.present.text.spans import Tone
 
 
@@ -218,7 +217,7 @@ def _handoff_finished(e: ev.HandoffFinished) -> Note:
 
 
 def _breaker_changed(e: ev.BreakerChanged) -> Note | None:
-    closed, counts = e.breaker.state is BreakerState.CLOSED, standing(e.breaker)
+    closed, counts = e.breaker.state is BreakerState.CLOSED, breaker_counts(e.breaker)
     if closed and not (e.reason or counts):
         return None
     if closed and counts:  # why is said of the iteration

@@ -16,9 +16,8 @@ from ralph_tui.present.board.board import (
     sizes_of,
     why_not_build,
 )
-from ralph_tui.present.events.deduplicate import standing
 from ralph_tui.present.events.event_notes import unfinished
-from ralph_tui.present.text.figures import clock, money, plural
+from ralph_tui.present.text.figures import breaker_counts, clock, money, plural
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, by_key, hint
 from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap
@@ -137,7 +136,7 @@ def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
         Look("failed", "breaker open", Tone.BAD),
         f"One iteration tries by itself {_in_and_at(cooled, now)}.",
         hint(keys, _COOLING),
-        standing(view.breaker),
+        breaker_counts(view.breaker),
     )
 
 

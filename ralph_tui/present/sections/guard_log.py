@@ -7,9 +7,8 @@ from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import BreakerStep, Ruled
-from ralph_tui.present.events.deduplicate import standing
 from ralph_tui.present.sections.breaker import breaker_parts
-from ralph_tui.present.text.figures import clock, plural, when
+from ralph_tui.present.text.figures import breaker_counts, clock, plural, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
 from ralph_tui.present.text.parts import Part
@@ -110,7 +109,7 @@ def _told(steps: Iterable[BreakerStep]) -> list[Line]:
     lines: list[Line] = []
     for step in reversed(list(steps)):
         look = BREAKER[step.breaker.state]
-        counters = standing(step.breaker) or "nothing counts"
+        counters = breaker_counts(step.breaker) or "nothing counts"
         lines.append(
             [
                 Span(f"{when(step.at)}  ", Tone.MUTED),

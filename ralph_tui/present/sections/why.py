@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ralph_tui.domain.formatting import duration
-from ralph_tui.domain.labels import DECISIONS, ENDS
+from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
 from ralph_tui.domain.plan.plan_validation import PlanProblem
-from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.project_state import DECISIONS, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.run_history import Iteration, Run

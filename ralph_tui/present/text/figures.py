@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime
 
+from ralph_tui.domain.run.breaker import CircuitBreaker
+
 
 def tokens(value: int) -> str:
     """A token count with a unit: 950, 68.2k, 1.2M."""
@@ -56,3 +58,9 @@ def in_local(text: str, now: datetime | None) -> str:
             return found[0]
 
     return _STAMP.sub(here, text)
+
+
+def breaker_counts(breaker: CircuitBreaker) -> str:
+    """The counters above zero, such as `failures 1/3, same error 1/5`; costs are shown elsewhere."""
+    signals = (s for s in breaker.signals() if s.count and s.threshold and s.name != "cost")
+    return ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in signals)
