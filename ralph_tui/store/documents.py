@@ -1,9 +1,8 @@
 """The documents of a project: which file holds which model, and the way from bytes to models."""
 
 import json
-from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -30,10 +29,10 @@ from ralph_tui.store.migrate import FIRST_VERSION, migrate, version_of
 from ralph_tui.store.strictjson import (
     decode,
     first_line_object,
+    json_text,
     line_of,
     parse,
     parse_object,
-    scrub,
 )
 
 R = TypeVar("R", bound=Record)
@@ -153,29 +152,6 @@ def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
     except ValidationError as error:
         message = _validation_message(error, json.loads(data), data.decode(), path)
         raise StoreError(f"Not written: {message}", "This is a defect in ralph.") from error
-
-
-def json_text(value: Record, *, indent: int | None = None) -> str:
-    """A model as JSON, fields in the model's order, unknown ones last."""
-    try:
-        # Values of a wrong type are found by reading the text back, with the field named.
-        return value.model_dump_json(indent=indent, warnings="none")
-    except ValueError:  # a lone surrogate in some text; UTF-8 has no bytes for it
-        plain: Any = value.model_dump(
-            mode="python", warnings="none"
-        )  # the fields are typed; their dump is not
-        return json.dumps(scrub(_jsonable(plain)), ensure_ascii=False, indent=indent)
-
-
-def _jsonable(value: Any) -> JsonValue:
-    """A dumped model with its dates and enums as JSON has them."""
-    if isinstance(value, dict):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def synced(documents: Documents) -> Documents:

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EVENT, Event, LoopStarted
 from ralph_tui.store.aside import forget_older
-from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import (
     append_all,
     explained,
@@ -27,6 +26,7 @@ from ralph_tui.store.files import (
 )
 from ralph_tui.store.journal_place import real_journal, show
 from ralph_tui.store.mirror import mirror_of
+from ralph_tui.store.strictjson import json_text
 
 CHUNK = 64 * 1024
 BATCH = 500

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import SessionRecord
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.store.documents import json_text
 from ralph_tui.store.files import (
     DamagedError,
     append_durable,
@@ -23,7 +22,7 @@ from ralph_tui.store.files import (
 )
 from ralph_tui.store.growing import keep_newest, make_room, older, read_grown
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.strictjson import parse_object
+from ralph_tui.store.strictjson import json_text, parse_object
 
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.specs import Spec

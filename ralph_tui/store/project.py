@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
 from ralph_tui.store import dot, mirror, notes, snapshot
 from ralph_tui.store.document_guard import DocumentGuard
-from ralph_tui.store.documents import Documents, json_text
+from ralph_tui.store.documents import Documents
 from ralph_tui.store.files import explained, open_regular, utc_now, write_atomic
 from ralph_tui.store.injections import new_injection
 from ralph_tui.store.layout import Layout
@@ -25,6 +25,7 @@ from ralph_tui.store.lock import write_lock
 from ralph_tui.store.place import upwards
 from ralph_tui.store.receipts import ReceiptBook
 from ralph_tui.store.snapshot import BeingWrittenError, Snapshots
+from ralph_tui.store.strictjson import json_text
 
 if TYPE_CHECKING:  # what a look at the documents need not wait for
     from ralph_tui.domain.documents.extensions import Picture

@@ -4,10 +4,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from datetime import datetime
+from typing import Any, NoReturn
 
 from pydantic import JsonValue
 
+from ralph_tui.domain.base import Record
 from ralph_tui.store.files import DamagedError
 
 MAX_DEPTH = 100
@@ -173,3 +175,25 @@ def _trailing_comma(text: str, position: int) -> int | None:
     comma = len(before) - 1
     closes = text[_skip_space(text, comma + 1) :][:1] in ("]", "}")
     return comma if before.endswith(",") and closes else None
+
+
+def json_text(value: Record, *, indent: int | None = None) -> str:
+    """A model as JSON, fields in the model's order, unknown ones last."""
+    try:
+        # Values of a wrong type are found by reading the text back, with the field named.
+        return value.model_dump_json(indent=indent, warnings="none")
+    except ValueError:  # a lone surrogate in some text; UTF-8 has no bytes for it
+        # The fields are typed; their dump is not.
+        plain: Any = value.model_dump(mode="python", warnings="none")
+        return json.dumps(scrub(_jsonable(plain)), ensure_ascii=False, indent=indent)
+
+
+def _jsonable(value: Any) -> JsonValue:
+    """A dumped model with its dates and enums as JSON has them."""
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
