@@ -1,19 +1,14 @@
 """A document that a newer ralph wrote: shown as far as this one understands it, never written."""
 
-from typing import TypeVar
-
 from pydantic import ValidationError
 
-from ralph_tui.domain.base import Record
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.store.documents import Document
+from ralph_tui.store.documents import Document, R
 from ralph_tui.store.migrate import NewerError
 from ralph_tui.store.strictjson import parse_object
 
-R = TypeVar("R", bound=Record)
 
-
-def view(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
+def newer_view(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
     """What is understood of it, and what to tell the person.
 
     Raises:

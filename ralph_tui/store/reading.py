@@ -4,16 +4,14 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ralph_tui.domain.base import Record
 from ralph_tui.store import newer, recovery
-from ralph_tui.store.documents import PLAN, Document, InvalidDocumentError, decode_document
+from ralph_tui.store.documents import PLAN, Document, InvalidDocumentError, R, decode_document
 from ralph_tui.store.files import DamagedError, read_regular
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.migrate import NewerError
-
-R = TypeVar("R", bound=Record)
 
 
 class Read(NamedTuple):
@@ -151,7 +149,7 @@ class Reader:
             decoded = decode_document(kind, data, path)
             read = Read(data, decoded.value, decoded.migrated_from)
         except NewerError as error:
-            value, told = newer.view(kind, data, error)
+            value, told = newer.newer_view(kind, data, error)
             self._tell(told)
             read = Read(data, value, newer=error)
         self._decoded[kind.name] = (data, read)

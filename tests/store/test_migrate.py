@@ -87,8 +87,8 @@ def test_an_older_document_is_migrated_with_a_backup(project: Project, version: 
 
 def test_migrating_does_not_change_what_it_is_given() -> None:
     data: Data = {"items": [1]}
-    migrations = {("plan", 1): rename_title}
-    made = migrate.migrate(data, document="plan", current=2, path=Path("x"), migrations=migrations)
+    steps = {("plan", 1): rename_title}
+    made = migrate.migrate(data, document="plan", current=2, path=Path("x"), migrations=steps)
     assert made == {"tasks": [1], "schema_version": 2}
     assert data == {"items": [1]}
 
