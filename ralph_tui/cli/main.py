@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ralph_tui.cli.lean import end_lean, start_lean
-from ralph_tui.cli.say import discard_stdout, fail, note
+from ralph_tui.cli.console import discard_stdout, fail, note
+from ralph_tui.cli.startup import end_lean, start_lean
 from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 
 
@@ -34,13 +34,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _open() -> int:
-    from ralph_tui.cli.faces import open_here
+    from ralph_tui.cli.run.mode import open_here
 
     return open_here(None)
 
 
 def _stand(*, as_json: bool = False) -> int:
-    from ralph_tui.cli.report import print_status
+    from ralph_tui.cli.status_report import print_status
 
     print_status(None, as_json=as_json)
     return int(ExitCode.COMPLETE)
@@ -65,7 +65,7 @@ def _status(words: list[str]) -> int:
         quick = QUICK.get(tuple(words))
         if quick and COMPLETING not in os.environ:
             return quick()
-        from ralph_tui.cli.tree import run_command
+        from ralph_tui.cli.app import run_command
 
         return run_command(words)
     except RalphError as error:

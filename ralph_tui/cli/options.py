@@ -1,5 +1,8 @@
-"""Options several commands share."""
+"""Options that several commands share, each declared once."""
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -26,3 +29,92 @@ def examples(*commands: str) -> str:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+Headless = Annotated[
+    bool, typer.Option("--headless", help="Print lines instead of opening the screen.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is to be shown, what it may spend, and who is there."""
+
+    headless: Headless = False
+    as_json: Json = False
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="Approve specs and plan; never the final validation."),
+    ] = False
+    no_input: Annotated[
+        bool,
+        typer.Option(
+            "--no-input", help="Ask nobody: the model decides and records what it assumed."
+        ),
+    ] = False
+    allow_unverified: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unverified", help="Also build tasks that no check can verify; they say so."
+        ),
+    ] = False
+    no_baseline: Annotated[
+        bool,
+        typer.Option(
+            "--no-baseline", help="Do not run the project's checks before the first task."
+        ),
+    ] = False
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait", help="Wait for what must be decided or answered from another terminal."
+        ),
+    ] = False
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="YAML or JSON: a question's text or header, its answer.",
+        ),
+    ] = None
+    max_iterations: Annotated[
+        int | None,
+        typer.Option("--max-iterations", metavar="N", help="Most iterations in this run."),
+    ] = None
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="The model that builds; with discover and plan, the one that plans.",
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            "--max-cost", metavar="USD", min=CENT, help="Stop when this run has cost so much."
+        ),
+    ] = None
+    project_root: ProjectRoot = None
+
+
+def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command for Typer whose parameter `options` is spread out into the options above."""
+    own = inspect.signature(command, eval_str=True).parameters
+    names = [field.name for field in fields(RunOptions)]
+    spread = inspect.signature(RunOptions, eval_str=True).parameters
+    parameters = [
+        *(own[name] for name in own if name != "options"),
+        *(spread[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names),
+    ]
+
+    def call(**given: object) -> None:
+        options = RunOptions(**{name: given.pop(name) for name in names})  # type: ignore[arg-type]  # Typer converted them by the same annotations
+        command(**given, options=options)
+
+    call.__name__, call.__doc__ = command.__name__, command.__doc__
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what inspect reads; mypy has no such field
+    return call

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from ralph_tui.cli.output import line_printer
-from ralph_tui.cli.past import told
+from ralph_tui.cli.printer import line_printer, show_past
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
@@ -77,7 +76,7 @@ def as_lines(root: Path) -> float:
     path = root / ".ralph" / "events.jsonl"
 
     def tell() -> None:
-        for _ in told(path, 0, line_printer(io.StringIO(), flushed=False)):
+        for _ in show_past(path, 0, line_printer(io.StringIO(), flushed=False)):
             pass
 
     return _cpu(tell)

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from ralph_tui.cli.headless import run_lines
+from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase

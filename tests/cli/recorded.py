@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ralph_tui.cli.headless import run_lines
+from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
 from ralph_tui.domain.plan.plan import Task, TaskStatus

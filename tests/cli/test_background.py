@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.background import going_on
+from ralph_tui.cli.run.background import going_on
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.engine.launch import Remaining
 from ralph_tui.store.growing import older
@@ -15,8 +15,8 @@ from ralph_tui.store.project import Project
 TALK = """
 import sys
 from pathlib import Path
-from ralph_tui.cli.background import bounded
-from ralph_tui.cli.output import line_printer
+from ralph_tui.cli.run.background import bounded
+from ralph_tui.cli.printer import line_printer
 from ralph_tui.domain.events import Notice
 from ralph_tui.store import growing
 growing.MOST_BYTES = 2_000

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli import checkup, layers
-from ralph_tui.cli.finding import Finding
-from ralph_tui.cli.readiness import readiness
+from ralph_tui.cli.doctor import checks, guard_layers
+from ralph_tui.cli.doctor.checks import readiness
+from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.guard.environment import SHIMS
 from ralph_tui.guard.sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
@@ -22,20 +22,20 @@ from tests.harness.projects import make_project, task
 
 
 def found(name: str, start: Path) -> Finding:
-    return next(finding for finding in checkup.examine(start) if finding.name == name)
+    return next(finding for finding in checks.examine(start) if finding.name == name)
 
 
 @pytest.fixture(autouse=True)
 def no_cli(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asking the CLI for its version takes a second and is tested elsewhere."""
-    monkeypatch.setattr(checkup, "cli_version", lambda: "2.1")
+    monkeypatch.setattr(checks, "cli_version", lambda: "2.1")
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of what comes after the layers that start a Python each."""
     for name in ("_reading", "_shims"):
-        monkeypatch.setattr(layers, name, lambda *_: Finding("passed over", ok=True, text=""))
+        monkeypatch.setattr(guard_layers, name, lambda *_: Finding("passed over", ok=True, text=""))
 
 
 def test_the_guard_is_tried(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def keys(start: str) -> str:
     """What doctor says about keys where the sandbox is off."""
     Path(start, ".ralph").mkdir()
     Path(start, ".ralph", "config.yaml").write_text("safety: {sandbox: 'off'}\n")
-    return next(f.text for f in layers.layers(Path(start), "off") if f.name == "keys")
+    return next(f.text for f in guard_layers.layers(Path(start), "off") if f.name == "keys")
 
 
 REACH = "reach a host that is not allowed"

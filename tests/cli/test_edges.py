@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.cli.console import no_screen
+from ralph_tui.cli.doctor.preflight import check_login, login
 from ralph_tui.cli.main import QUICK
-from ralph_tui.cli.preflight import check_login, login
-from ralph_tui.cli.screen import no_screen
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.store.crash import write_report
 from ralph_tui.store.layout import Layout
@@ -64,7 +64,7 @@ def test_help_waits_for_nothing(tmp_path: Path) -> None:
 def test_finding_the_cli_does_not_import_the_sdk(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "from ralph_tui.cli.checkup import cli_version\n"
+        "from ralph_tui.cli.doctor.checks import cli_version\n"
         "print(cli_version())\n"
         "print('claude_agent_sdk' in sys.modules)\n"
     )
@@ -83,7 +83,7 @@ def test_an_unexpected_error_becomes_a_sentence_and_a_report(
         msg = "no such thing as hunter2hunter2 \x1b[31m"
         raise LookupError(msg)
 
-    monkeypatch.setattr("ralph_tui.cli.report.status_facts", explode)
+    monkeypatch.setattr("ralph_tui.cli.status_report.status_facts", explode)
     done = inside("status", cwd=tmp_path)
     assert done.returncode == 3
     assert done.stdout == ""
@@ -114,7 +114,7 @@ def test_ctrl_c_during_a_command_leaves_130(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ralph_tui.cli.report.find_project", interrupted)
+    monkeypatch.setattr("ralph_tui.cli.status_report.find_project", interrupted)
     done = inside("status", cwd=tmp_path)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
@@ -165,10 +165,10 @@ def test_the_persons_own_login_is_found(tmp_path: Path, isolated: Path) -> None:
 
 
 def test_on_macos_the_keychain_cannot_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph_tui.cli.preflight.sys.platform", "linux")
+    monkeypatch.setattr("ralph_tui.cli.doctor.preflight.sys.platform", "linux")
     with pytest.raises(SetupError, match="no API key and no Claude login"):
         check_login({})
-    monkeypatch.setattr("ralph_tui.cli.preflight.sys.platform", "darwin")
+    monkeypatch.setattr("ralph_tui.cli.doctor.preflight.sys.platform", "darwin")
     check_login({})
 
 

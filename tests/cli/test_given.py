@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.given import MAX_CHARACTERS, read_answers, read_guidance, read_request
-from ralph_tui.cli.tree import is_request
+from ralph_tui.cli.app import is_request
+from ralph_tui.cli.run.inputs import MAX_CHARACTERS, read_answers, read_guidance, read_request
 from ralph_tui.domain.documents.questions import GivenAnswers, Option, Question
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.store.project import Project

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from ralph_tui.cli.guarding import PhaseName
+from ralph_tui.cli.commands.guard import PhaseName
 from ralph_tui.domain.project_state import Phase
 from tests.cli.processes import inside, ralph
 

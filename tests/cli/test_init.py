@@ -9,8 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from ralph_tui.cli.agents_template import agents_template
-from ralph_tui.cli.checkup import examine
+from ralph_tui.cli.commands.init import agents_template
+from ralph_tui.cli.doctor.checks import examine
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import NO_CHECKS

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.output import line_printer
-from ralph_tui.cli.past import told
+from ralph_tui.cli.printer import line_printer, show_past
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.costs import CostMeter
@@ -45,7 +44,7 @@ def test_the_past_reads_as_if_it_were_told_one_by_one(journal: Path) -> None:
     show = line_printer(whole)
     for _, event in read_events(journal):
         show(event)
-    places = list(told(journal, 0, line_printer(short, flushed=False)))
+    places = list(show_past(journal, 0, line_printer(short, flushed=False)))
     assert short.getvalue() == whole.getvalue()
     assert "$1.20 in total" in short.getvalue()
     assert "$2.20 in total" in short.getvalue()

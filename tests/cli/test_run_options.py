@@ -25,7 +25,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Started]:
         found.append(({k: v for k, v in overrides.items() if v is not None}, mission))
         raise RalphError("enough")
 
-    monkeypatch.setattr("ralph_tui.cli.wiring.launch_project", launch)
+    monkeypatch.setattr("ralph_tui.cli.composition.launch_project", launch)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.demo import launch_demo
+from ralph_tui.cli.commands.demo import launch_demo
 from ralph_tui.demo.person import DemoPerson, matter_of
 from ralph_tui.demo.role import Guidance, Role
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question

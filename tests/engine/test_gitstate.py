@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli import checkup
+from ralph_tui.cli.doctor import checks
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.engine.custody import Custody
@@ -77,6 +77,6 @@ def test_it_is_told_before_anything_is_spent_and_by_doctor(tmp_path: Path) -> No
     events: list[Event] = []
     asyncio.run(Custody(root, events.append).begin())
     assert [MERGE in event.text for event in events if isinstance(event, ev.Notice)] == [True]
-    finding = next(f for f in checkup.examine(root) if f.name == "git")
+    finding = next(f for f in checks.examine(root) if f.name == "git")
     assert (finding.ok, finding.needed) == (False, False)
     assert MERGE in finding.text

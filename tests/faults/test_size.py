@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.report import tasks_table
+from ralph_tui.cli.status_report import tasks_table
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce

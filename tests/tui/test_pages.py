@@ -105,7 +105,7 @@ UNSEEN = ("plotext", "importlib.metadata", "ralph_tui.guard.sandbox", "ralph_tui
 def test_the_first_paint_imports_no_page_and_nothing_it_does_not_show() -> None:
     code = (
         "import sys\n"
-        "from ralph_tui.cli.lean import start_lean\n"
+        "from ralph_tui.cli.startup import start_lean\n"
         "start_lean()\n"
         "import ralph_tui.tui.app.app, ralph_tui.tui.app.entry, ralph_tui.engine.launching\n"
         f"print([m for m in sys.modules if m in {UNSEEN!r} or m.startswith('ralph_tui.tui.screens.')"

@@ -1,0 +1,187 @@
+"""The command tree: every command with its options, and what a wrong one is told."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ralph_tui.cli import completion
+from ralph_tui.cli.commands import (
+    answer,
+    attach,
+    build_tools,
+    config,
+    control,
+    demo,
+    doctor,
+    guard,
+    history,
+    init,
+    limits,
+    memory,
+    metrics,
+    replay,
+    reset,
+    run,
+    serve,
+    status,
+    tasks,
+    verify,
+)
+from ralph_tui.cli.completion import asked_shell, complete_for
+from ralph_tui.cli.console import discard_stdout, fail
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.run.mode import open_here
+from ralph_tui.domain.errors import ExitCode, RalphError
+
+# Usage errors share this ancestor in every Typer, whether Click is inside it or beside it.
+_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+completion.answer_first_tab()
+
+app = typer.Typer(
+    name="ralph",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="""Sit on the loop, not in it: run Claude in a loop until a plan is done.
+
+    Without a command: open the screen on the project here; nothing runs until you say so.
+    With a request instead of a command: go the whole way, from questions to a checked result.
+    """,
+    epilog=examples(
+        'ralph "A habit tracker for the command line"',
+        "ralph demo",
+        "ralph -C ~/code/app status",
+        "ralph --install-completion fish",
+    ),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:  # noqa: FBT001  (Typer calls it with the option's value)
+    if value:
+        from ralph_tui import __version__
+
+        typer.echo(f"ralph {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _no_command(
+    context: typer.Context,
+    *,
+    project_root: ProjectRoot = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # its callback has printed it
+    if context.invoked_subcommand is None:
+        raise typer.Exit(open_here(project_root))
+    if project_root is not None:
+        _hand_down(context, context.invoked_subcommand, project_root)
+
+
+def _hand_down(context: typer.Context, name: str, project_root: Path) -> None:
+    """Let a project that is named before the command be the command's; one named after it comes first."""
+    found = _defaults(getattr(context.command, "commands", {}).get(name), str(project_root))
+    if not found:
+        raise typer.BadParameter(f"`ralph {name}` works on no project, so it takes no -C.")
+    context.default_map = {**(context.default_map or {}), name: found}
+
+
+def _defaults(command: object, root: str) -> dict[str, object]:
+    """What every command at or below this one takes for its project."""
+    below = getattr(command, "commands", None)
+    if below is not None:
+        inside = ((name, _defaults(inner, root)) for name, inner in below.items())
+        return {name: found for name, found in inside if found}
+    names = {parameter.name for parameter in getattr(command, "params", ())}
+    return {"project_root": root} if "project_root" in names else {}
+
+
+@app.command("help", epilog=examples("ralph help build"))
+def _help(
+    command: Annotated[list[str] | None, typer.Argument(help="Of this command.")] = None,
+) -> None:
+    """Show help, for ralph or one command."""
+    raise typer.Exit(run_command([*(command or ()), "--help"]))
+
+
+@app.command("version")
+def _print_version() -> None:
+    """Print the version."""
+    _version(True)  # noqa: FBT003
+
+
+for register in (
+    *(run.register, demo.register, init.register, status.register, tasks.register_list),
+    *(history.register, attach.register, metrics.register, replay.register, control.register),
+    *(tasks.register, limits.register, answer.register, memory.register, serve.register),
+    *(reset.register, doctor.register, build_tools.register, config.register),
+    *(guard.register, verify.register),
+):
+    register(app)
+
+
+def is_request(word: str) -> bool:
+    """Whether a first argument is a request instead of a command.
+
+    One word could be a slip in a command's name, and a run costs money; a phrase cannot.
+    """
+    phrase = len(word.split()) > 1 and not word.startswith("-")
+    return phrase or word == "-" or (word.startswith("@") and len(word) > 1)
+
+
+def _after_root(words: list[str]) -> int:
+    """Where a command line goes on after the project it names first."""
+    first = words[0] if words else ""
+    if first in ("-C", "--project-root"):
+        return 2
+    return 1 if first.startswith(("-C", "--project-root=")) else 0
+
+
+def run_command(words: list[str]) -> int:
+    """Run a command line and answer with its exit status; a wrong one is told so.
+
+    Raises:
+        RalphError: The command cannot do what it was asked for.
+        KeyboardInterrupt: The person wants no more of it.
+    """
+    stdout = sys.stdout
+    at = _after_root(words)
+    if words[at:] and is_request(words[at]):
+        words = [*words[:at], "run", *words[at:]]
+    if asked := asked_shell(words):
+        return complete_for(*asked)
+    try:
+        result = typer.main.get_command(app).main(words, prog_name="ralph", standalone_mode=False)
+        return result if isinstance(result, int) else int(ExitCode.COMPLETE)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise  # shell completion leaves like this
+        # Typer met a closed pipe and put a muffler on; `ralph tasks | head` is no failure.
+        sys.stdout = stdout
+        discard_stdout()
+        return int(ExitCode.COMPLETE)
+    except _USAGE_ERROR as error:
+        return _misused(error)
+
+
+def _misused(error: Exception) -> int:
+    said = getattr(error, "format_message", error.__str__)().replace(": Value error, ", ": ")
+    # 2 is taken: it says that a usage limit was reached.
+    hint = f"`{_where(error)} --help` says how it is used; `ralph --help` lists the commands."
+    if said.startswith("No such command"):
+        hint += ' A request is quoted: ralph "A habit tracker".'
+    fail(RalphError(said, hint))
+    return int(ExitCode.ERROR)
+
+
+def _where(error: Exception) -> str:
+    """The command a usage error is about, as it was typed."""
+    path = getattr(getattr(error, "ctx", None), "command_path", "")
+    return "ralph COMMAND" if path in ("", "ralph") else path

@@ -1,0 +1,153 @@
+"""Commands that answer what the loop asks, from any terminal, also before it runs again."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from ralph_tui.cli.completion import open_questions
+from ralph_tui.cli.console import out, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import controls_of, find_project, owner_of
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+    from ralph_tui.domain.project_state import Approval
+
+BY: Final = "command"
+MAX_ANSWER = 20_000
+
+
+def answer(
+    question_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="The question's id; without it, list the open ones.",
+            autocompletion=open_questions,
+        ),
+    ] = "",
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TEXT",
+            help="Option numbers or labels (commas for several), or your own words; `-` reads standard input.",
+        ),
+    ] = None,
+    *,
+    decline: Annotated[
+        bool,
+        typer.Option("--decline", help="Leave the decision to the model; a permission is denied."),
+    ] = False,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer an open question or permission, or list them."""
+    from ralph_tui.domain.permissions import answer_told
+
+    controls = controls_of(project_root)
+    questions = controls.open_questions()
+    if not question_id:
+        _list(questions, as_json=as_json)
+        return
+    asked = next((q for q in questions if q.id == question_id), None)
+    given = _given(asked, text or [], decline=decline)
+    answered = controls.answer(question_id, given)
+    told = answer_told(answered)
+    if answered.permission is None and not given.declined:
+        told = f"answered: {told}"
+    out(f"{answered.question.header or answered.question.question}: {told}")
+
+
+def approve(project_root: ProjectRoot = None) -> None:
+    """Approve the specs, the plan or the result."""
+    decided = controls_of(project_root).decide(approved=True, by=BY)
+    out(f"Approved: {_about(decided)}{f' ({decided.summary})' if decided.summary else ''}.")
+    _go_on(project_root)
+
+
+def reject(
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--reason", "-r", metavar="TEXT", help="What is wrong; the model works on it next."
+        ),
+    ] = "",
+    project_root: ProjectRoot = None,
+) -> None:
+    """Reject what the loop waits for, and say why."""
+    decided = controls_of(project_root).decide(approved=False, reason=reason, by=BY)
+    out(f"Rejected: {_about(decided)}: {decided.reason}")
+    _go_on(project_root)
+
+
+def _about(decided: "Approval") -> str:
+    from ralph_tui.domain.project_state import DECISIONS  # `ralph --help` waits for nothing
+
+    return DECISIONS[decided.kind]
+
+
+def _go_on(project_root: Path | None) -> None:
+    if owner_of(find_project(project_root)) is None:
+        out("No loop is running; `ralph run` goes on from here.")
+
+
+def _list(questions: "tuple[AskedQuestion, ...]", *, as_json: bool) -> None:
+    if as_json:
+        out_json([question.model_dump(mode="json") for question in questions])
+        return
+    if not questions:
+        out("No question is open.")
+        return
+    from ralph_tui.present.events.event_lines import question_lines
+    from ralph_tui.present.text.glyphs import choose
+
+    signs = choose(encoding=sys.stdout.encoding)
+    for asked in questions:
+        out(asked.id)
+        for line in question_lines(signs, asked):
+            out(f"  {line}")
+    out()
+    first = questions[0]
+    no = "3 WHY denies it" if first.permission else "--decline leaves it to the model"
+    out(f"ralph answer {first.id} 1   answers the first; {no}.")
+
+
+def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) -> "Answer":
+    from ralph_tui.domain.documents.questions import Answer, Question, parse_answer, slip
+
+    if decline:
+        if words:
+            raise RalphError(
+                "--decline and an answer exclude each other.", "Leave one of them out."
+            )
+        return Answer(declined=True, by=BY)
+    text = (sys.stdin.read(MAX_ANSWER + 1) if words == ["-"] else " ".join(words)).strip()
+    if not text:
+        raise RalphError("The answer is empty.", "Write it after the id, or give --decline.")
+    if len(text) > MAX_ANSWER:
+        raise RalphError(
+            f"The answer is longer than {MAX_ANSWER:,} characters.",
+            "Put it into a file and name that.",
+        )
+    # An unknown id is refused by the controls; its text need not be understood.
+    question = asked.question if asked else Question(question="")
+    if wrong := slip(question, text):
+        raise RalphError(wrong, "Nothing was answered.")
+    return parse_answer(question, text, by=BY)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(
+        epilog=examples(
+            "ralph answer",
+            "ralph answer q-1a2b3c4d-1 2",
+            'ralph answer q-1a2b3c4d-1 "Both"',
+            'ralph answer q-5e6f7a8b-1 3 "Not against the real server"',
+        )
+    )(answer)
+    app.command(epilog=examples("ralph approve"))(approve)
+    app.command(epilog=examples('ralph reject --reason "The report lacks a total"'))(reject)

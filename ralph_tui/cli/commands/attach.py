@@ -1,0 +1,114 @@
+"""`ralph attach`: follows a loop that runs in another process."""
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.console import note
+from ralph_tui.cli.options import Headless, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_project, owner_of
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.cli.printer import Printer
+    from ralph_tui.store.project import Project
+
+OWNER_SECONDS = 1.0
+"""How often to look whether the loop's process is still there, while it says nothing."""
+
+
+def attach(
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print the whole journal first, not this run alone.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
+    headless: Headless = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Follow a loop that runs in another process.
+
+    Leaving it lets the loop go on. On a terminal it opens the screen, with every key working; else it prints lines until the loop ends.
+    """
+    import asyncio
+
+    from ralph_tui.cli.console import no_screen
+    from ralph_tui.cli.run.mode import open_here
+
+    project = find_project(project_root)
+    if owner_of(project) is None:
+        raise RalphError(
+            f"No loop is running in {project.root}.",
+            "`ralph run` starts one; `ralph history` lists what ran.",
+        )
+    if not (everything or as_json or headless or no_screen()):
+        raise typer.Exit(open_here(project.root))
+    from ralph_tui.cli.printer import json_printer, line_printer, pass_on_json, show_past
+
+    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout, flushed=False)
+    path, started = project.layout.events, _start_of_run(project)
+    first = shown = 0 if everything else started
+    try:
+        for shown, kind in pass_on_json(path, first) if as_json else show_past(path, first, show):
+            if kind == "loop_finished" and shown > started:
+                return
+        sys.stdout.flush()
+        asyncio.run(_follow(project, shown, started, show))
+    except KeyboardInterrupt:
+        note("detached; the loop goes on.")
+
+
+async def _follow(project: "Project", shown: int, started: int, show: "Printer") -> None:
+    """Print what comes after the offset `shown`, until the run that began at `started` ends."""
+    import asyncio
+
+    from ralph_tui.domain.events import Event, LoopFinished
+    from ralph_tui.store.journal import read_events, tail_events
+
+    events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue(maxsize=1000)
+
+    async def pump() -> None:
+        async with contextlib.aclosing(tail_events(project.layout.events, shown)) as found:
+            async for item in found:
+                await events.put(item)
+
+    pumping = asyncio.create_task(pump())
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(OWNER_SECONDS):
+                    shown, event = await events.get()
+            except TimeoutError:
+                if pumping.done():
+                    await pumping
+                if await asyncio.to_thread(owner_of, project) is None:
+                    break
+                continue
+            show(event)
+            sys.stdout.flush()
+            if isinstance(event, LoopFinished) and shown > started:
+                return
+    finally:
+        pumping.cancel()
+        await asyncio.wait([pumping])
+    # Whoever ran the loop is gone; what it said last may not have been noticed yet.
+    for offset, event in read_events(project.layout.events, shown):
+        show(event)
+        if isinstance(event, LoopFinished) and offset > started:
+            return
+    note("the loop is gone, without a last word.")
+
+
+def _start_of_run(project: "Project") -> int:
+    """The offset at which the last run's first event begins."""
+    from ralph_tui.store.journal import last_run
+
+    found = last_run(project.layout.events)
+    return found[0] if found else 0
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command(epilog=examples("ralph attach", "ralph attach --json"))(attach)

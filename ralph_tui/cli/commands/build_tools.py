@@ -1,0 +1,131 @@
+"""Thin wrappers around uv and the project's own checks; the exit status is theirs."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.project_lookup import project_directory
+from ralph_tui.domain.errors import SetupError
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+Packages = Annotated[list[str], typer.Argument(metavar="PACKAGE")]
+Dev = Annotated[bool, typer.Option("--dev", help="As a development dependency.")]
+
+deps = typer.Typer(help="Add, remove or sync dependencies with uv.", rich_markup_mode=None)
+
+
+def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
+    """Run the project's tests.
+
+    The command is what `ralph doctor` shows, or `build.test_command`; further arguments are passed on.
+    """
+    _check("tests", context.args, project_root)
+
+
+def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
+    """Run the project's linter.
+
+    The command is what `ralph doctor` shows, or `build.lint_command`; further arguments are passed on.
+    """
+    _check("lint", context.args, project_root)
+
+
+def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
+    """Run the project's type checker.
+
+    The command is what `ralph doctor` shows, or `build.typecheck_command`; further arguments are passed on.
+    """
+    _check("typecheck", context.args, project_root)
+
+
+@deps.command(epilog=examples("ralph deps add --dev hypothesis"))
+def add(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
+    """Add packages."""
+    _leave(_run(["uv", "add", *(["--dev"] if dev else []), "--", *packages], project_root))
+
+
+@deps.command(epilog=examples("ralph deps remove hypothesis"))
+def remove(packages: Packages, *, dev: Dev = False, project_root: ProjectRoot = None) -> None:
+    """Remove packages."""
+    _leave(_run(["uv", "remove", *(["--dev"] if dev else []), "--", *packages], project_root))
+
+
+@deps.command(epilog=examples("ralph deps sync"))
+def sync(project_root: ProjectRoot = None) -> None:
+    """Install what the lock file says."""
+    _leave(_run(["uv", "sync"], project_root))
+
+
+_MISSING = {
+    "tests": ("no tests", "build.test_command", "pytest"),
+    "lint": ("no linter", "build.lint_command", "ruff"),
+    "typecheck": ("no type checker", "build.typecheck_command", "mypy"),
+}
+
+
+def _check(name: str, more: list[str], project_root: Path | None) -> None:
+    """Run the project's commands of one kind, one after the other, until one fails."""
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.verification.check_commands import CheckKind
+    from ralph_tui.engine.verification.project_checks import checks_of
+
+    root = project_directory(project_root)
+    checks = checks_of(root, load_settings(root))
+    found = checks.of(CheckKind(name))
+    if not found:
+        what, setting, tool = _MISSING[name]
+        add = f"Run `ralph deps add --dev {tool}`" if checks.uses_uv else "Add one to the project"
+        hint = f"{add}, or name the command: ralph config set {setting} COMMAND"
+        raise SetupError(f"This project has {what} that ralph knows how to run.", hint)
+    if more and len(found) > 1:
+        lines = ", ".join(f"`{one.command}`" for one in found)
+        raise SetupError(
+            f"This project has several commands for this, and they take different arguments: {lines}.",
+            "Run the one you mean yourself, or leave the arguments out.",
+        )
+    for one in found:
+        if status := _shell(one.command, more, root):
+            _leave(status)
+    _leave(0)
+
+
+def _run(command: list[str], project_root: Path | None) -> int:
+    return _call(command, project_directory(project_root))
+
+
+def _shell(command: str, more: list[str], root: Path) -> int:
+    """Run a command line as a shell would, with `more` arguments at its end."""
+    if command.split()[:1] == ["uv"] and shutil.which("uv") is None:
+        raise _no_uv()
+    return _call(["sh", "-c", f'{command} "$@"' if more else command, "ralph", *more], root)
+
+
+def _no_uv() -> SetupError:
+    return SetupError("uv is not installed.", "Install it: pip install uv")
+
+
+def _call(command: list[str], root: Path) -> int:
+    try:
+        status = subprocess.run(command, cwd=root, check=False).returncode
+    except FileNotFoundError as error:
+        raise _no_uv() from error
+    return status if status >= 0 else 128 - status  # ended by a signal, said as a shell says it
+
+
+def _leave(status: int) -> None:
+    raise typer.Exit(status)
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))(
+        run_tests
+    )
+    app.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))(lint)
+    app.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))(typecheck)
+    app.add_typer(deps, name="deps")

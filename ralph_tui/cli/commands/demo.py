@@ -1,0 +1,130 @@
+"""`ralph demo`: the whole way, with the model and a person played on this machine."""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.console import note
+from ralph_tui.cli.options import Headless, Json, examples
+from ralph_tui.cli.run.mode import show_run
+from ralph_tui.domain.errors import SetupError
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.events import LoopFinished
+    from ralph_tui.engine.launch import Launch
+    from ralph_tui.engine.ports import Agent, EventSink
+
+MAX_SPEED = 1000.0
+
+
+def demo(
+    *,
+    headless: Headless = False,
+    as_json: Json = False,
+    speed: Annotated[
+        float, typer.Option("--speed", metavar="FACTOR", help="2 plays twice as fast.")
+    ] = 1.0,
+    keep_at: Annotated[
+        Path | None,
+        typer.Option("--keep-at", metavar="PATH", help="Make the demo project here."),
+    ] = None,
+    ask: Annotated[
+        bool,
+        typer.Option(
+            "--ask", help="Leave every answer and approval to you, however long you take."
+        ),
+    ] = False,
+) -> None:
+    """Watch Ralph go from a request to a checked result.
+
+    It needs no key and no network. The model is played by a server on this machine; everything else is
+    real. What Ralph asks you, the demo answers after a few seconds unless you do.
+    """
+
+    def launch(*, interactive: bool) -> "Launch":
+        on_screen = interactive and not (headless or as_json)
+        return launch_demo(
+            speed=speed, keep_at=keep_at, interactive=interactive, on_screen=on_screen, ask=ask
+        )
+
+    raise typer.Exit(show_run(launch, headless=headless, as_json=as_json))
+
+
+def launch_demo(
+    *,
+    speed: float,
+    keep_at: Path | None,
+    interactive: bool = True,
+    on_screen: bool = False,
+    ask: bool = False,
+) -> "Launch":
+    """The demo in a fresh project: the same engine and agent, on a model played by this process.
+
+    With `ask` nobody but the person answers; `interactive` says whether they can while it waits, and
+    `on_screen` that they are given the time to read.
+
+    Raises:
+        RalphError: The speed makes no sense, or the project cannot be written there.
+    """
+    if not 0 < speed <= MAX_SPEED:
+        raise SetupError(
+            f"--speed must be above 0 and at most {MAX_SPEED:g}, not {speed:g}.",
+            "1 is the pace of a patient model.",
+        )
+    from ralph_tui.cli.composition import import_agent
+    from ralph_tui.cli.doctor.preflight import uv_version
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.demo.loading import load_scenario, shipped_scenario
+    from ralph_tui.demo.person import DemoPerson
+    from ralph_tui.demo.project import create_demo_project, demo_environment
+    from ralph_tui.demo.server import ModelServer
+    from ralph_tui.engine.launching import make_launch
+    from ralph_tui.engine.mission import Mission
+    from ralph_tui.engine.wiring import Wiring
+    from ralph_tui.store.project import Project
+
+    uv_version()
+    scenario = load_scenario(shipped_scenario("demo"))
+    project = Project(create_demo_project(keep_at))
+    note(f"the demo works in {project.root} and leaves it there to look at.")
+    # The person's own settings and variables are no part of the demo.
+    # Nor is a sandbox: its model cannot think of anything to hold back.
+    overrides = {"safety.sandbox": "off"}
+    settings = load_settings(project.root, overrides=overrides, environ={}, home=project.root)
+    person = None if ask else DemoPerson(scenario.person, project, speed=speed, on_screen=on_screen)
+    mission = Mission(request=scenario.request, interactive=interactive or person is not None)
+
+    async def run(sink: "EventSink") -> "LoopFinished":
+        server = ModelServer(scenario, speed=speed)
+        with TemporaryDirectory(prefix="ralph-demo-cli-", ignore_cleanup_errors=True) as directory:
+
+            def make_agent() -> "Agent":
+                from ralph_tui.agent.claude import ClaudeAgent
+
+                environment = server.environment(Path(directory))
+                return ClaudeAgent(environment, log=project.log_path("claude-cli.log"))
+
+            wiring = Wiring(
+                make_agent,
+                settings,
+                environment=demo_environment(),
+                beside=person.live if person else None,
+            )
+            async with server:
+                return await make_launch(project.root, wiring, mission).run(sink)
+
+    watching = Wiring(_no_agent, settings, warm_up=import_agent, label="demo")
+    launch = make_launch(project.root, watching)
+    return replace(launch, run=run, run_request=None, run_replan=None, deputy=person)
+
+
+def _no_agent() -> "Agent":
+    raise AssertionError("the demo's agent is made when its model is there")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command(epilog=examples("ralph demo --headless"))(demo)

@@ -1,0 +1,96 @@
+"""`ralph guard check`: what the guard would say, without running anything."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ralph_tui.cli.console import out_facts, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import start_directory
+from ralph_tui.domain.errors import ExitCode, RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.guard.policy import Policy
+
+PhaseName = Literal["discovery", "planning", "building", "validation"]
+"""The phases by name: importing the domain would slow every command down."""
+
+guard = typer.Typer(help="Ask the guard what an agent may do.", rich_markup_mode=None)
+
+
+@guard.callback()
+def _guard() -> None:
+    """Keep `check` a word of its own; Typer would drop it from a group with one command."""
+
+
+@guard.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog=examples("ralph guard check 'git push'", "ralph guard check --stdin < commands.jsonl"),
+)
+def check(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND", help="As the agent would write it.")
+    ] = None,
+    *,
+    stdin: Annotated[
+        bool,
+        typer.Option(
+            "--stdin",
+            help='Read {"command": "…"} lines, print JSON lines; what is asked about is denied there.',
+        ),
+    ] = False,
+    phase: Annotated[
+        PhaseName, typer.Option("--phase", help="The phase the agent is in.")
+    ] = "building",
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a command; status 0 when it may run, 1 when it is denied or asked about. Nothing is run."""
+    if stdin is bool(command):
+        raise RalphError(
+            "Give either a command or --stdin.", "Example: ralph guard check 'git push'"
+        )
+    from ralph_tui.guard.check import check as judge
+    from ralph_tui.guard.check import check_lines
+
+    policy = _policy(project_root, phase)
+    if stdin:
+        from ralph_tui.guard.worker import judging
+
+        with judging(policy) as judging_in_time:
+            for found in check_lines(sys.stdin.buffer, policy, judging_in_time):
+                sys.stdout.write(json.dumps(found, ensure_ascii=True) + "\n")
+                sys.stdout.flush()
+        return
+    words = command or []
+    found = judge(words[0] if len(words) == 1 else shlex.join(words), policy)
+    if as_json:
+        out_json(found)
+    else:
+        out_facts({name: value for name, value in found.items() if value})
+    runs = found["verdict"] in ("allow", "rewrite")
+    raise typer.Exit(int(ExitCode.COMPLETE if runs else ExitCode.STOPPED))
+
+
+def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
+    """The policy a run would have here; a directory that is no project has the defaults."""
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.outfit import guard_policy
+    from ralph_tui.store.project import Project
+
+    start = start_directory(project_root)
+    try:
+        project = Project.find(start)
+    except RalphError:
+        project = Project(start)
+    return guard_policy(project, load_settings(project.root), Phase(phase))
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.add_typer(guard, name="guard")

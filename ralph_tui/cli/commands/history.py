@@ -1,0 +1,71 @@
+"""`ralph history`: lists the sessions that ended, or exports every iteration for other programs."""
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.console import note, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_project, read_project
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.store.project import Project
+
+
+class Form(StrEnum):
+    """Forms of the history for other programs."""
+
+    CSV = "csv"
+    JSON = "json"
+    MD = "md"
+
+
+def history(
+    *,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--as", help="Print every iteration with its figures, as the screen exports it."
+        ),
+    ] = None,
+) -> None:
+    """List the sessions that ended, with their cost."""
+    from ralph_tui.cli import status_report
+
+    if form is not None:
+        if as_json:
+            raise RalphError("--as and --json are two forms.", "Give one of them.")
+        sys.stdout.write(_exported(find_project(project_root), form))
+        return
+    sessions = find_project(project_root).read_sessions()
+    if as_json:
+        out_json([session.model_dump(mode="json") for session in sessions])
+    else:
+        status_report.sessions_table(sessions)
+
+
+def _exported(project: "Project", form: Form) -> str:
+    from ralph_tui.domain.plan.plan import TaskStatus
+    from ralph_tui.present.text.figures import plural
+    from ralph_tui.tui.data.exporting import export_text, left_of
+    from ralph_tui.tui.data.journal_library import Library
+
+    library = Library(project.root)
+    chronicle = library.refresh()
+    plan = read_project(project).plan
+    left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)
+    forecast = left_of(chronicle, left if plan.tasks else None)
+    text = export_text(form, chronicle, library.metrics(), forecast)
+    if library.unreadable:
+        note(f"Passed over in the journal: {plural(library.unreadable, 'unreadable line')}.")
+    return text
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command(epilog=examples("ralph history", "ralph history --as csv > history.csv"))(history)

@@ -1,0 +1,385 @@
+"""`ralph init`: adopts the project that is here, or makes a Python project in an empty directory."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.console import note, out
+from ralph_tui.cli.doctor.preflight import plan_of_another, uv_version
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
+from ralph_tui.domain.errors import RalphError, SetupError, StoreError
+from ralph_tui.domain.sanitize import one_line
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.verification.check_commands import ProjectChecks
+    from ralph_tui.store.layout import Layout
+
+
+_HEAD = """\
+# Project operations guide
+
+Notes for the agents that work here. Keep this file to 60 lines: it goes into every prompt.
+
+## Build system
+"""
+_TAIL = """
+## Architecture
+
+## Testing conventions
+
+## Gotchas
+
+## Learned patterns
+"""
+_UV_ONLY = "This project uses `uv` for all Python operations.\n"
+_NOTHING = "No commands were found in this project yet. Write them here once there are some.\n"
+
+_COMMENTS = {
+    "tests": "run the tests",
+    "typecheck": "check the types",
+    "lint": "lint",
+    "format_check": "check the format",
+}
+_UV_LINES = (
+    ("uv sync", "install all dependencies"),
+    ("uv run <command>", "run anything"),
+    ("uv add <package>", "add a dependency"),
+    ("uv add --dev <package>", "add a development dependency"),
+)
+_MANAGER_LINES = {
+    "npm": (("npm install", "install all dependencies"), ("npm install <package>", "add one")),
+    "pnpm": (("pnpm install", "install all dependencies"), ("pnpm add <package>", "add one")),
+    "yarn": (("yarn install", "install all dependencies"), ("yarn add <package>", "add one")),
+    "bun": (("bun install", "install all dependencies"), ("bun add <package>", "add one")),
+    "cargo": (("cargo build", "build"), ("cargo add <crate>", "add a dependency")),
+    "go": (("go build ./...", "build"), ("go get <module>", "add a dependency")),
+}
+"""What is said beside the checks, by the program that runs them."""
+
+
+def agents_template(checks: "ProjectChecks") -> str:
+    """AGENTS.md for a project with these checks; far below the 60 lines it may have."""
+    lines = list(dict.fromkeys(_lines(checks)))
+    opening = _UV_ONLY if checks.uses_uv else "" if lines else _NOTHING
+    width = max((len(command) for command, _ in lines if len(command) <= _WIDE), default=0)
+    block = "".join(f"{command.ljust(width)}  # {comment}\n" for command, comment in lines)
+    fenced = f"```bash\n{block}```\n" if block else ""
+    between = "\n" if opening and fenced else ""
+    return f"{_HEAD}\n{opening}{between}{fenced}{_TAIL}"
+
+
+_WIDE = 48
+"""Characters of a command that others are lined up with."""
+
+
+def _lines(checks: "ProjectChecks") -> Iterator[tuple[str, str]]:
+    from ralph_tui.domain.verification.check_commands import CheckKind
+
+    if checks.uses_uv:
+        yield _UV_LINES[0]
+    for kind, comment in _COMMENTS.items():
+        for command in checks.of(CheckKind(kind)):
+            yield command.command, comment
+    if checks.uses_uv:
+        yield from _UV_LINES[1:]
+    for runner in dict.fromkeys(command.runner for command in checks.commands):
+        yield from _MANAGER_LINES.get(runner, ())
+
+
+_NEXT = """
+Next:
+  ralph doctor                      see whether everything is in place
+  ralph "Build a habit tracker"     say what you want; it asks, plans, builds and checks
+
+Or write the plan yourself into {plan}, a JSON object whose "tasks" is a list,
+and run `ralph build`. A task needs an "id" and a "description"; "priority" (lower is sooner),
+"dependencies" (ids) and "verification_criteria" (commands such as "{example}", or prose)
+are optional.
+"""
+
+_OF_RALPH = frozenset({"AGENTS.md", "CLAUDE.md", "MEMORY.md", "progress.txt", "specs"})
+_PYTHON_MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg")
+_KINDS = {"tests": "tests", "typecheck": "types", "lint": "lint", "format_check": "format"}
+"""The word for each kind of check; `ralph --help` does not wait for the kinds' own module."""
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """What `ralph init` is going to do.
+
+    Attributes:
+        root: The project's directory.
+        checks: How the project is checked, as far as its files show.
+        uv_init: The options of `uv init`; None where no Python project is made.
+        new: Files that are written, with their texts.
+        kept: Files that are there already.
+    """
+
+    root: Path
+    checks: "ProjectChecks"
+    uv_init: tuple[str, ...] | None
+    new: tuple[tuple[Path, str], ...]
+    kept: tuple[Path, ...]
+
+
+def init(
+    *,
+    project_root: ProjectRoot = None,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="Also write the phases' PROMPT_….md, to edit them.")
+    ] = False,
+    python: Annotated[
+        bool, typer.Option("--python", help="Make a Python project, also beside other files.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be written.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")] = False,
+) -> None:
+    """Make a project ready for ralph.
+
+    What exists is kept as it is. Only an empty directory becomes a new Python project.
+    """
+    root = _directory(project_root)
+    if project_root is None:
+        _refuse_home(root)
+    adoption = _adoption(root, prompts=prompts, python=python)
+    asks = not yes and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if dry_run or (asks and adoption.new and root.is_dir() and any(root.iterdir())):
+        _preview(adoption)
+        if dry_run:
+            return
+        if not typer.confirm("\nWrite this?", default=True):
+            raise RalphError("Nothing was written.", "Your project is as it was.")
+    _carry_out(adoption, prompts=prompts)
+
+
+def _carry_out(adoption: Adoption, *, prompts: bool) -> None:
+    from ralph_tui.store.project import Project
+
+    root = adoption.root
+    _make_directory(root)
+    if adoption.uv_init is not None:
+        _uv_init(root, adoption.uv_init)
+        adoption = _adoption(root, prompts=prompts, python=False)  # with what uv has made
+    _say_checks(adoption)
+    project = Project(root)
+    project.create()
+    for path in adoption.kept:
+        out(f"kept     {path.relative_to(root)}")
+    for path, text in adoption.new:
+        _write_new(path, text, root)
+    if (count := lines_of(project.read_text(project.layout.agents_md, 1_000_000))) > MAX_LINES:
+        note(
+            f"AGENTS.md has {count} lines; only the first {MAX_LINES} go into prompts, "
+            "which say where the rest is."
+        )
+    if project.load().plan.tasks:
+        out("The plan has tasks already; `ralph run` works them.")
+    else:
+        _say_next(adoption, project.layout)
+
+
+def _say_next(adoption: Adoption, layout: "Layout") -> None:
+    from ralph_tui.domain.verification.check_commands import CheckKind
+
+    tests = adoption.checks.of(CheckKind.TESTS)
+    example = tests[0].command if tests else "make test"
+    plan = layout.plan.relative_to(adoption.root)
+    for text in _NEXT.format(plan=plan, example=one_line(example, 60)).splitlines():
+        typer.echo(text)
+    if other := plan_of_another(adoption.root):
+        typer.echo(f"\n{other}")
+
+
+# --- what is going to be done ---
+
+
+def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
+    """What there is to do; changes nothing."""
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.config.template import template
+    from ralph_tui.engine.verification.project_checks import checks_of
+    from ralph_tui.store.layout import Layout
+
+    layout = Layout(root)
+    uv_init = _python_to_make(root, asked=python)
+    checks = checks_of(root, load_settings(root))
+    if uv_init is not None and not checks.python:
+        checks = checks.model_copy(update={"python": "uv"})
+    wanted = {layout.config: template(), layout.agents_md: agents_template(checks)}
+    wanted |= dict(_own_prompts(layout)) if prompts else {}
+    there = [path for path in wanted if os.path.lexists(path)]
+    manifests = [root / name for name in _PYTHON_MANIFESTS if (root / name).exists()]
+    return Adoption(
+        root=root,
+        checks=checks,
+        uv_init=uv_init,
+        new=tuple((path, text) for path, text in wanted.items() if path not in there),
+        kept=(*manifests[:1], *there),
+    )
+
+
+def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.prompting import builtin_template
+
+    for phase in Phase:
+        own = layout.prompt(phase)
+        yield own, builtin_template(f"{own.stem.removeprefix('PROMPT_')}.md")
+
+
+def _python_to_make(root: Path, *, asked: bool) -> tuple[str, ...] | None:
+    """The options of `uv init` for a new project here; None where there is one, or nobody asked.
+
+    Raises:
+        SetupError: A Python project was asked for where another tool already has one.
+    """
+    from ralph_tui.engine.verification.project_files import DirectoryFiles
+    from ralph_tui.engine.verification.python_declarations import workspace_above
+
+    here = _names(root)
+    # A new member would be written into the pyproject.toml of the workspace's root.
+    alone = ("--no-workspace",)
+    if "pyproject.toml" in here:
+        return None
+    if asked and (old := here & {"setup.py", "setup.cfg"}):
+        raise SetupError(
+            f"{root} is a Python project already: it has {min(old)}.",
+            "Run `ralph init` without --python; ralph uses the project as it is.",
+        )
+    if all(_is_no_ones(name) for name in here):
+        inside = root.is_dir() and workspace_above(DirectoryFiles(root)) is not None
+        return alone if asked or not inside else None
+    return ("--bare", *alone) if asked else None
+
+
+def _names(root: Path) -> set[str]:
+    return {path.name for path in root.iterdir()} if root.is_dir() else set()
+
+
+def _is_no_ones(name: str) -> bool:
+    """Whether a name says nothing about what kind of project this is."""
+    return name.startswith((".", "PROMPT_")) or name in _OF_RALPH
+
+
+# --- what the person reads ---
+
+
+def _preview(adoption: Adoption) -> None:
+    _say_checks(adoption)
+    if adoption.uv_init is not None:
+        made = "pyproject.toml" if "--bare" in adoption.uv_init else "a Python project"
+        out(f"create   {made} (uv init)")
+    for path, _ in adoption.new:
+        out(f"create   {path.relative_to(adoption.root)}")
+    for path in adoption.kept:
+        out(f"keep     {path.relative_to(adoption.root)}")
+
+
+def _say_checks(adoption: Adoption) -> None:
+    """How the project is checked, as the gate will do it."""
+    from ralph_tui.domain.verification.check_commands import CheckKind
+
+    for kind, word in _KINDS.items():
+        for command in adoption.checks.of(CheckKind(kind)):
+            out(f"{word.ljust(8)} {command.command}  (from {command.found})")
+    if not adoption.checks.of(CheckKind.TESTS):
+        out("tests    none found  (name them: ralph config set build.test_command COMMAND)")
+    out()
+
+
+def _refuse_home(root: Path) -> None:
+    """Somebody who opens a terminal stands in their home; as a project, all of it would be the agent's."""
+    is_home = root == Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
+    if is_home and not (root / "pyproject.toml").exists():
+        raise SetupError(
+            f"{root} is your home: as a project, everything in it would be the agent's to change.",
+            "Make a directory and go there; if you mean it, name it with --project-root.",
+        )
+
+
+# --- what is done ---
+
+
+def _directory(project_root: Path | None) -> Path:
+    root = Path(os.path.realpath(project_root or Path.cwd()))
+    if os.path.lexists(root) and not root.is_dir():
+        raise SetupError(
+            f"{root} cannot be made a project: it is not a directory.", "Choose another place."
+        )
+    return root
+
+
+def _make_directory(root: Path) -> None:
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SetupError(
+            f"{root} cannot be made a project: {error.strerror or error}.", "Choose another place."
+        ) from error
+
+
+def _uv_init(root: Path, options: tuple[str, ...]) -> None:
+    """Have uv make the project, with the configured Python where that can be had."""
+    from ralph_tui.config.load import load_settings
+
+    uv_version()
+    version = load_settings(root).project.python_version
+    before = _names(root)
+    done = _uv(root, "init", "--quiet", *options, *_python(root, version))
+    if done.returncode != 0:
+        raise SetupError(
+            f"`uv init` failed in {root}: {' '.join(done.stderr.split())}",
+            "Make a pyproject.toml yourself, then run `ralph init` again.",
+        )
+    for name in sorted(_names(root) - before):
+        out(f"created  {name} (uv init)")
+
+
+def _python(root: Path, version: str) -> list[str]:
+    """The option that asks for a Python; none when it is not there and cannot be fetched."""
+    if not version:
+        return []
+    if _uv(root, "python", "find", version).returncode != 0:
+        fetched = _uv(root, "python", "install", "--quiet", version)
+        if fetched.returncode != 0:
+            why = one_line(fetched.stderr) or "uv does not say why"
+            note(f"Python {version} cannot be had, so uv takes one that is there: {why}")
+            return []
+    return ["--python", version]
+
+
+def _uv(root: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        ["uv", *words], cwd=root, capture_output=True, text=True, errors="replace", check=False
+    )
+
+
+def _write_new(path: Path, text: str, root: Path) -> None:
+    """Write a file unless something of that name exists, whatever it is."""
+    name = path.relative_to(root)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        out(f"kept     {name}")
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            "Make the directory writable and run `ralph init` again.",
+        ) from error
+    else:
+        out(f"created  {name}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("ralph init", "ralph init --dry-run"))(init)

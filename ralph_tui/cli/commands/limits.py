@@ -1,0 +1,173 @@
+"""What may be changed of the run that goes on, from another terminal: its limits, models, breaker."""
+
+import math
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.console import out, out_facts, out_json
+from ralph_tui.cli.options import CENT, AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_project, read_project
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.config.settings import Settings
+    from ralph_tui.domain.run.breaker import CircuitBreaker
+    from ralph_tui.store.project import Project
+
+
+def limits(
+    *,
+    max_iterations: Annotated[
+        int | None,
+        typer.Option("--max-iterations", metavar="N", min=1, help="Most iterations in this run."),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", min=CENT, help="Most this run may cost."),
+    ] = None,
+    iteration_cost: Annotated[
+        float | None,
+        typer.Option("--iteration-cost", metavar="USD", min=CENT, help="Most an iteration may."),
+    ] = None,
+    total_cost: Annotated[
+        float | None,
+        typer.Option("--total-cost", metavar="USD", min=CENT, help="Most the project may."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="The model that builds.")
+    ] = None,
+    planning_model: Annotated[
+        str | None,
+        typer.Option("--planning-model", metavar="NAME", help="The model that plans."),
+    ] = None,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Show the limits and models of this run, or change them.
+
+    Limits count at once, a model from the next session on. `ralph config set` is for every run.
+    """
+    from ralph_tui.domain.project_state import Adjusted
+    from ralph_tui.engine.adjusting import adjust
+
+    project = find_project(project_root)
+    wanted = Adjusted(
+        max_iterations=max_iterations,
+        per_iteration=_dollars(iteration_cost),
+        per_session=_dollars(max_cost),
+        total=_dollars(total_cost),
+        model=_name(model),
+        planning_model=_name(planning_model),
+    )
+    if wanted == Adjusted():
+        _show(_in_effect(project))
+        return
+    out(f"For this run: {adjust(project.root, wanted).told}.")
+
+
+def _dollars(typed: float | None) -> float | None:
+    """An amount of money.
+
+    Raises:
+        RalphError: It is infinite, or no number.
+    """
+    if typed is not None and not math.isfinite(typed):
+        raise RalphError(f"{typed} is not an amount in dollars.", "Give one, such as 12.50.")
+    return typed
+
+
+def _name(typed: str | None) -> str | None:
+    """The name of a model.
+
+    Raises:
+        RalphError: It is not one word.
+    """
+    if typed is not None and len(typed.split()) != 1:
+        raise RalphError(f"{typed!r} is not the name of a model.", "Give one word, such as opus.")
+    return typed.strip() if typed else None
+
+
+def _in_effect(project: "Project") -> "Settings":
+    """The settings; while a loop runs, with what its command line said and what was changed since."""
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.project_state import Adjusted
+    from ralph_tui.engine.adjusting import adjusted_settings
+    from ralph_tui.store.journal import last_run
+    from ralph_tui.store.lock import LoopLock
+
+    settings = load_settings(project.root)
+    found = last_run(project.layout.events)
+    if found is None or LoopLock(project.layout).owner() is None:
+        return settings
+    begun = found[1]
+    given = Adjusted(
+        max_iterations=begun.max_iterations, model=begun.model or None, **begun.limits.model_dump()
+    )
+    return adjusted_settings(
+        adjusted_settings(settings, given), read_project(project).state.adjusted
+    )
+
+
+def _show(settings: "Settings") -> None:
+    costs = settings.safety.cost_limits
+    money = {
+        "--max-cost": costs.per_session,
+        "--iteration-cost": costs.per_iteration,
+        "--total-cost": costs.total,
+    }
+    out_facts(
+        {
+            "--max-iterations": str(settings.phases.building.max_iterations),
+            **{name: f"${usd:.2f}" if usd else "no limit" for name, usd in money.items()},
+            "--model": settings.models.primary,
+            "--planning-model": settings.models.planning,
+        }
+    )
+
+
+def breaker(
+    *,
+    reset: Annotated[
+        str | None,
+        typer.Option("--reset", metavar="REASON", help="Close it; say what was put right."),
+    ] = None,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the circuit breaker counts, or close it."""
+    from ralph_tui.engine.adjusting import reset_breaker
+
+    project = find_project(project_root)
+    if reset is not None:
+        told = reset_breaker(project.root, reset)
+        if not as_json:
+            out(f"The breaker is closed, its counters at zero: {told.reset_reason}")
+            return
+    else:
+        told = read_project(project).breaker
+    if as_json:
+        out_json(told.model_dump(mode="json"))
+    else:
+        _show_breaker(told)
+
+
+def _show_breaker(found: "CircuitBreaker") -> None:
+    last = f"; last reset: {found.reset_reason}" if found.reset_reason else ""
+    out(f"{found.state.value.replace('_', '-')}{last}")
+    if found.is_cooling:
+        out(f"one iteration tries by itself at {found.half_open_at:%Y-%m-%d %H:%M:%S} UTC")
+    width = max(len(signal.name) for signal in found.signals())
+    for signal in found.signals():
+        shown = "${:.2f}" if signal.name == "cost" else "{:g}"
+        most = shown.format(signal.threshold) if signal.threshold else "off"
+        out(f"  {signal.name.ljust(width)}  {shown.format(signal.count)}/{most}")
+        for line in signal.evidence if signal.count else ():
+            out(f"  {' ' * width}    {line}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(epilog=examples("ralph limits --max-cost 5 --model opus", "ralph limits"))(limits)
+    app.command(
+        epilog=examples('ralph breaker --reset "The disk has room again"', "ralph breaker")
+    )(breaker)

@@ -1,0 +1,93 @@
+"""`ralph replay`: a session of the journal once more, on the screen or as lines."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.completion import sessions
+from ralph_tui.cli.console import note
+from ralph_tui.cli.options import ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_project
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.events import Event
+    from ralph_tui.domain.view.run_history import Iteration
+    from ralph_tui.store.project import Project
+
+
+def replay(
+    session: Annotated[
+        str,
+        typer.Argument(
+            metavar="SESSION",
+            help="The number of an iteration, or the beginning of a session's or run's id; the last "
+            "one without it.",
+            autocompletion=sessions,
+        ),
+    ] = "last",
+    *,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="Print lines at once instead of opening the screen.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON event per line.")] = False,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Play a past iteration, session or run again.
+
+    At 1, 2, 5 or 10 times its pace, with pause, search and filter. Nothing is run or changed.
+    """
+    from ralph_tui.cli.console import no_screen
+
+    project = find_project(project_root)
+    iteration = _found(project, session)
+    reason = None if headless or as_json else no_screen()
+    if reason:
+        note(f"{reason}, so it is printed.")
+    if headless or as_json or reason:
+        _print(project, iteration, as_json=as_json)
+        return
+    from ralph_tui.cli.composition import launch_project
+    from ralph_tui.tui.app.entry import open_replay
+
+    # Which project and which settings the screen shows; nothing of it is ever started.
+    open_replay(launch_project(project.root, {}), f"@{iteration.start}")
+
+
+def _found(project: "Project", session: str) -> "Iteration":
+    from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
+    from ralph_tui.store.scan import Scan
+
+    chronicler = Chronicler()
+    for found in Scan(project.layout.events, CHRONICLED):
+        chronicler.feed(*found)
+    iteration = chronicler.chronicle.find(session)
+    if iteration is not None:
+        return iteration
+    if not chronicler.chronicle.iterations:
+        raise RalphError(f"Nothing has run in {project.root} yet.", "`ralph run` begins.")
+    raise RalphError(f"There is no session {session!r}.", "`ralph history` lists them.")
+
+
+def _print(project: "Project", iteration: "Iteration", *, as_json: bool) -> None:
+    from ralph_tui.cli.printer import json_printer, line_printer
+
+    show = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    for event in _events(project, iteration):
+        show(event)
+
+
+def _events(project: "Project", iteration: "Iteration") -> "Iterator[Event]":
+    from ralph_tui.store.journal import read_events
+
+    for offset, event in read_events(project.layout.events, iteration.start):
+        if iteration.end and offset > iteration.end:
+            return
+        yield event
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command(epilog=examples("ralph replay", "ralph replay 3", "ralph replay --json"))(replay)

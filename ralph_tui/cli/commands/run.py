@@ -1,0 +1,147 @@
+"""Commands that run the loop, on the screen or in lines."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from ralph_tui.cli.options import RunOptions, examples, takes_run_options
+from ralph_tui.cli.project_lookup import find_project
+from ralph_tui.cli.run.mode import show_run
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.launch import Launch
+
+Request = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="REQUEST", help="What you want; `-` reads standard input, `@FILE` a file."
+    ),
+]
+Feedback = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FEEDBACK", help="What to change; `-` reads standard input, `@FILE` a file."
+    ),
+]
+
+
+def run(request: Request = None, *, options: RunOptions) -> None:
+    """Go the whole way: discover, plan, build, validate.
+
+    Without a request it goes on where the project stands; a plan written by hand is built.
+    """
+    _start(request, None, options)
+
+
+def discover(request: Request = None, *, options: RunOptions) -> None:
+    """Turn a request into specs, asking what is unclear."""
+    _start(request, "discovery", options)
+
+
+def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
+    """Turn the specs into a plan, or change it with feedback.
+
+    What is complete stays; the plan before is archived.
+    """
+    _start(feedback, "planning", options)
+
+
+def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
+    """Throw the open tasks away and plan again.
+
+    What is complete stays; the plan before is archived in .ralph/session_history.
+    """
+    from ralph_tui.engine.mission import REPLAN
+
+    _start(feedback or [REPLAN], "planning", options)
+
+
+def build(*, options: RunOptions) -> None:
+    """Build the plan, one task per iteration.
+
+    The plan is .ralph/implementation_plan.json.
+    """
+    _start(None, "building", options)
+
+
+def validate(*, options: RunOptions) -> None:
+    """Check what was built against the criteria of the specs."""
+    _start(None, "validation", options)
+
+
+def _start(words: list[str] | None, only: str | None, options: RunOptions) -> NoReturn:
+    """Run a mission and leave with its status; nothing is read or started before the face is known."""
+    thinks = only in ("discovery", "planning")
+    overrides: Mapping[str, object] = {
+        "phases.building.max_iterations": options.max_iterations,
+        "models.planning" if thinks else "models.primary": options.model,
+        "safety.cost_limits.per_session": options.max_cost,
+        "phases.building.baseline": False if options.no_baseline else None,
+        "phases.building.allow_unverified": options.allow_unverified or None,
+    }
+
+    command = _COMMANDS[only]
+
+    def launch(*, interactive: bool) -> "Launch":
+        from ralph_tui.cli.composition import launch_project
+        from ralph_tui.cli.run.background import going_on
+        from ralph_tui.cli.run.inputs import read_answers, read_request
+        from ralph_tui.domain.project_state import Phase
+        from ralph_tui.engine.mission import Mission
+
+        mission = Mission(
+            request=read_request(words),
+            only=Phase(only) if only else None,
+            assume_yes=options.yes,
+            no_input=options.no_input,
+            interactive=interactive or options.wait,
+            answers=read_answers(options.answers),
+        )
+        root = find_project(options.project_root).root
+        launched = launch_project(root, overrides, mission)
+        return replace(launched, go_on=going_on(root, command, _again(options)))
+
+    raise typer.Exit(
+        show_run(
+            launch,
+            headless=options.headless,
+            as_json=options.as_json,
+            may_ask=not options.no_input,
+        )
+    )
+
+
+_COMMANDS = {
+    None: "run",
+    "discovery": "discover",
+    "planning": "plan",
+    "building": "build",
+    "validation": "validate",
+}
+"""The command that goes on with a phase, or the whole way."""
+
+
+def _again(options: RunOptions) -> list[str]:
+    """The options a run goes on with in another process; what it may still spend is told apart."""
+    words = ["--yes"] if options.yes else []
+    words += ["--no-input"] if options.no_input else []
+    words += ["--no-baseline"] if options.no_baseline else []
+    words += ["--allow-unverified"] if options.allow_unverified else []
+    words += ["--answers", str(options.answers.resolve())] if options.answers else []
+    return [*words, "--model", options.model] if options.model else words
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command, *shown in (
+        (run, 'ralph run "A habit tracker" --max-cost 5', "ralph run @request.md --headless --yes"),
+        (discover, 'ralph discover "A habit tracker"'),
+        (plan, "ralph plan", 'ralph plan "Smaller tasks, tests first"'),
+        (regenerate_plan, 'ralph regenerate-plan "Use sqlite"'),
+        (build, "ralph build --headless --max-iterations 10"),
+        (validate, "ralph validate --headless"),
+    ):
+        name = command.__name__.replace("_", "-")
+        app.command(name, epilog=examples(*shown))(takes_run_options(command))

@@ -1,0 +1,264 @@
+"""Commands that list the tasks and change the plan, whether a loop works on it or not."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.completion import blocked_tasks, held_tasks, open_tasks
+from ralph_tui.cli.console import out, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import controls_of, find_project, read_project
+from ralph_tui.domain.errors import RalphError
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.plan_fields import TaskFields
+
+TaskId = Annotated[
+    str,
+    typer.Argument(
+        metavar="TASK", help="The id of a task, as in `ralph tasks`.", autocompletion=open_tasks
+    ),
+]
+
+Priority = Annotated[int | None, typer.Option("--priority", metavar="N", help="Lower is sooner.")]
+Check = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--criterion",
+        "--check",
+        metavar="TEXT",
+        help="What shows that it is done, such as '$ npm test'; again for each one.",
+    ),
+]
+After = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--after",
+        metavar="TASK",
+        help="It waits for this task; again for each one, or none.",
+        autocompletion=open_tasks,
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", help="Works this task; `none` is the configured one."),
+]
+Tokens = Annotated[
+    int | None,
+    typer.Option("--tokens", metavar="N", min=0, help="About how many it takes; 0: no estimate."),
+]
+
+
+def tasks(
+    *,
+    project_root: ProjectRoot = None,
+    pending: Annotated[bool, typer.Option("--pending", help="Only tasks not complete.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the tasks of the plan, in its order."""
+    from ralph_tui.cli import status_report
+    from ralph_tui.domain.plan.plan import TaskStatus
+
+    plan = read_project(find_project(project_root)).plan
+    shown = [t for t in plan.tasks if not (pending and t.status is TaskStatus.COMPLETE)]
+    if as_json:
+        out_json([task.model_dump(mode="json") for task in shown])
+    elif not shown:
+        out("No task is left to do." if plan.tasks else "The plan has no tasks yet.")
+    else:
+        status_report.tasks_table(plan, shown)
+
+
+def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Block a task; the loop goes on with the next."""
+    task = controls_of(project_root).skip(task_id)
+    out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
+
+
+def complete(
+    task_id: TaskId,
+    reason: Annotated[
+        str,
+        typer.Option("--reason", "-r", metavar="TEXT", help="Why no check is needed."),
+    ] = "",
+    project_root: ProjectRoot = None,
+) -> None:
+    """Call a task complete on your word, unchecked.
+
+    The reports say that you accepted it. An agent cannot do this.
+    """
+    task = controls_of(project_root).complete(task_id, reason)
+    out(f"{task.id} is complete, accepted by you: {task.title}.")
+
+
+def retry(
+    task_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="A blocked task; without one, end a wait.",
+            autocompletion=blocked_tasks,
+        ),
+    ] = "",
+    project_root: ProjectRoot = None,
+) -> None:
+    """Put a blocked task back, or end the wait for a limit."""
+    controls = controls_of(project_root)
+    if not task_id:
+        controls.retry_now()
+        out("If the loop waits for a limit or a busy service, it tries again now.")
+        return
+    task = controls.retry(task_id)
+    out(f"{task.id} is pending again: {task.title}.")
+
+
+def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Have a task not chosen until it is released.
+
+    Work on it ends.
+    """
+    task = controls_of(project_root).hold(task_id)
+    out(f"Held {task.id}: {task.title}. `ralph release {task.id}` lets it go on.")
+
+
+def release(
+    task_id: Annotated[
+        str, typer.Argument(metavar="TASK", help="A held task.", autocompletion=held_tasks)
+    ],
+    project_root: ProjectRoot = None,
+) -> None:
+    """Let a held task be chosen again."""
+    task = controls_of(project_root).release(task_id)
+    out(f"{task.id} can be chosen again: {task.title}.")
+
+
+def edit(  # noqa: PLR0913 - an option of the command for each
+    task_id: TaskId,
+    *,
+    description: Annotated[
+        str | None, typer.Option("--description", metavar="TEXT", help="What is to be done.")
+    ] = None,
+    priority: Priority = None,
+    check: Check = None,
+    after: After = None,
+    model: Model = None,
+    tokens: Tokens = None,
+    may_change_checks: Annotated[
+        bool | None,
+        typer.Option(
+            "--may-change-checks/--may-not-change-checks",
+            help="Whether it may change tests and other check files that existed before.",
+        ),
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--part", metavar="TEXT", help="Split it: a new task for each, in this order."
+        ),
+    ] = None,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Change a task that is not complete, or split it.
+
+    `--after none` lets it wait for no other. The parts of a task are worked one after the other.
+    """
+    fields = replace(
+        _fields(description, priority, check, after, model, tokens),
+        may_change_checks=may_change_checks,
+    )
+    if part:
+        if not fields.is_empty:
+            raise RalphError("--part stands alone.", "Split the task, then change its parts.")
+        made = controls_of(project_root).split_task(task_id, part)
+        out(f"Split {task_id} into {', '.join(task.id for task in made)}.")
+        return
+    if fields.is_empty:
+        raise RalphError(
+            "Nothing to change was given.",
+            "Give --description, --priority, --criterion, --after, --model, --tokens, --may-change-checks or "
+            "--part.",
+        )
+    task = controls_of(project_root).edit_task(task_id, fields)
+    own = f", model {task.model}" if task.model else ""
+    out(f"Changed {task.id}: {task.title} (priority {task.priority}{own}).")
+
+
+def add(
+    text: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT", help="What is to be done; `-` reads standard input, `@FILE` a file."
+        ),
+    ],
+    *,
+    priority: Priority = None,
+    check: Check = None,
+    after: After = None,
+    model: Model = None,
+    tokens: Tokens = None,
+    project_root: ProjectRoot = None,
+) -> None:
+    """Put one more task into the plan.
+
+    It gets an id that is free and, without `--priority`, is worked after all others.
+    """
+    from ralph_tui.cli.run.inputs import read_task
+
+    fields = _fields(read_task(text), priority, check, after, model, tokens)
+    task = controls_of(project_root).add_task(fields)
+    out(f"Added {task.id}: {task.title} (priority {task.priority}).")
+
+
+def _fields(
+    description: str | None,
+    priority: int | None,
+    check: list[str] | None,
+    after: list[str] | None,
+    model: str | None,
+    tokens: int | None,
+) -> "TaskFields":
+    """What the options say; `none` is no dependency, and the configured model."""
+    from ralph_tui.engine.plan_fields import TaskFields
+
+    return TaskFields(
+        description=description,
+        priority=priority,
+        criteria=tuple(check) if check else None,
+        dependencies=None if after is None else tuple(other for other in after if other != "none"),
+        model="" if model == "none" else model,
+        tokens=tokens,
+    )
+
+
+def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
+    """Take a task out of the plan."""
+    task = controls_of(project_root).drop_task(task_id)
+    out(f"Dropped {task.id}: {task.title}.")
+
+
+def register_list(app: typer.Typer) -> None:
+    """Add `ralph tasks`, which `--help` shows beside the other commands that only look."""
+    app.command(epilog=examples("ralph tasks --pending"))(tasks)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands that change the plan."""
+    app.command(epilog=examples("ralph skip task-003"))(skip)
+    app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))(complete)
+    app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)
+    app.command(epilog=examples("ralph hold task-003"))(hold)
+    app.command(epilog=examples("ralph release task-003"))(release)
+    app.command(
+        epilog=examples(
+            "ralph edit task-003 --priority 1 --after task-001",
+            "ralph edit task-003 --model opus --tokens 30000",
+            'ralph edit task-003 --part "The model" --part "The command"',
+        )
+    )(edit)
+    app.command(
+        epilog=examples(
+            'ralph add "Say how long it took" --after task-003 --check "uv run pytest"',
+        )
+    )(add)
+    app.command(epilog=examples("ralph drop task-003"))(drop)

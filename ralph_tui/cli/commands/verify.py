@@ -1,0 +1,91 @@
+"""`ralph verify`: run the checks of a task by hand, as its gate would."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ralph_tui.cli.console import note, out, out_json
+from ralph_tui.cli.options import AsJson, ProjectRoot, examples
+from ralph_tui.cli.project_lookup import find_project, read_project
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.sanitize import inert
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.events import Event
+    from ralph_tui.domain.verification.verification import GateResult, Receipt
+
+_TAIL_LINES = 20
+
+
+def verify(
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TASK",
+            help="Without it, the task being worked, or the next one.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    project_root: ProjectRoot = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a task's checks as its gate would.
+
+    Shows what each check rests on and writes nothing down: the task stays as it is. Exits with 0 when every check passed, else with 1.
+    """
+    import asyncio
+
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.engine.verification.by_hand import task_to_verify, verify_by_hand
+
+    project = find_project(project_root)
+    chosen = task_to_verify(read_project(project).plan, task)
+    settings = load_settings(project.root)
+    result = asyncio.run(verify_by_hand(project.root, settings, chosen, _tell))
+    if as_json:
+        out_json(
+            {**result.model_dump(mode="json"), "passed": result.passed, "verified": result.verified}
+        )
+    else:
+        for text in _lines(result):
+            out(text)
+    raise typer.Exit(int(ExitCode.COMPLETE if result.verified else ExitCode.STOPPED))
+
+
+def _tell(event: "Event") -> None:
+    from ralph_tui.domain.events import GateStarted
+
+    if isinstance(event, GateStarted) and event.commands:
+        count = len(event.commands)
+        note(f"Verifying {event.task_id} ({count} check{'' if count == 1 else 's'})")
+
+
+def _lines(result: "GateResult") -> list[str]:
+    lines = []
+    for receipt in result.receipts:
+        lines += _receipt(receipt)
+    lines += [f"not checked: {inert(text)}" for text in result.unchecked]
+    if result.verified:
+        return [*lines, f"{result.task_id} passes: {result.basis}."]
+    if result.passed:
+        return [*lines, f"{result.task_id} is not verified: {result.basis}."]
+    return [*lines, f"{result.task_id} does not pass: {inert(result.refusal)}."]
+
+
+def _receipt(receipt: "Receipt") -> list[str]:
+    from ralph_tui.domain.verification.verification import receipt_facts
+
+    status = receipt.status.value.replace("_", " ")
+    reason = f": {inert(receipt.reason)}" if receipt.reason else ""
+    lines = [f"{status}  {inert(receipt.command)}{reason}"]
+    lines += [f"    {inert(fact)}" for fact in receipt_facts(receipt)]
+    if not receipt.ok:
+        printed = inert(receipt.tail).strip().splitlines()[-_TAIL_LINES:]
+        lines += [f"  | {text}" for text in printed]
+    return lines
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command."""
+    app.command(epilog=examples("ralph verify", "ralph verify task-002 --json"))(verify)

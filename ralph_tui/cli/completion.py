@@ -1,0 +1,175 @@
+"""Completes command lines: words from the project here, and the scripts that shells load.
+
+A word that is offered ends up on a command line, and zsh evaluates what is said beside it; so an id that
+a shell could read as anything but a word is not offered, and a title is shown without such signs.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
+
+import typer
+from typer import _completion_shared
+
+from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.plan.plan import Task
+
+
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+/-]{0,99}", re.ASCII)
+_NOT_PLAIN = re.compile(r"[^\w .,/-]+")
+_SESSIONS = 30
+"""As many of the newest are offered."""
+
+Offers = list[tuple[str, str]]
+"""Words, and what is said beside each."""
+
+
+def _offered(found: Iterable[tuple[str, str]], incomplete: str) -> Offers:
+    return [
+        (word, " ".join(_NOT_PLAIN.sub(" ", said).split())[:60])
+        for word, said in found
+        if _WORD.fullmatch(word) and word.startswith(incomplete)
+    ]
+
+
+def _root(context: typer.Context) -> Path | None:
+    """The project that the command line is about; None where there is none."""
+    from ralph_tui.cli.project_lookup import project_directory
+
+    given = context.params.get("project_root")
+    try:
+        return project_directory(Path(given) if given else None)
+    except RalphError:
+        return None
+
+
+def _tasks(context: typer.Context) -> "tuple[Task, ...]":
+    from ralph_tui.store.glance import glance_at_tasks
+
+    root = _root(context)
+    return glance_at_tasks(root) if root else ()
+
+
+def _titles(tasks: "Iterable[Task]") -> Iterator[tuple[str, str]]:
+    return ((task.id, task.title) for task in tasks)
+
+
+def open_tasks(context: typer.Context, incomplete: str) -> Offers:
+    """Tasks that are not complete."""
+    left = (task for task in _tasks(context) if task.status != "complete")
+    return _offered(_titles(left), incomplete)
+
+
+def blocked_tasks(context: typer.Context, incomplete: str) -> Offers:
+    """Tasks that could be tried again."""
+    left = (task for task in _tasks(context) if task.status == "blocked")
+    return _offered(_titles(left), incomplete)
+
+
+def held_tasks(context: typer.Context, incomplete: str) -> Offers:
+    """Tasks that could be released."""
+    return _offered(_titles(task for task in _tasks(context) if task.is_held), incomplete)
+
+
+def open_questions(context: typer.Context, incomplete: str) -> Offers:
+    """Questions and permissions that wait."""
+    from ralph_tui.store.glance import glance_at_questions
+
+    root = _root(context)
+    asked = glance_at_questions(root) if root else ()
+    return _offered(
+        ((one.id, one.question.header or one.question.question) for one in asked), incomplete
+    )
+
+
+def sessions(context: typer.Context, incomplete: str) -> Offers:
+    """The newest sessions, the newest first."""
+    from ralph_tui.store.glance import glance_at_sessions
+
+    root = _root(context)
+    ended = glance_at_sessions(root) if root else ()
+    newest = reversed(ended[-_SESSIONS:])
+    found = ((one.session_id, f"iteration {one.iteration} {one.task_id or ''}") for one in newest)
+    return _offered(found, incomplete)
+
+
+def setting_names(incomplete: str) -> Offers:
+    """The names of all settings."""
+    from ralph_tui.config.setting_names import description, known_keys
+
+    return _offered(((key, description(key)) for key in known_keys()), incomplete)
+
+
+def setting_values(context: typer.Context, incomplete: str) -> Offers:
+    """The values of a setting that has only some."""
+    from ralph_tui.config.setting_names import known_keys
+
+    field = known_keys().get(str(context.params.get("key", "")))
+    values = _values(field.annotation) if field else ()
+    return _offered(((value, "") for value in values), incomplete)
+
+
+def _values(kind: object) -> tuple[str, ...]:
+    if kind is bool:
+        return ("true", "false")
+    if get_origin(kind) is Literal:
+        return tuple(str(value) for value in get_args(kind))
+    if isinstance(kind, UnionType):
+        return tuple(value for part in get_args(kind) for value in _values(part))
+    return ()
+
+
+OPTIONS = ("--install-completion", "--show-completion")
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+
+
+def asked_shell(words: list[str]) -> tuple[str, str] | None:
+    """The option and the shell of a command line such as `ralph --install-completion fish`."""
+    option, equals, shell = (words[0] if words else "").partition("=")
+    if option not in OPTIONS:
+        return None
+    if equals and len(words) == 1:
+        return option, shell
+    return (option, words[1]) if len(words) == 2 else None
+
+
+def complete_for(option: str, shell: str) -> int:
+    """Install or show completion for `shell` and answer with the exit status.
+
+    Raises:
+        SetupError: There is no completion for this shell.
+    """
+    from typer import _completion_shared as typers
+
+    if shell not in SHELLS:
+        raise SetupError(
+            f"There is no completion for {shell!r}.", f"Name one of {', '.join(SHELLS)}."
+        )
+    if option == "--show-completion":
+        script = typers.get_completion_script(
+            prog_name="ralph", complete_var="_RALPH_COMPLETE", shell=shell
+        )
+        typer.echo(script)
+    else:
+        _, path = typers.install(shell=shell, prog_name="ralph")
+        typer.echo(f"Installed completion for {shell} in {path}. Open a new terminal to use it.")
+    return int(ExitCode.COMPLETE)
+
+
+ANSWER_AT_ONCE = """
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  %(complete_func)s "$@"
+fi
+"""
+"""The file that `--install-completion` writes is read at the first tab, and only told zsh what to call at the next."""
+
+
+def answer_first_tab() -> None:
+    """From now on such a script is written and shown."""
+    scripts = _completion_shared._completion_scripts  # noqa: SLF001 - Typer offers no other way
+    if "loadautofunc" not in scripts["zsh"]:
+        scripts["zsh"] += ANSWER_AT_ONCE

@@ -1,0 +1,44 @@
+"""Puts a project together: the one place where settings, agent and engine meet."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.config.load import load_settings
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.launch import Launch
+    from ralph_tui.engine.mission import Mission
+    from ralph_tui.engine.ports import Agent
+
+
+def launch_project(
+    root: Path, overrides: Mapping[str, object], mission: "Mission | None" = None
+) -> "Launch":
+    """The project at `root` with a real key or login; nothing is started or spent yet.
+
+    Without a mission it works the plan.
+
+    Raises:
+        ConfigError: A setting is wrong.
+    """
+    settings = load_settings(root, overrides=overrides)
+    from ralph_tui.cli.doctor.preflight import check_machine
+    from ralph_tui.engine.launching import make_launch
+    from ralph_tui.engine.wiring import Wiring
+    from ralph_tui.store.project import Project
+
+    project = Project(root)
+
+    def make_agent() -> "Agent":
+        from ralph_tui.agent.claude import ClaudeAgent
+
+        return ClaudeAgent(log=project.log_path("claude-cli.log"))
+
+    wiring = Wiring(make_agent, settings, preflight=check_machine, warm_up=import_agent)
+    return make_launch(project.root, wiring, mission)
+
+
+def import_agent() -> None:
+    """Import the SDK; takes seconds, so the screen has it done after its first paint."""
+    import ralph_tui.agent.claude  # noqa: F401  (asked for its effect)

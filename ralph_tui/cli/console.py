@@ -1,0 +1,72 @@
+"""What the commands say: data on standard output, talk on standard error, hostile text inert."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.sanitize import inert, one_line
+
+
+def out(text: str = "") -> None:
+    """A line of data; its spaces stay, whatever could leave the line does not."""
+    sys.stdout.write(" ".join(inert(text).splitlines()) + "\n")
+
+
+def out_json(value: object) -> None:
+    """A JSON document; ASCII, so that hostile text in it is inert."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+
+
+def note(text: str) -> None:
+    """A remark beside the data."""
+    sys.stderr.write(f"ralph: {one_line(text, 1000)}\n")
+    sys.stderr.flush()
+
+
+def fail(error: RalphError) -> None:
+    """An error as every command shows it: what is wrong, then what to do."""
+    sys.stderr.write(f"ralph: {inert(error.message)}\n")
+    if error.hint:
+        sys.stderr.write(f"  {inert(error.hint)}\n")
+    sys.stderr.flush()
+
+
+def out_facts(facts: Mapping[str, str]) -> None:
+    """Names and values in two columns."""
+    width = max(map(len, facts), default=0)
+    for name, value in facts.items():
+        sys.stdout.write(f"{name.ljust(width)}  {one_line(value, 500)}\n")
+
+
+def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    """Columns under their heads; the last one is as wide as it likes."""
+    lines = [head, *(tuple(one_line(cell, 300) for cell in row) for row in rows)]
+    widths = [max(len(row[i]) for row in lines) for i in range(len(head) - 1)]
+    for row in lines:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        sys.stdout.write("  ".join([*cells, row[-1]]).rstrip() + "\n")
+
+
+def discard_stdout() -> None:
+    """Point standard output at nothing, so that the interpreter's last flush cannot fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # a stdout without a descriptor has nothing to flush
+        return
+
+
+def no_screen() -> str | None:
+    """Why the screen cannot open here; None when it can."""
+    if "web_driver" in os.environ.get("TEXTUAL_DRIVER", ""):
+        return None  # a page of `ralph serve`
+    for stream, name in ((sys.stdout, "standard output"), (sys.stdin, "standard input")):
+        if stream is None or not stream.isatty():
+            return f"{name} is not a terminal"
+    term = os.environ.get("TERM", "")
+    if term in ("", "dumb", "unknown"):
+        return f"the terminal cannot show a screen (TERM={term or 'not set'})"
+    return None

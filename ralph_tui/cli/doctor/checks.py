@@ -1,0 +1,333 @@
+"""The looks `ralph doctor` takes at everything a run needs."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.cli.console import no_screen
+from ralph_tui.cli.doctor.finding import Finding
+from ralph_tui.cli.doctor.guard_layers import layers
+from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, uv_version
+from ralph_tui.config.load import config_paths, load_settings
+from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
+from ralph_tui.domain.errors import RalphError, SetupError
+from ralph_tui.domain.events import Notice
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.check_commands import CheckKind, ProjectChecks
+from ralph_tui.present.text.figures import plural
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.plan.plan import ImplementationPlan
+    from ralph_tui.engine.strays import Stray
+
+
+LOW_DISK_BYTES = 500_000_000
+AGENTS_MD_BYTES = 1_000_000
+SDK = "claude-agent-sdk"
+
+
+def examine(start: Path) -> Iterator[Finding]:
+    """Every finding, in the order a person would put things right."""
+    yield _try("uv", uv_version, "works")
+    yield _try("claude", cli_version, "bundled with the SDK")
+    how = login()
+    yield Finding("login", how is not None, f"by {how}" if how else "none", LOGIN_HINT)
+    yield _git(start)
+    root = _project_root(start)
+    if shutil.which("uv") is not None and _is_python(root or start):
+        yield _python(root or start)
+    yield from layers(root or start, _sandbox_mode(root or start))
+    reason = no_screen()
+    yield Finding(
+        "terminal",
+        reason is None,
+        reason or f"can show the screen (TERM={os.environ.get('TERM', '')})",
+        "Runs use line mode here; use a terminal for the screen.",
+        needed=False,
+    )
+    yield _try("config", lambda: _config(root or start), "")
+    yield _checks(root or start)
+    yield _plan(root)
+    if root is not None and (finding := _agents_md(root)) is not None:
+        yield finding
+    yield _strays(start)
+    yield _disk(root or start)
+
+
+def strays_of(start: Path) -> "tuple[Stray, ...]":
+    """What a dead run left running; nothing while a loop runs, whose processes look the same."""
+    from ralph_tui.engine.strays import find_strays
+    from ralph_tui.store.layout import Layout
+    from ralph_tui.store.lock import LoopLock
+
+    root = _project_root(start)
+    if root is None or LoopLock(Layout(root)).owner() is not None:
+        return ()
+    return find_strays(root)
+
+
+def _strays(start: Path) -> Finding:
+    from ralph_tui.engine.strays import BY_HAND, described
+
+    found = strays_of(start)
+    text = described(found) if found else "none of a run that died"
+    return Finding("strays", not found, text, BY_HAND, needed=False)
+
+
+def cli_version() -> str:
+    """The version of the Claude Code CLI that runs use, asked of the CLI itself.
+
+    Raises:
+        SetupError: It is missing or does not run.
+    """
+    path = _bundled_cli()
+    if path is None:
+        raise SetupError(
+            "the Claude Code CLI is missing from the SDK.",
+            f"Install it again: uv sync --reinstall-package {SDK}",
+        )
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=30, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise SetupError(
+            f"the Claude Code CLI ({path}) does not run: {error}.",
+            f"Install it again: uv sync --reinstall-package {SDK}",
+        ) from error
+    return done.stdout.strip()
+
+
+def _bundled_cli() -> Path | None:
+    """Where the SDK keeps the CLI; found without importing the SDK, which takes seconds."""
+    try:
+        files = distribution(SDK).files or []
+    except PackageNotFoundError:
+        return None
+    found = (file for file in files if file.parts[-2:] == ("_bundled", "claude"))
+    path = next((Path(str(file.locate())) for file in found), None)
+    return path if path is not None and path.is_file() else None
+
+
+def _try(name: str, look: Callable[[], str], suffix: str) -> Finding:
+    try:
+        text = look()
+    except RalphError as error:
+        return Finding(name, ok=False, text=error.message, advice=error.hint)
+    return Finding(name, ok=True, text=f"{text}, {suffix}" if suffix else text)
+
+
+def _git(start: Path) -> Finding:
+    advice = "Agents may look at git's history; without it they cannot. `git init` makes one."
+    if shutil.which("git") is None:
+        return Finding("git", ok=False, text="not installed", advice=advice, needed=False)
+    done = subprocess.run(
+        ["git", "rev-parse", "--show-toplevel"],
+        cwd=start,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
+    from ralph_tui.engine.gitstate import standing
+
+    if told := " ".join(notice.text for notice in standing(start) if notice.level == "warning"):
+        return Finding("git", ok=False, text=told, needed=False)
+    return Finding("git", ok=True, text=f"repository {done.stdout.strip()}", needed=False)
+
+
+def _is_python(root: Path) -> bool:
+    """Whether uv's Python matters here: in a project of another language it does not."""
+    from ralph_tui.engine.verification.project_checks import detect_checks
+    from ralph_tui.engine.verification.project_files import DirectoryFiles
+
+    checks = detect_checks(DirectoryFiles(root))
+    return bool(checks.python) or not checks.commands
+
+
+def _python(root: Path) -> Finding:
+    """Whether uv has the Python that the project asks for; without it the gate's commands all fail."""
+    done = subprocess.run(
+        ["uv", "python", "find"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode == 0:
+        return Finding("python", ok=True, text=done.stdout.strip(), needed=False)
+    said = one_line(done.stderr.strip().removeprefix("error: "))
+    advice = "`uv python install` gets it; .python-version and requires-python say which one."
+    return Finding("python", ok=False, text=f"uv: {said}", advice=advice, needed=False)
+
+
+def _project_root(start: Path) -> Path | None:
+    from ralph_tui.store.project import Project
+
+    try:
+        return Project.find(start).root
+    except RalphError:
+        return None  # the finding about the plan says so
+
+
+def _sandbox_mode(root: Path) -> str:
+    try:
+        return load_settings(root).safety.sandbox_mode
+    except RalphError:
+        return "auto"  # the finding about the settings says what is wrong with them
+
+
+def _config(root: Path) -> str:
+    from ralph_tui.domain.project_state import Phase
+    from ralph_tui.engine.extras import check_extras
+
+    check_extras(load_settings(root), Phase, root, os.environ)
+    used = [str(path) for path in config_paths(root) if path.exists()]
+    return ", ".join(used) if used else "defaults"
+
+
+def _plan(root: Path | None) -> Finding:
+    """Whether there is a plan that can be built; right after `ralph init` there is none yet."""
+    from ralph_tui.store.project import Project
+
+    try:
+        if root is None:
+            raise SetupError("no ralph project here.", "Run `ralph init` in your project.")
+        project = Project(root)
+        plan = project.load().plan
+        if told := project.damage():
+            advice = "Correct the file while the last valid version is used."
+            return Finding("plan", ok=False, text=told[0], advice=advice)
+        if not plan.tasks:
+            advice = 'Say what to build: ralph "A habit tracker". Or write the plan yourself.'
+            return Finding("plan", ok=False, text="no tasks yet", advice=advice, is_next=True)
+        return _try("plan", lambda: _workable(plan), "")
+    except RalphError as error:
+        return Finding("plan", ok=False, text=error.message, advice=error.hint)
+
+
+def _workable(plan: "ImplementationPlan") -> str:
+    from ralph_tui.engine.loop import require_workable
+
+    require_workable(plan)
+    return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"
+
+
+_KIND_WORDS = {
+    CheckKind.TESTS: "tests",
+    CheckKind.TYPECHECK: "types",
+    CheckKind.LINT: "lint",
+    CheckKind.FORMAT: "format",
+}
+
+
+def _checks(root: Path) -> Finding:
+    """How the project is checked, and whether the programs for it are there."""
+    from ralph_tui.engine.verification.project_checks import checks_of
+
+    try:
+        checks = checks_of(root, load_settings(root))
+    except RalphError as error:
+        return Finding("checks", ok=False, text=error.message, advice=error.hint, needed=False)
+    told = "; ".join(
+        f"{word} `{one.command}` from {one.found}"
+        for kind, word in _KIND_WORDS.items()
+        for one in checks.of(kind)
+    )
+    if missing := _missing_program(checks):
+        advice = "Install it, or name another command: ralph config set build.test_command COMMAND"
+        return Finding(
+            "checks", ok=False, text=f"{missing} is not installed; {told}", advice=advice
+        )
+    if not checks.of(CheckKind.TESTS):
+        text = f"no tests found{f'; {told}' if told else ''}"
+        advice = (
+            "Add tests, or name the command: ralph config set build.test_command COMMAND. "
+            "Until then each task needs a command among its criteria."
+        )
+        return Finding("checks", ok=False, text=text, advice=advice, needed=False, is_next=True)
+    return Finding("checks", ok=True, text=told, needed=False)
+
+
+def _missing_program(checks: ProjectChecks) -> str:
+    """A program that a check begins with and that is not on the PATH; empty when all are there."""
+    for one in checks.commands:
+        word = one.command.split()[0]
+        if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:
+            return word
+    return ""
+
+
+def _agents_md(root: Path) -> Finding | None:
+    """Whether AGENTS.md goes into prompts whole; None without one."""
+    from ralph_tui.store.project import Project
+
+    project = Project(root)
+    text = project.read_text(project.layout.agents_md, AGENTS_MD_BYTES)
+    count = lines_of(text)
+    return (
+        Finding(
+            "AGENTS.md",
+            ok=count <= MAX_LINES,
+            text=f"{plural(count, 'line')} of at most {MAX_LINES}",
+            advice=(
+                f"Only the first {MAX_LINES} go into prompts, which say where the rest is; shorten it."
+            ),
+            needed=False,
+        )
+        if text
+        else None
+    )
+
+
+def _disk(root: Path) -> Finding:
+    free = shutil.disk_usage(root).free
+    writable = os.access(root, os.W_OK)
+    text = f"{free / 1e9:.1f} GB free" if writable else f"{root} is not writable"
+    ok = writable and free > LOW_DISK_BYTES
+    return Finding("disk", ok=ok, text=text, advice="Free some space, or make it writable.")
+
+
+SEEN = ("terminal", "plan")
+"""What the screen shows itself."""
+
+
+def readiness(root: Path) -> Iterator[Notice]:
+    """The models and limits of a run, then what is not as it should be; takes a second, and blocks."""
+    from ralph_tui.cli.doctor.preflight import plan_of_another
+    from ralph_tui.config.load import load_settings
+    from ralph_tui.domain.errors import RalphError
+    from ralph_tui.engine.verification.project_checks import checks_of, gate_commands
+    from ralph_tui.present.text.figures import limit
+
+    try:
+        settings = load_settings(root)
+    except RalphError as error:
+        yield Notice(level="error", text=str(error))
+        return
+    models, limits = settings.models, settings.safety.cost_limits
+    cost = f", {limit(limits.per_session)}" if limits.per_session else ""
+    most = f"up to {settings.phases.building.max_iterations} iterations{cost}"
+    yield Notice(text=f"{models.primary} builds, {models.planning} plans; {most}")
+    found = tuple(examine(root))
+    if commands := gate_commands(checks_of(root, settings), settings):
+        listed = ", ".join(f"`{command}`" for command in commands)
+        yield Notice(text=f"The gate runs {listed} for every task.")
+    if any(f.name == "plan" and not f.ok for f in found) and (other := plan_of_another(root)):
+        yield Notice(text=other)
+    wrong = [f for f in found if not f.ok and f.name not in SEEN]
+    for finding in wrong:
+        advice = f" {finding.advice}" if finding.advice else ""
+        level = "error" if finding.needed else "warning"
+        yield Notice(level=level, text=f"{finding.name}: {finding.text.rstrip('.')}.{advice}")
+    if not wrong:
+        yield Notice(text="Everything that a run needs is there.")

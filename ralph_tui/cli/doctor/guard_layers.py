@@ -1,0 +1,229 @@
+"""Which layers of the guard hold on this machine: `ralph doctor` tries each of them."""
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ralph_tui.cli.doctor.finding import Finding
+from ralph_tui.cli.doctor.probe import SEE_SECRETS, Place, UntriedError, place, possible, run_trial
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.guard.environ_block import shown_keys
+from ralph_tui.guard.environment import agent_environment
+from ralph_tui.guard.policy import Policy
+
+_PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+_ADVICE = (
+    "Use the sandbox: there, no command sees other processes or these files. Without it, export keys in a "
+    "shell that already runs, because its parents then do not show them."
+)
+
+
+def exposure(*, held: bool) -> Finding:
+    """What a script of the agent can read; nothing where a sandbox holds it."""
+    if held:
+        text = "commands in the sandbox see no other process and no login file"
+        return Finding("keys", ok=True, text=text, needed=False)
+    found = [*_shown_by_parents(), *_login_files(), *_memory()]
+    if not found:
+        return Finding("keys", ok=True, text="no script can read them (tried)", needed=False)
+    text = f"without a sandbox a script can read {'; '.join(found)}"
+    return Finding("keys", ok=False, text=text, advice=_ADVICE, needed=False)
+
+
+def _shown_by_parents() -> Iterator[str]:
+    """Processes that ralph was started by; what ralph itself shows is blanked at the start of a run."""
+    import psutil
+
+    this = psutil.Process()
+    for process in (*([] if sys.platform == "linux" else [this]), *this.parents()):
+        try:
+            names = shown_keys(process.environ())
+            if names:
+                yield f"{', '.join(names)} in the environment of {process.name()} (pid {process.pid})"
+        except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
+            continue
+
+
+def _login_files() -> Iterator[str]:
+    directory = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    for path in (directory / ".credentials.json", Path.home() / ".ssh"):
+        if path.exists():
+            yield str(path)
+
+
+def _memory() -> Iterator[str]:
+    """Yama keeps processes of one user from reading each other's memory, except root's."""
+    if sys.platform != "linux":
+        return
+    try:
+        scope = _PTRACE_SCOPE.read_text().strip()
+    except OSError:
+        scope = "0"
+    if scope == "0" or os.geteuid() == 0:
+        yield "the memory of ralph and the CLI"
+
+
+_REINSTALL = "Install ralph again: uv tool install --reinstall ralph-tui"
+_COMMIT = (
+    *("-c", "user.name=ralph", "-c", "user.email=ralph@localhost"),
+    *("commit", "-q", "--allow-empty", "-m", "doctor"),
+)
+
+
+def layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
+    """Every layer, from the one that reads to the one that only notices; `sandbox` is the setting."""
+    yield _reading(start)
+    with tempfile.TemporaryDirectory(prefix="ralph-doctor-") as directory:
+        repository = Path(directory, "repository")
+        repository.mkdir()
+        if git := shutil.which("git"):
+            clean = {n: v for n, v in os.environ.items() if not n.startswith("GIT_")}
+            run_trial([git, "init", "-q"], repository, clean)
+        environment = agent_environment(Policy(root=repository), os.environ)
+        yield _shims(git, repository, environment)
+        yield _hooks(git, repository, environment)
+        with place(Path(directory, "place")) as here:
+            yield _secrets(here)
+            held = _sandbox(here, sandbox)
+            yield held
+            yield exposure(held=held.ok and sys.platform != "darwin")
+    yield _fingerprint(start)
+
+
+def _reading(root: Path) -> Finding:
+    """Start the child that reads commands, as a run does, and have it judge two of them."""
+    from ralph_tui.guard.worker import CommandJudge
+
+    async def ask() -> tuple[str, str]:
+        judge = CommandJudge(Policy(root=root))
+        try:
+            allowed = await judge.judge("git status")
+            denied = await judge.judge("git push")
+        finally:
+            await judge.close()
+        return allowed.decision, denied.decision
+
+    ok = asyncio.run(ask()) == ("allow", "deny")
+    wrong = "the process that reads commands does not answer, so every command would be denied"
+    return Finding("guard", ok, "reads commands (tried)" if ok else wrong, _REINSTALL)
+
+
+def _shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+    """Have the programs that stand before git and pip in an agent's PATH refuse something."""
+    from ralph_tui.guard.environment import SHIMS
+
+    programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
+    broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
+    advice = f"Make them executable: chmod +x {SHIMS}/*"
+    if broken or not programs:
+        wrong = f"cannot be run: {', '.join(broken)}" if broken else f"none in {SHIMS}"
+        return Finding("shims", ok=False, text=wrong, advice=advice)
+    tries: dict[str, tuple[Sequence[str], str]] = {}
+    if git:
+        tries["git commit"] = (("git", *_COMMIT), "(git-read-only)")
+    tries["pip install"] = (("pip", "install", "ralph-doctor"), "this project uses uv")
+    open_to = [
+        f"{name} ({why})"
+        for name, (words, answer) in tries.items()
+        if (why := _let_through(words, answer, root, environment))
+    ]
+    names = ", ".join(p.name for p in sorted(SHIMS.glob("*")) if p.is_file() and not p.suffix)
+    held = f"refuse {' and '.join(tries)} (tried); stand before {names}"
+    text = f"do not refuse {', '.join(open_to)}" if open_to else held
+    return Finding("shims", not open_to, text, _REINSTALL)
+
+
+def _hooks(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
+    """Try to move a branch in a repository of our own as a script of the agent would, past the shims."""
+    if git is None:
+        return Finding("git hook", ok=False, text="git is not installed", needed=False)
+    why = _let_through((git, *_COMMIT), "left to the person", root, environment)
+    text = (
+        f"does not refuse a commit ({why}); it needs git 2.28"
+        if why
+        else ("refuses commits and branches of scripts (tried)")
+    )
+    return Finding("git hook", not why, text, "Install a newer git.", needed=False)
+
+
+def _let_through(
+    words: Sequence[str], answer: str, root: Path, environment: Mapping[str, str]
+) -> str:
+    """Why this counts as let through; empty when it is refused with `answer`."""
+    try:
+        done = run_trial(words, root, environment)
+    except UntriedError as error:
+        return str(error)
+    if done.returncode == 0:
+        return "it was done"
+    said = done.stderr.strip().splitlines()
+    return "" if answer in done.stderr else (said[0] if said else f"status {done.returncode}")
+
+
+def _secrets(here: Place) -> Finding:
+    """Hand a secret over to a command as a session would, and have the command look for it."""
+    try:
+        seen = possible(here, (), {SEE_SECRETS: here.tries[SEE_SECRETS]})
+    except UntriedError as error:
+        return Finding("secrets", ok=False, text=f"could not be tried: {error}", advice=_REINSTALL)
+    wrong = "a command sees variables whose names say that they are secret"
+    text = wrong if seen else "commands do not see variables with keys (tried)"
+    return Finding("secrets", not seen, text, _REINSTALL)
+
+
+def _sandbox(here: Place, mode: str) -> Finding:
+    """Try in the sandbox what it must not allow, when there is one that works."""
+    from ralph_tui.guard.sandbox import INSTALL, why_no_sandbox
+
+    if mode == "off":
+        return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
+    reason = why_no_sandbox()
+    held = f"not available: {reason}" if reason else _held(here)
+    who = (
+        "the agent's commands, but not the checks that ralph runs on macOS"
+        if sys.platform == "darwin"
+        else "the agent's commands and the checks (each tried)"
+    )
+    text = held or (
+        f"holds {who}: .git, .ralph and all outside the project read-only, keys hidden, "
+        "no network but safety.sandbox_domains"
+    )
+    advice = f"{INSTALL}. Without a sandbox, the effects of scripts cannot be checked."
+    return Finding("sandbox", not held, text, advice, needed=mode == "required")
+
+
+def _held(here: Place) -> str:
+    """What the sandbox does not hold, in words; empty when it holds."""
+    from ralph_tui.guard.sandbox import Openings, held_prefix, sandbox_for, trial_prefix
+
+    held = sandbox_for(here.root, here.home, os.environ)
+    prefixes = [trial_prefix(held, here.root)]
+    if sys.platform != "darwin":
+        prefixes.append(held_prefix(held, here.root, Openings(here.scratch, {})))
+    try:
+        done = [
+            name for prefix in prefixes if prefix for name in possible(here, prefix, here.tries)
+        ]
+    except UntriedError as error:
+        return f"could not be tried: {error}"
+    return f"does not hold, a command can {', '.join(dict.fromkeys(done))}" if done else ""
+
+
+def _fingerprint(start: Path) -> Finding:
+    """Whether the repository can be looked at as a run does before and after each session."""
+    from ralph_tui.guard.gitwatch import GitWatch
+
+    try:
+        seen = GitWatch(start).snapshot()
+    except RalphError as error:
+        return Finding("fingerprint", ok=False, text=error.message, advice=error.hint)
+    text = (
+        "of the repository before and after each session"
+        if seen
+        else "nothing to watch: no repository"
+    )
+    return Finding("fingerprint", ok=True, text=text)

@@ -1,0 +1,100 @@
+"""What must be right before anything is spent."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_tui.domain.errors import SetupError
+
+UV_SECONDS = 20.0
+
+KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+CLOUD_VARIABLES = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+"""With these the CLI logs in with a cloud's own credentials, which we do not look for."""
+
+LOGIN_HINT = (
+    "Set ANTHROPIC_API_KEY, or log in once with `claude` (then /login). `ralph demo` needs neither."
+)
+
+
+def uv_version() -> str:
+    """The version line of a uv that works.
+
+    Raises:
+        SetupError: uv is missing or broken.
+    """
+    path = shutil.which("uv")
+    if path is None:
+        raise SetupError("uv is not installed, or not on the PATH.", "Install it: pip install uv")
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=UV_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"uv ({path}) does not run: {error}.", _REINSTALL) from error
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        why = said[-1] if said else f"it ends with status {done.returncode}"
+        raise SetupError(f"uv ({path}) does not work: {why}", _REINSTALL)
+    return done.stdout.strip()
+
+
+_REINSTALL = "Install it again: pip install --force-reinstall uv"
+
+
+def login(environ: Mapping[str, str] = os.environ) -> str | None:
+    """How the CLI will log in, in words; None when there is no way.
+
+    On macOS a login is kept in the keychain, which cannot be read without asking the person.
+    """
+    for name in (*KEY_VARIABLES, *CLOUD_VARIABLES):
+        if environ.get(name, "").strip():
+            return name
+    directory = Path(environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    credentials = directory / ".credentials.json"
+    if credentials.is_file():
+        return str(credentials)
+    return "the macOS keychain (not checked)" if sys.platform == "darwin" else None
+
+
+def check_login(environ: Mapping[str, str] = os.environ) -> None:
+    """Refuse to start without a key and without a login.
+
+    Raises:
+        SetupError: There is neither.
+    """
+    if login(environ) is None:
+        raise SetupError("There is no API key and no Claude login.", LOGIN_HINT)
+
+
+def check_machine() -> None:
+    """What a real run needs beside its plan: uv, a way to log in, and an address that is what it is called.
+
+    Raises:
+        SetupError: One of them is missing.
+    """
+    from ralph_tui.agent.endpoint import require_tls
+
+    uv_version()
+    check_login()
+    require_tls()
+
+
+PLANS = (".ralph/fix_plan.md", "@fix_plan.md", "fix_plan.md", ".ralph/prd.json", "prd.json")
+"""Of ralph-claude-code, older ones of it, and of those who keep user stories."""
+
+
+def plan_of_another(root: Path) -> str:
+    """A sentence about another tool's plan in this project; empty where there is none."""
+    name = next((name for name in PLANS if (root / name).is_file()), "")
+    if not name:
+        return ""
+    return f"{name} is another tool's plan: `ralph run @{name}` makes specs and tasks of it, and leaves it as it is."

@@ -1,0 +1,73 @@
+"""Which project a command is about."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.cli.console import note
+from ralph_tui.domain.errors import SetupError
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.controls import Controls
+    from ralph_tui.store.documents import Documents
+    from ralph_tui.store.lock import Owner
+    from ralph_tui.store.project import Project
+
+
+def start_directory(given: Path | None) -> Path:
+    """The directory asked for, or the current one.
+
+    Raises:
+        SetupError: There is no such directory.
+    """
+    try:
+        directory = Path(os.path.realpath(given or Path.cwd()))
+    except OSError as error:  # the current directory was deleted
+        raise SetupError(
+            f"The directory cannot be found: {error.strerror or error}.",
+            "Go to the project's directory or name it with --project-root.",
+        ) from error
+    if not directory.is_dir():
+        raise SetupError(
+            f"{given} is not a directory.", "Name the project's directory with --project-root."
+        )
+    return directory
+
+
+def find_project(given: Path | None) -> "Project":
+    """The project a command is about: the one asked for, or the one the current directory is in."""
+    from ralph_tui.store.project import Project
+
+    directory = start_directory(given)
+    # A directory that was named is meant exactly; its parents are not.
+    return Project.find(directory) if given is None else Project(directory)
+
+
+def project_directory(given: Path | None) -> Path:
+    """Where a command that needs no project works: in the one that is meant, else right here."""
+    from ralph_tui.store.place import nearest
+
+    directory = start_directory(given)
+    return directory if given is not None else nearest(directory) or directory
+
+
+def read_project(project: "Project") -> "Documents":
+    """A snapshot of a project; says on standard error what was damaged and set aside."""
+    documents = project.load()
+    for told in project.damage():
+        note(told)
+    return documents
+
+
+def owner_of(project: "Project") -> "Owner | None":
+    """Who runs the loop of the project now."""
+    from ralph_tui.store.lock import LoopLock
+
+    return LoopLock(project.layout).owner()
+
+
+def controls_of(given: Path | None) -> "Controls":
+    """The controls of the project a command is about."""
+    from ralph_tui.engine.controls import Controls
+
+    return Controls(find_project(given).root, tell=note)

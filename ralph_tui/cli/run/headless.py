@@ -1,0 +1,122 @@
+"""Line mode: runs a launch without a screen, for CI, pipes and screen readers."""
+
+import asyncio
+import contextlib
+import gc
+import signal
+import sys
+from collections.abc import Callable, Iterator
+
+from ralph_tui.cli.console import note
+from ralph_tui.cli.printer import Output, json_printer, line_printer
+from ralph_tui.cli.run.background import bounded
+from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.events import LoopFinished, LoopStatus
+from ralph_tui.engine.controls import ENDED_BY
+from ralph_tui.engine.launch import Launch
+
+
+def run_lines(make: Callable[[], Launch], *, as_json: bool, interactive: bool = False) -> int:
+    """Make a launch, run its loop and print what happens; the exit status of the run.
+
+    However it ends, a reader of JSON gets a `loop_finished` as the last line. An interactive run
+    prompts on the terminal for what the loop asks.
+
+    Raises:
+        RalphError: The run could not start.
+        KeyboardInterrupt: The person did not want to wait for its end.
+    """
+    try:
+        return asyncio.run(_run(make(), as_json=as_json, interactive=interactive))
+    except RalphError as error:
+        _print_end(as_json, LoopStatus.ERROR, str(error), error.exit_code)
+        raise
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        _print_end(as_json, LoopStatus.INTERRUPTED, "cut off by the person", ExitCode.INTERRUPTED)
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        why = f"something went wrong that ralph did not expect ({type(error).__name__})"
+        _print_end(as_json, LoopStatus.ERROR, why, ExitCode.ERROR)
+        raise
+
+
+def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -> None:  # noqa: FBT001  (private, and beside its only callers)
+    """The end of a run that could not tell it itself; in lines, standard error has it."""
+    if as_json:
+        end = LoopFinished(status=status, reason=reason, exit_code=int(code))
+        with contextlib.suppress(OSError):  # nobody reads any more, so nobody misses it
+            json_printer(sys.stdout)(end)
+
+
+class _Stopper:
+    """Turns signals and a closed pipe into requests to the loop, each firmer than the last."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._asked = 0
+        self._requests: set[asyncio.Task[None]] = set()
+        self._main = asyncio.current_task()
+
+    def interrupt(self) -> None:
+        """Ctrl+C: after this iteration, then at once, then without the loop's help."""
+        self._asked += 1
+        if self._asked == 1:
+            self._ask("stopping after this iteration; Ctrl+C again stops at once.", now=False)
+        elif self._asked == 2:
+            self._ask("stopping now.", now=True)
+        elif self._main is not None:
+            self._main.cancel()
+
+    def stop_now(self, why: str) -> None:
+        """Stop at once because `why`."""
+        self._asked = max(self._asked, 2)
+        self._ask(f"{why}, so the loop stops now.", now=True, why=why)
+
+    def _ask(self, message: str, *, now: bool, why: str = "") -> None:
+        note(message)
+        request = asyncio.ensure_future(self._request(now=now, why=why))
+        self._requests.add(request)
+        request.add_done_callback(self._requests.discard)
+
+    async def _request(self, *, now: bool, why: str) -> None:
+        try:
+            await asyncio.to_thread(self._launch.controls.stop, now=now, why=why)
+        except RalphError as error:
+            # The request could not be written (a full disk): end the run without it.
+            note(f"{error} The run is cut off.")
+            if self._main is not None:
+                self._main.cancel()
+
+
+@contextlib.contextmanager
+def _signals(stopper: _Stopper) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, stopper.interrupt)
+    for number, why in ENDED_BY.items():
+        loop.add_signal_handler(number, stopper.stop_now, why)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, *ENDED_BY):
+            loop.remove_signal_handler(number)
+
+
+async def _run(launch: Launch, *, as_json: bool, interactive: bool) -> int:
+    stopper = _Stopper(launch)
+    plain = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
+    printer = bounded(plain, launch.root)
+    with contextlib.ExitStack() as stack:
+        if interactive:
+            from ralph_tui.cli.run.prompt import Terminal
+
+            terminal = Terminal(launch.controls)
+            stack.callback(terminal.close)
+            printer = terminal.around(printer)
+        output = Output(printer, lambda: stopper.stop_now("standard output was closed"))
+        stack.enter_context(_signals(stopper))
+        finished = await launch.run(output.sink)
+        output.sink(finished)  # ignored when the engine sent it already
+        await output.finish()
+    # A pipe to a process that was killed and is collected only after its event loop has closed prints a traceback.
+    gc.collect()
+    return finished.exit_code

@@ -1,0 +1,66 @@
+"""The faces of a loop: the screen where there is a terminal, else lines."""
+
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ralph_tui.cli.console import no_screen, note
+from ralph_tui.cli.project_lookup import find_project, project_directory
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.launch import Launch
+
+
+def open_here(project_root: Path | None) -> int:
+    """Open the screen on a project without starting anything; the exit status."""
+    if reason := no_screen():
+        project = find_project(project_root)
+        note(f"{reason}, so here is the status; `ralph build` runs the loop.")
+        from ralph_tui.cli.status_report import print_status
+
+        print_status(project.root)
+        return 0
+    from ralph_tui.tui.terminal.splash import curtain
+
+    with curtain(project_directory(project_root)) as drawn:
+        from ralph_tui.cli.composition import launch_project
+        from ralph_tui.cli.doctor.checks import readiness
+        from ralph_tui.cli.run.background import going_on
+        from ralph_tui.engine.mission import Mission
+        from ralph_tui.tui.app.app import RalphApp
+        from ralph_tui.tui.app.entry import show
+
+        root = find_project(project_root).root
+        # `b` goes on where the project stands, as `ralph run` does.
+        launch = replace(
+            launch_project(root, {}, Mission(interactive=True)),
+            go_on=going_on(root, "run"),
+            readiness=partial(readiness, root),
+        )
+        app = RalphApp(launch)
+    return show(app, drawn)
+
+
+class MakeLaunch(Protocol):
+    """Makes a launch once it is known whether a person can decide while it waits."""
+
+    def __call__(self, *, interactive: bool) -> "Launch":
+        """Make it."""
+        ...
+
+
+def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool = True) -> int:
+    """Run a launch on the screen, or in lines where that was asked for or cannot be helped."""
+    reason = None if headless or as_json else no_screen()
+    if reason:
+        note(f"{reason}, so this runs in line mode.")
+    if not (headless or as_json or reason):
+        from ralph_tui.tui.app.entry import run_app
+
+        return run_app(make(interactive=True), autostart=True)
+    from ralph_tui.cli.run.headless import run_lines
+
+    here = sys.stdin is not None and sys.stdin.isatty() and may_ask and not as_json
+    return run_lines(lambda: make(interactive=here), as_json=as_json, interactive=here)

@@ -1,0 +1,215 @@
+"""What the looking commands print."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from ralph_tui.cli.console import out, out_facts, out_json, out_table
+from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.project_state import DECISIONS, Halt, SessionRecord
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.present.text.figures import breaker_counts, money, plural, tokens
+from ralph_tui.store.documents import Documents
+from ralph_tui.store.lock import Owner
+from ralph_tui.store.project import Project
+
+if TYPE_CHECKING:
+    from ralph_tui.present.text.glyphs import Glyphs
+
+SHOWN_SESSIONS = 10
+
+
+def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = False) -> None:
+    """Print where the project stands.
+
+    Args:
+        root: The project; None for the one the current directory is in.
+        verbose: With the latest sessions.
+        as_json: For programs.
+    """
+    project = find_project(root)
+    documents, owner = read_project(project), owner_of(project)
+    sessions = project.read_sessions()[-SHOWN_SESSIONS:] if verbose else ()
+    if as_json:
+        out_json(status_json(project, documents, owner, sessions))
+        return
+    out_facts(status_facts(project, documents, owner))
+    for problem in documents.plan.problems():
+        out(f"problem: {problem.message}")
+    if verbose:
+        out()
+        sessions_table(sessions)
+
+
+def _loop_words(documents: Documents, owner: Owner | None) -> str:
+    if owner is None:
+        return "not running"
+    state, word = documents.state, "running"
+    asked = state.approval is not None and state.approval.approved is None
+    if state.stop is not Halt.NONE:
+        word = "stopping"
+    elif asked or documents.questions.open():
+        word = "waiting for you"
+    elif state.waits is not None:
+        word = f"waiting until {state.waits.until:%Y-%m-%d %H:%M:%S} UTC"
+    elif state.paused:
+        word = "pausing" if documents.plan.get_current_task() else "paused"
+    return f"{word} (pid {owner.pid} on {owner.host} since {owner.since:%Y-%m-%d %H:%M:%S} UTC)"
+
+
+def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
+    """Where the project stands, as names and values; what is empty is left out."""
+    state, plan, breaker = documents.state, documents.plan, documents.breaker
+    counts = plan.counts()
+    by_status = ", ".join(
+        f"{counts[s]} {s.value.replace('_', ' ')}" for s in TaskStatus if counts[s]
+    )
+    current, following = plan.get_current_task(), plan.get_next_task()
+    run = f"{'this' if owner else 'the last'} run"
+    unverified = sum(task.is_unverified for task in plan.tasks)
+    by_status += f" ({unverified} unverified)" if unverified else ""
+    facts = {
+        "project": str(project.root),
+        "loop": _loop_words(documents, owner),
+        "waits": f"{state.waits.why} (`ralph retry` tries now)" if owner and state.waits else "",
+        "phase": state.current_phase.value,
+        "tasks": f"{plural(len(plan.tasks), 'task')}: {by_status}" if plan.tasks else "none yet",
+        "current": f"{current.id}: {current.title}" if current else "",
+        "next": f"{following.id}: {following.title} ({why_chosen(plan, following)})"
+        if following
+        else "",
+        "iteration": str(state.iteration_count),
+        "context": _context(documents.budget) if owner else "",
+        "cost": f"{money(state.session_cost_usd)} in {run}, {money(state.total_cost_usd)} in total",
+        "tokens": f"{tokens(state.session_tokens_used)} in {run}, "
+        f"{tokens(state.total_tokens_used)} in total",
+        "breaker": f"{breaker.state} ({breaker_counts(breaker) or 'nothing counts against it'})",
+        "guidance": f"{len(documents.pending)} waiting" if documents.pending else "",
+        "request": state.request,
+        "questions": _questions(documents),
+        "approval": _approval(documents),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _context(budget: ContextBudget) -> str:
+    return f"{tokens(budget.current_usage)} of {tokens(budget.total_capacity)} ({budget.percent:.0f} %)"
+
+
+def _questions(documents: Documents) -> str:
+    count = len(documents.questions.open())
+    return f"{count} open; `ralph answer` lists them" if count else ""
+
+
+def _approval(documents: Documents) -> str:
+    approval = documents.state.approval
+    if approval is None:
+        return ""
+    if approval.approved is not None:
+        word = "approved" if approval.approved else "rejected"
+        next_step = "; `ralph run` goes on" if documents.state.awaits_decision else ""
+        return f"of {DECISIONS[approval.kind]}: {word}{next_step}"
+    summary = f" ({approval.summary})" if approval.summary else ""
+    about = DECISIONS[approval.kind]
+    return f"needed, of {about}{summary}; `ralph approve` or `ralph reject --reason TEXT`"
+
+
+def status_json(
+    project: Project,
+    documents: Documents,
+    owner: Owner | None,
+    sessions: tuple[SessionRecord, ...],
+) -> dict[str, JsonValue]:
+    """Where the project stands, for programs."""
+    state, plan = documents.state, documents.plan
+    current, following = plan.get_current_task(), plan.get_next_task()
+    return {
+        "project": str(project.root),
+        "running": owner.model_dump(mode="json", include={"pid", "host", "since", "run_id"})
+        if owner
+        else None,
+        "state": state.model_dump(mode="json"),
+        "tasks": {
+            "total": len(plan.tasks),
+            **{status.value: plan.counts()[status] for status in TaskStatus},
+            "unverified": sum(task.is_unverified for task in plan.tasks),
+        },
+        "current_task": current.id if current else None,
+        "next_task": following.id if following else None,
+        "problems": [problem.message for problem in plan.problems()],
+        "context": documents.budget.model_dump(mode="json"),
+        "breaker": documents.breaker.model_dump(mode="json"),
+        "guidance": [injection.model_dump(mode="json") for injection in documents.pending],
+        "questions": [question.model_dump(mode="json") for question in documents.questions.open()],
+        **(
+            {"sessions": [session.model_dump(mode="json") for session in sessions]}
+            if sessions
+            else {}
+        ),
+    }
+
+
+def _sign(signs: "Glyphs", task: Task) -> str:
+    return {
+        TaskStatus.PENDING: signs.pause if task.is_held else signs.ready,
+        TaskStatus.IN_PROGRESS: signs.current,
+        TaskStatus.COMPLETE: signs.warning if task.is_unverified else signs.ok,
+        TaskStatus.BLOCKED: signs.blocked,
+    }[task.status]
+
+
+def _word(task: Task) -> str:
+    rests = task.verification
+    if rests is not None and task.status is TaskStatus.COMPLETE:
+        return "complete" if rests.outcome is VerificationOutcome.VERIFIED else rests.outcome.value
+    return "held" if task.is_held else task.status.value.replace("_", " ")
+
+
+def _about(plan: ImplementationPlan, task: Task, done: frozenset[str]) -> str:
+    waiting = plan.waiting_on(task, done) if task.status is TaskStatus.PENDING else ()
+    notes = [f"waits for {', '.join(waiting)}"] if waiting else []
+    notes += [f"blocked: {reason}" for reason in task.blockers[-1:]]
+    notes += [f"model {task.model}"] if task.model else []
+    return f"{task.title} ({'; '.join(notes)})" if notes else task.title
+
+
+def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
+    """Print the sessions, and their sum."""
+    if not sessions:
+        out("No session has ended yet.")
+        return
+    out_table(
+        ("ENDED", "ITERATION", "TASK", "COST", "TOKENS", "TIME", "DONE", "ENDED BECAUSE"),
+        (
+            (
+                f"{s.ended_at:%Y-%m-%d %H:%M}" if s.ended_at else "",
+                str(s.iteration),
+                s.task_id or "",
+                money(s.cost_usd),
+                tokens(s.tokens_used),
+                took(s.duration_ms / 1000),
+                str(s.tasks_completed),
+                s.handoff_reason,
+            )
+            for s in sessions
+        ),
+    )
+    total = sum(session.cost_usd for session in sessions)
+    out(f"{plural(len(sessions), 'session')}, {money(total)}")
+
+
+def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
+    """Print tasks with what they wait for."""
+    from ralph_tui.present.text.glyphs import choose
+
+    signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()
+    out_table(
+        ("", "TASK", "STATUS", "PRIORITY", "DESCRIPTION"),
+        ((_sign(signs, t), t.id, _word(t), str(t.priority), _about(plan, t, done)) for t in shown),
+    )
