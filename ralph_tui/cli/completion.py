@@ -123,12 +123,15 @@ def _values(kind: object) -> tuple[str, ...]:
     return ()
 
 
+# --- the scripts that shells load ---
+
+
 OPTIONS = ("--install-completion", "--show-completion")
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def asked_shell(words: list[str]) -> tuple[str, str] | None:
-    """The option and the shell of a command line such as `ralph --install-completion fish`."""
+    """Return the option and the shell of a line such as `ralph --install-completion fish`, which Typer does not know."""
     option, equals, shell = (words[0] if words else "").partition("=")
     if option not in OPTIONS:
         return None
@@ -143,19 +146,17 @@ def complete_for(option: str, shell: str) -> int:
     Raises:
         SetupError: There is no completion for this shell.
     """
-    from typer import _completion_shared as typers
-
     if shell not in SHELLS:
         raise SetupError(
             f"There is no completion for {shell!r}.", f"Name one of {', '.join(SHELLS)}."
         )
     if option == "--show-completion":
-        script = typers.get_completion_script(
+        script = _completion_shared.get_completion_script(
             prog_name="ralph", complete_var="_RALPH_COMPLETE", shell=shell
         )
         typer.echo(script)
     else:
-        _, path = typers.install(shell=shell, prog_name="ralph")
+        _, path = _completion_shared.install(shell=shell, prog_name="ralph")
         typer.echo(f"Installed completion for {shell} in {path}. Open a new terminal to use it.")
     return int(ExitCode.COMPLETE)
 
@@ -169,7 +170,7 @@ fi
 
 
 def answer_first_tab() -> None:
-    """From now on such a script is written and shown."""
+    """Have zsh's script call its function at once; Typer's own answers the first tab with nothing."""
     scripts = _completion_shared._completion_scripts  # noqa: SLF001 - Typer offers no other way
     if "loadautofunc" not in scripts["zsh"]:
         scripts["zsh"] += ANSWER_AT_ONCE

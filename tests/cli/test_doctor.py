@@ -157,7 +157,7 @@ def test_keys_that_a_script_can_read_are_named_where_there_is_no_sandbox(
     (isolated / ".claude").mkdir()
     login = isolated / ".claude" / ".credentials.json"
     login.write_text("{}")
-    program = "import sys; from tests.cli.test_checkup import keys; print(keys(sys.argv[1]))"
+    program = "import sys; from tests.cli.test_doctor import keys; print(keys(sys.argv[1]))"
     shell = f"{sys.executable} -c '{program}' {tmp_path}; :"
     done = subprocess.run(
         ["sh", "-c", shell],
