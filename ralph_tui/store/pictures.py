@@ -3,10 +3,13 @@
 import base64
 import binascii
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ralph_tui.domain.documents.extensions import Picture
 from ralph_tui.store.files import explained, write_atomic
 from ralph_tui.store.layout import Layout
+
+if TYPE_CHECKING:
+    from ralph_tui.domain.documents.extensions import Picture
 
 MAX_BYTES = 3_000_000
 _SIGNATURES = {
@@ -17,7 +20,9 @@ _SIGNATURES = {
 }
 
 
-def write_picture(layout: Layout, round_number: int, number: int, picture: Picture) -> Path | None:
+def write_picture(
+    layout: Layout, round_number: int, number: int, picture: "Picture"
+) -> Path | None:
     """Keep a picture; None when it is none or too large, whatever it says it is."""
     try:
         data = base64.b64decode(picture.data, validate=True)
