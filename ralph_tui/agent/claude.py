@@ -10,7 +10,7 @@ from ralph_tui.agent.skills import SkillShelf
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec
-from ralph_tui.store.growing import append_log
+from ralph_tui.store.io.rotation import append_log
 
 
 class ClaudeAgent:

@@ -48,7 +48,7 @@ def _root(context: typer.Context) -> Path | None:
 
 
 def _tasks(context: typer.Context) -> "tuple[Task, ...]":
-    from ralph_tui.store.glance import glance_at_tasks
+    from ralph_tui.store.summary import glance_at_tasks
 
     root = _root(context)
     return glance_at_tasks(root) if root else ()
@@ -77,7 +77,7 @@ def held_tasks(context: typer.Context, incomplete: str) -> Offers:
 
 def open_questions(context: typer.Context, incomplete: str) -> Offers:
     """Questions and permissions that wait."""
-    from ralph_tui.store.glance import glance_at_questions
+    from ralph_tui.store.summary import glance_at_questions
 
     root = _root(context)
     asked = glance_at_questions(root) if root else ()
@@ -88,7 +88,7 @@ def open_questions(context: typer.Context, incomplete: str) -> Offers:
 
 def sessions(context: typer.Context, incomplete: str) -> Offers:
     """The newest sessions, the newest first."""
-    from ralph_tui.store.glance import glance_at_sessions
+    from ralph_tui.store.summary import glance_at_sessions
 
     root = _root(context)
     ended = glance_at_sessions(root) if root else ()

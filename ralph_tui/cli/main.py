@@ -115,7 +115,7 @@ def _forbidden(error: OSError) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    from ralph_tui.store.crash import write_report
+    from ralph_tui.store.crash_reports import write_report
 
     fail(
         RalphError(

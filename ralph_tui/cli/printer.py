@@ -18,7 +18,7 @@ from ralph_tui.cli.console import discard_stdout
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.present.events.event_lines import Line, Narrator
 from ralph_tui.present.text import glyphs
-from ralph_tui.store.journal import parse, read_lines
+from ralph_tui.store.journal.journal import parse, read_lines
 
 
 class Printer(Protocol):

@@ -9,7 +9,7 @@ from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
     from ralph_tui.engine.controls import Controls
-    from ralph_tui.store.documents import Documents
+    from ralph_tui.store.documents.documents import Documents
     from ralph_tui.store.lock import Owner
     from ralph_tui.store.project import Project
 
@@ -45,7 +45,7 @@ def find_project(given: Path | None) -> "Project":
 
 def project_directory(given: Path | None) -> Path:
     """Where a command that needs no project works: in the one that is meant, else right here."""
-    from ralph_tui.store.place import nearest
+    from ralph_tui.store.project_root import nearest
 
     directory = start_directory(given)
     return directory if given is not None else nearest(directory) or directory

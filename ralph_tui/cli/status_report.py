@@ -15,7 +15,7 @@ from ralph_tui.domain.project_state import DECISIONS, Halt, SessionRecord
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, plural, tokens
-from ralph_tui.store.documents import Documents
+from ralph_tui.store.documents.documents import Documents
 from ralph_tui.store.lock import Owner
 from ralph_tui.store.project import Project
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.guard.sandbox import INSTALL, Sandbox, sandbox_for, why_no_sandbox
-from ralph_tui.store.mirror import state_home
+from ralph_tui.store.backup.mirror import state_home
 
 ON_MACOS = (
     "macOS holds the agent's commands only: the checks that ralph runs are not in the sandbox"

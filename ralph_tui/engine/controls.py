@@ -11,7 +11,7 @@ from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Hal
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.approved_content import plan_content
 from ralph_tui.engine.plan_controls import PlanControls
-from ralph_tui.store.files import utc_now
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents
 

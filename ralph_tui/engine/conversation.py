@@ -17,7 +17,7 @@ from ralph_tui.engine.opening import NeverOpened, open_again, open_unless
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.prompting import wrap_up_note
 from ralph_tui.engine.workshop import Workshop
-from ralph_tui.store.given import keep_given
+from ralph_tui.store.last_prompt import keep_given
 
 STOP_SECONDS = 1.0
 """How long an interrupted turn may take to end, and to say what it cost, when the person stops at once; then its CLI is ended."""

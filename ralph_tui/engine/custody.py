@@ -12,7 +12,7 @@ from ralph_tui.engine.gitstate import standing
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.guard.gitwatch import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.guard.guard import COMMAND_TOOLS
-from ralph_tui.store.agent_activity import ActivityLog
+from ralph_tui.store.journal.agent_activity import ActivityLog
 
 HINT_LIMIT = 400
 

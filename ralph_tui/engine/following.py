@@ -25,10 +25,10 @@ from ralph_tui.domain.events import (
 from ralph_tui.engine.beginning import project_read
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.store.journal import last_run, read_events, tail_events
+from ralph_tui.store.journal.event_scanner import Scan
+from ralph_tui.store.journal.journal import last_run, read_events, tail_events
 from ralph_tui.store.lock import LoopLock, Owner
 from ralph_tui.store.project import Project
-from ralph_tui.store.scan import Scan
 
 Told = Coroutine[None, None, None]
 

@@ -9,7 +9,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EVENT, Event, Notice
 from ralph_tui.domain.redaction import redact
 from ralph_tui.engine.ports import EventSink
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
 
 
 class Emitter:

@@ -19,10 +19,10 @@ from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.doings import CHANGED_ON_DISK, breaker_words
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.unfinished import Unfinished
-from ralph_tui.store import snapshot
-from ralph_tui.store.documents import InvalidDocumentError
+from ralph_tui.store.documents import snapshot
+from ralph_tui.store.documents.documents import InvalidDocumentError
+from ralph_tui.store.documents.snapshot import BeingWrittenError
 from ralph_tui.store.project import Documents, Project
-from ralph_tui.store.snapshot import BeingWrittenError
 from ralph_tui.store.watch import watch_project
 
 AGAIN_SECONDS = 0.25

@@ -22,7 +22,7 @@ from ralph_tui.engine.verification.reviewer import MOST_TURNS, READ_TOOLS
 from ralph_tui.engine.workshop import SpecFor
 from ralph_tui.guard.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
 from ralph_tui.guard.sandbox import Sandbox
-from ralph_tui.store.mirror import state_home
+from ralph_tui.store.backup.mirror import state_home
 from ralph_tui.store.project import Project
 
 CLAUDE_MD_LIMIT = 40_000

@@ -20,7 +20,7 @@ from ralph_tui.engine.plan_edits import (
 )
 from ralph_tui.engine.plan_fields import TaskFields, added, edited
 from ralph_tui.engine.verification.completion import decided_by_person, recorded
-from ralph_tui.store.files import utc_now
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]

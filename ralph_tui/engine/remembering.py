@@ -13,8 +13,8 @@ from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import DECISIONS, Phase
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.store.notes import KEPT_ITERATIONS
 from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.text_files import KEPT_ITERATIONS
 
 RECENT_ITERATIONS = 3
 MOST_DECISIONS = 20

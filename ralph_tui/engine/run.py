@@ -22,8 +22,8 @@ from ralph_tui.engine.verification.project_checks import ChecksOfRun
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.guard.environ_block import blank_keys
 from ralph_tui.guard.gitwatch import GitWatch
-from ralph_tui.store.journal import JournalWriter
-from ralph_tui.store.journal_place import settle_journal
+from ralph_tui.store.journal.journal import JournalWriter
+from ralph_tui.store.journal.journal_location import settle_journal
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 

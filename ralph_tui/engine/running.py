@@ -40,7 +40,7 @@ from ralph_tui.engine.wiring import Wiring, nobody
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
-from ralph_tui.store.agent_activity import ActivityLog
+from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.project import Project
 
 

@@ -16,8 +16,8 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.processes import RUN_MARK, end_marked
-from ralph_tui.store.place import AGENT_OF
 from ralph_tui.store.project import Documents
+from ralph_tui.store.project_root import AGENT_OF
 
 END, LEAVE = "End them", "Leave them"
 BY_HAND = "`ralph doctor --end-strays` ends them; a run with --yes does so at its start."

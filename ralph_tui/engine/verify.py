@@ -36,7 +36,7 @@ from ralph_tui.engine.verification.evidence.examine import (
 )
 from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.guard.environ_block import without_keys
-from ralph_tui.store.agent_activity import ActivityLog
+from ralph_tui.store.journal.agent_activity import ActivityLog
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]
 

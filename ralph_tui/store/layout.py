@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.store.place import DOT
+from ralph_tui.store.project_root import DOT
 
 PROMPT_NAMES = {
     Phase.DISCOVERY: "discovery",

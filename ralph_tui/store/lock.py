@@ -15,10 +15,16 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import LockedError, StoreError
-from ralph_tui.store import dot
-from ralph_tui.store.files import DamagedError, explained, process_exists, read_regular, write_all
+from ralph_tui.store import project_dir
+from ralph_tui.store.io.files import (
+    DamagedError,
+    explained,
+    process_exists,
+    read_regular,
+    write_all,
+)
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.place import AGENT_OF
+from ralph_tui.store.project_root import AGENT_OF
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -56,7 +62,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
     from filelock import SoftFileLock, Timeout
 
     refuse_agent(layout)
-    dot.require(layout)  # the library would make a directory that went away
+    project_dir.require(layout)  # the library would make a directory that went away
     lock = _file_lock(layout.write_lock)
     with explained("lock", layout.write_lock):
         try:
@@ -176,7 +182,7 @@ class LoopLock:
             LockedError: Naming them.
             StoreError: There is no `.ralph` to be the owner of.
         """
-        dot.require(self._layout)
+        project_dir.require(self._layout)
         owner = self.owner()
         if owner is not None:
             raise _locked(owner, self._layout)

@@ -1,5 +1,7 @@
 """One project's `.ralph/`: load a snapshot, change it in a transaction, keep notes beside it."""
 
+import base64
+import binascii
 import math
 import os
 import threading
@@ -15,22 +17,52 @@ from ralph_tui.domain.base import Record
 from ralph_tui.domain.documents.questions import bounded
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
-from ralph_tui.store import dot, mirror, notes, snapshot
-from ralph_tui.store.document_guard import DocumentGuard
-from ralph_tui.store.documents import Documents
-from ralph_tui.store.files import explained, open_regular, utc_now, write_atomic
-from ralph_tui.store.injections import new_injection
+from ralph_tui.store import project_dir, text_files
+from ralph_tui.store.backup import mirror
+from ralph_tui.store.backup.receipts import ReceiptBook
+from ralph_tui.store.documents import snapshot
+from ralph_tui.store.documents.document_guard import DocumentGuard
+from ralph_tui.store.documents.documents import Documents
+from ralph_tui.store.documents.snapshot import BeingWrittenError, Snapshots
+from ralph_tui.store.guidance import new_injection
+from ralph_tui.store.io.files import explained, open_regular, utc_now, write_atomic
+from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
-from ralph_tui.store.place import upwards
-from ralph_tui.store.receipts import ReceiptBook
-from ralph_tui.store.snapshot import BeingWrittenError, Snapshots
-from ralph_tui.store.strictjson import json_text
+from ralph_tui.store.project_root import upwards
 
-if TYPE_CHECKING:  # what a look at the documents need not wait for
+if TYPE_CHECKING:
     from ralph_tui.domain.documents.extensions import Picture
     from ralph_tui.domain.documents.specs import Spec
     from ralph_tui.domain.verification.validation_report import ValidationReport
+
+
+MAX_BYTES = 3_000_000
+_SIGNATURES = {
+    ".png": b"\x89PNG\r\n\x1a\n",
+    ".jpg": b"\xff\xd8\xff",
+    ".gif": b"GIF8",
+    ".webp": b"RIFF",
+}
+
+
+def write_picture(
+    layout: Layout, round_number: int, number: int, picture: "Picture"
+) -> Path | None:
+    """Keep a picture; None when it is none or too large, whatever it says it is."""
+    try:
+        data = base64.b64decode(picture.data, validate=True)
+    except binascii.Error:
+        return None
+    ending = next((end for end, sign in _SIGNATURES.items() if data.startswith(sign)), None)
+    if ending is None or len(data) > MAX_BYTES:
+        return None
+    path = layout.validation_pictures / f"r{round_number}-{number:02}{ending}"
+    with explained("make the directory of", path):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+    write_atomic(path, data)
+    return path
+
 
 R = TypeVar("R", bound=Record)
 
@@ -97,7 +129,7 @@ class Project:
         """
         if not os.path.lexists(self.layout.dot):
             self._mirror.renew()
-        dot.make(self.layout)
+        project_dir.make(self.layout)
 
     def load(self) -> Documents:
         """A snapshot of all documents; missing ones have their defaults.
@@ -194,19 +226,19 @@ class Project:
 
     def append_learning(self, category: str, text: str) -> None:
         """Add `[time] CATEGORY: text` as one line to progress.txt."""
-        notes.append_learning(self.layout, category, text, self._clock())
+        text_files.append_learning(self.layout, category, text, self._clock())
 
     def read_learnings(self, limit: int) -> tuple[str, ...]:
         """The last lines of progress.txt, newest last."""
-        return notes.read_learnings(self.layout, limit)
+        return text_files.read_learnings(self.layout, limit)
 
     def write_memory(self, text: str) -> Path:
         """Write the hand-off to the next session."""
-        return notes.write_text(self.layout.memory, text, mode=notes.PROJECT_MODE)
+        return text_files.write_text(self.layout.memory, text, mode=text_files.PROJECT_MODE)
 
     def read_memory(self) -> str:
         """The hand-off of the last session, or nothing."""
-        return self.read_text(self.layout.memory, notes.TAIL_BYTES)
+        return self.read_text(self.layout.memory, text_files.TAIL_BYTES)
 
     def handoff(self) -> tuple[str, datetime | None]:
         """The hand-off of the last session and when it was written, by ralph or by the person."""
@@ -219,50 +251,56 @@ class Project:
     def write_active_memory(self, text: str) -> Path:
         """Write the memory that goes into prompts."""
         self._require_dot()
-        return notes.write_text(self.layout.active_memory, text)
+        return text_files.write_text(self.layout.active_memory, text)
 
     def write_iteration_memory(self, iteration: int, text: str) -> Path:
         """Keep what an iteration did; the oldest go to the archive."""
         return self._write_numbered(
-            self.layout.memory_iterations, "iter", iteration, text, notes.KEPT_ITERATIONS
+            self.layout.memory_iterations, "iter", iteration, text, text_files.KEPT_ITERATIONS
         )
 
     def write_session_memory(self, number: int, text: str) -> Path:
         """Keep what a session did; the oldest go to the archive."""
         return self._write_numbered(
-            self.layout.memory_sessions, "session", number, text, notes.KEPT_SESSIONS
+            self.layout.memory_sessions, "session", number, text, text_files.KEPT_SESSIONS
         )
 
     def write_phase_memory(self, phase: Phase, text: str) -> Path:
         """Keep what a phase led to; a later round of the same phase replaces it."""
         self._require_dot()
-        return notes.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
+        return text_files.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
 
     def old_memories(self) -> tuple[Path, ...]:
         """Archived memories that are old enough to go."""
-        return notes.old_archived(self.layout.memory_archive, self._clock())
+        return text_files.old_archived(self.layout.memory_archive, self._clock())
 
     def clean_archive(self) -> tuple[Path, ...]:
         """Remove archived memories that are too old, as each new memory does; what was removed."""
         self._require_dot()
-        return notes.clean_archive(self.layout.memory_archive, self._clock())
+        return text_files.clean_archive(self.layout.memory_archive, self._clock())
 
     def rotate_memories(self) -> tuple[Path, ...]:
         """Archive all but the newest memories, as each new one does; what was archived, at its old place."""
         self._require_dot()
         archive = self.layout.memory_archive
         return (
-            *notes.rotate(self.layout.memory_iterations, archive, "iter", notes.KEPT_ITERATIONS),
-            *notes.rotate(self.layout.memory_sessions, archive, "session", notes.KEPT_SESSIONS),
+            *text_files.rotate(
+                self.layout.memory_iterations, archive, "iter", text_files.KEPT_ITERATIONS
+            ),
+            *text_files.rotate(
+                self.layout.memory_sessions, archive, "session", text_files.KEPT_SESSIONS
+            ),
         )
 
     def read_phase_memory(self, phase: Phase) -> str:
         """What a phase led to, or nothing."""
-        return self.read_text(self.layout.memory_phases / f"{phase.value}.md", notes.TAIL_BYTES)
+        return self.read_text(
+            self.layout.memory_phases / f"{phase.value}.md", text_files.TAIL_BYTES
+        )
 
     def read_specs(self) -> tuple["Spec", ...]:
         """The specifications, by file name."""
-        return notes.read_specs(self.layout)
+        return text_files.read_specs(self.layout)
 
     def write_report(self, report: "ValidationReport") -> Path:
         """Keep the validation report."""
@@ -285,7 +323,7 @@ class Project:
         """The last validation report; None when there is none, or it cannot be read (that is told)."""
         from ralph_tui.domain.verification.validation_report import ValidationReport
 
-        text = self.read_text(self.layout.validation_report, notes.REPORT_BYTES)
+        text = self.read_text(self.layout.validation_report, text_files.REPORT_BYTES)
         if not text:
             return None
         try:
@@ -297,8 +335,6 @@ class Project:
 
     def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
         """Keep a picture of the validation; its path in the project, None when it cannot be kept."""
-        from ralph_tui.store.pictures import write_picture
-
         self._require_dot()
         path = write_picture(self.layout, round_number, number, picture)
         return str(path.relative_to(self.root)) if path else None
@@ -306,23 +342,23 @@ class Project:
     def archive_plan(self) -> Path | None:
         """Copy the plan into the session history before it is replaced; None when there is none."""
         self._require_dot()
-        return notes.archive_plan(self.layout, self._clock())
+        return text_files.archive_plan(self.layout, self._clock())
 
     def recent_iteration_memories(self, limit: int = 3) -> tuple[str, ...]:
         """The memories of the last iterations, newest last."""
-        paths = notes.numbered(self.layout.memory_iterations, "iter")
+        paths = text_files.numbered(self.layout.memory_iterations, "iter")
         recent = paths[-limit:] if limit > 0 else []
-        return tuple(self.read_text(path, notes.TAIL_BYTES) for path in recent)
+        return tuple(self.read_text(path, text_files.TAIL_BYTES) for path in recent)
 
     def archive_session(self, record: SessionRecord) -> None:
         """Add a session that ended to the history; without a time it has ended now."""
         self._require_dot()
         ended = record.ended_at or self._clock()
-        notes.archive_session(self.layout, record.model_copy(update={"ended_at": ended}))
+        text_files.archive_session(self.layout, record.model_copy(update={"ended_at": ended}))
 
     def read_sessions(self) -> tuple[SessionRecord, ...]:
         """The history of sessions, oldest first; lines that cannot be read are passed over."""
-        records, unreadable = notes.read_sessions(self.layout)
+        records, unreadable = text_files.read_sessions(self.layout)
         if unreadable:
             name = self.layout.sessions.name
             self._tell(f"{unreadable} lines of {name} cannot be read and were passed over.")
@@ -330,7 +366,7 @@ class Project:
 
     def read_text(self, path: Path, limit: int) -> str:
         """A text file of the project, at most `limit` bytes; empty when absent or outside."""
-        return notes.read_text(self.layout, path, limit)
+        return text_files.read_text(self.layout, path, limit)
 
     def log_path(self, name: str) -> Path:
         """Where a log of this name goes; the file is made, so that only its owner can read it.
@@ -351,10 +387,10 @@ class Project:
     ) -> Path:
         self._require_dot()
         archive = self.layout.memory_archive
-        written = notes.write_numbered(directory, archive, stem, number, text, keep=keep)
+        written = text_files.write_numbered(directory, archive, stem, number, text, keep=keep)
         now = self._clock()
         if self._cleaned_at is None or now - self._cleaned_at >= CLEAN_EVERY:
-            notes.clean_archive(archive, now)
+            text_files.clean_archive(archive, now)
             self._cleaned_at = now
         return written
 
@@ -363,7 +399,7 @@ class Project:
         lost = None if os.path.lexists(self.layout.dot) else mirror.gone(self.root)
         if lost is not None:
             raise lost
-        dot.require(self.layout)
+        project_dir.require(self.layout)
 
     def _tell_undone(self, message: str) -> None:
         with self._told_lock:

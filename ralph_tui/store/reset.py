@@ -4,12 +4,12 @@ import re
 import shutil
 from pathlib import Path
 
-from ralph_tui.store.commit import Tell
-from ralph_tui.store.files import explained
-from ralph_tui.store.growing import older
+from ralph_tui.store.backup.mirror import Mirror, holds_work
+from ralph_tui.store.documents.multi_file_commit import Tell
+from ralph_tui.store.io.files import explained
+from ralph_tui.store.io.rotation import older
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
-from ralph_tui.store.mirror import Mirror, holds_work
 
 _DOCUMENTS = (
     "state", "plan", "budget", "breaker", "injections", "questions", "validation_report", "events", "commit",

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 
+from ralph_tui.store.io.wake_ups import wake_ups
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
-from ralph_tui.store.waking import wake_ups
 
 Signature = tuple[tuple[str, int, int, int], ...]
 

@@ -11,7 +11,7 @@ from ralph_tui.cli.printer import line_printer, show_past
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.store.strictjson import json_text
+from ralph_tui.store.io.strict_json import json_text
 from ralph_tui.tui.data.journal_library import Library
 from tests.harness.projects import make_project
 

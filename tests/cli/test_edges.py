@@ -12,7 +12,7 @@ from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.preflight import check_login, login
 from ralph_tui.cli.main import QUICK
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.store.crash import write_report
+from ralph_tui.store.crash_reports import write_report
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, python

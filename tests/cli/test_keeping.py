@@ -15,7 +15,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.memory import ACTIVE_MEMORY_LIMIT
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside, ralph

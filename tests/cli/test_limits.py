@@ -10,7 +10,7 @@ from ralph_tui.domain.events import LoopStarted
 from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.costs import CostLimits
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ralph_tui.store import recovery
+from ralph_tui.store.documents import document_recovery
 from tests.cli.processes import inside, ralph
 from tests.harness.projects import make_project, plan_of, task
 
@@ -69,7 +69,7 @@ def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
 
     def wait(_: float) -> None:
         """All the time that an editor has goes by."""
-        long_ago = time.time() - recovery.EDITOR_SECONDS - 1
+        long_ago = time.time() - document_recovery.EDITOR_SECONDS - 1
         os.utime(plan, (long_ago, long_ago))
 
     os.utime(plan)

@@ -20,7 +20,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.plan_fields import TaskFields
-from ralph_tui.store.files import utc_now
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import until

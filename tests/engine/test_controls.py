@@ -24,7 +24,7 @@ from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.ending import asked_by
 from ralph_tui.engine.plan_edits import SKIPPED, moved
 from ralph_tui.engine.plan_fields import TaskFields
-from ralph_tui.store.files import utc_now
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, plan_of, task, task_of

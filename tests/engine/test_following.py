@@ -17,8 +17,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine import following, unfinished
-from ralph_tui.store import recovery
-from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.documents import document_recovery
+from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
@@ -228,7 +228,7 @@ async def test_a_plan_that_is_half_written_is_told_until_it_is_whole(
         project.load()
         plan.write_text("{")
         await until(lambda: view_of(told).unfinished == (name,))
-        then = time.time() - 2 * recovery.EDITOR_SECONDS
+        then = time.time() - 2 * document_recovery.EDITOR_SECONDS
         os.utime(plan, (then, then))
         await until(lambda: not project.transact(lambda docs: docs).unfinished)  # a run needs it
         await until(lambda: not view_of(told).unfinished)

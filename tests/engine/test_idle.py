@@ -12,7 +12,7 @@ from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.ledger import Ledger
-from ralph_tui.store.files import utc_now
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until
 

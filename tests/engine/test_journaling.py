@@ -9,7 +9,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.engine.journaling import Emitter
-from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.journal.journal import JournalWriter, read_events
 
 
 async def test_events_are_shown_at_once_and_written_in_order(tmp_path: Path) -> None:

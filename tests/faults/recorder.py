@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ralph_tui.store import swap
+from ralph_tui.store.documents import multi_file_commit
 from ralph_tui.store.project import Documents, Project
 
 TOUCHING = (
@@ -55,7 +55,7 @@ class Recorder:
         os.open = self._open(os.open)
         for name in TOUCHING:
             setattr(os, name, self._touching(name, getattr(os, name)))
-        swap.exchange = self._touching("exchange", swap.exchange)
+        multi_file_commit.exchange = self._touching("exchange", multi_file_commit.exchange)
         real = Project.transact_now
 
         def transact(project: Project, change: Callable[[Documents], Documents]) -> Documents:

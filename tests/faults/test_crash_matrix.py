@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.store import recovery, swap
-from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.documents import document_recovery, multi_file_commit
+from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
 from tests.faults.recorder import STATE, Entry, read_log
 from tests.harness.model import serving_in_process
@@ -77,7 +77,7 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "world" / "state"))
-    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0.0)
     return World(tmp_path)
 
 
@@ -106,7 +106,7 @@ class Replay:
             Path(rest[0]).symlink_to(entry.arguments[0])
         elif name == "exchange":
             if result:
-                assert swap.exchange(Path(first), Path(rest[0]))
+                assert multi_file_commit.exchange(Path(first), Path(rest[0]))
         elif name != "fsync":
             getattr(os, name)(first, *rest)
 

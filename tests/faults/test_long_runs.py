@@ -22,7 +22,7 @@ from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
 from tests.harness.projects import ALLOWS, make_project, task
 
 ITERATIONS = int(os.environ.get("RALPH_ITERATIONS", "120"))

@@ -58,7 +58,7 @@ for n in range(int(sys.argv[3])):
 EDITS = """
 import json, sys, time
 from pathlib import Path
-from ralph_tui.store.swap import exchange
+from ralph_tui.store.documents.multi_file_commit import exchange
 root = Path(sys.argv[1])
 path = root / ".ralph" / "implementation_plan.json"
 temp, over = path.with_name("editor.swp"), root / "over"

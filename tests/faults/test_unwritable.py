@@ -21,7 +21,7 @@ from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
 from ralph_tui.engine.run import run_mission
 from ralph_tui.engine.wiring import Wiring
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
 from tests.harness.processes import marked_processes, ralph_running, run_ralph

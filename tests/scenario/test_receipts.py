@@ -11,8 +11,8 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.controls import Controls
+from ralph_tui.store.backup.receipts import ReceiptBook
 from ralph_tui.store.project import Project
-from ralph_tui.store.receipts import ReceiptBook
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.store.mirror import mirror_of
+from ralph_tui.store.backup.mirror import mirror_of
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, events_of, make_project, task, task_of
 from tests.harness.scenarios import finishes, scenario

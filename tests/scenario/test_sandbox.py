@@ -22,7 +22,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.guard.sandbox import why_no_sandbox
-from ralph_tui.store.place import AGENT_OF
+from ralph_tui.store.project_root import AGENT_OF
 from tests.harness.model import serving
 from tests.harness.programs import path_without
 from tests.harness.projects import make_project, task, task_of

@@ -18,7 +18,7 @@ PRELUDE = """
 import sys, time
 from pathlib import Path
 from ralph_tui.domain.events import Notice
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 project = Project(Path(sys.argv[1]))

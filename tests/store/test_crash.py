@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import recovery, swap
-from ralph_tui.store.files import write_atomic
+from ralph_tui.store.documents import document_recovery, multi_file_commit
+from ralph_tui.store.io.files import write_atomic
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, finished, process, read_line, wait_until, with_tasks
 
@@ -120,7 +120,7 @@ def test_an_atomic_write_is_old_or_new_at_every_call(
 
 
 def test_a_repair_that_fails_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0)
+    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0)
     for nth in range(1, 200):
         root = tmp_path / f"{nth}"
         root.mkdir()
@@ -147,7 +147,7 @@ def test_a_decided_change_is_finished_by_the_next_reader(
 ) -> None:
     with_tasks(project, "a")
     project.transact(count_up)
-    real = swap.put
+    real = multi_file_commit.put
 
     def die(temp: Path, target: Path) -> bool:
         done = target.name != name or not before
@@ -157,7 +157,7 @@ def test_a_decided_change_is_finished_by_the_next_reader(
         return result
 
     with monkeypatch.context() as patch:
-        patch.setattr(swap, "put", die)
+        patch.setattr(multi_file_commit, "put", die)
         with pytest.raises(KeyboardInterrupt):
             project.transact(count_up)
     assert project.layout.commit.exists()
@@ -173,7 +173,7 @@ def can_exchange() -> bool:
         first, second = Path(directory, "1"), Path(directory, "2")
         first.touch()
         second.touch()
-        return swap.exchange(first, second)
+        return multi_file_commit.exchange(first, second)
 
 
 needs_exchange = pytest.mark.skipif(
@@ -188,7 +188,7 @@ def an_editor_is_faster(
     plan = project.layout.plan
     edited: dict[str, Any] = json.loads(plan.read_text())
     edited["tasks"].append({"id": "by-hand", "description": "typed at that very moment"})
-    real, left = swap.put, [times]
+    real, left = multi_file_commit.put, [times]
 
     def put(temp: Path, target: Path) -> bool:
         if target == plan and left[0]:
@@ -198,7 +198,7 @@ def an_editor_is_faster(
             draft.replace(plan)
         return real(temp, target)
 
-    monkeypatch.setattr(swap, "put", put)
+    monkeypatch.setattr(multi_file_commit, "put", put)
     return edited
 
 
@@ -235,7 +235,7 @@ def test_an_edit_amid_several_renames_is_kept_and_told(
 def test_where_files_cannot_change_places_a_rename_does(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(swap, "_system_call", lambda: None)
+    monkeypatch.setattr(multi_file_commit, "_system_call", lambda: None)
     with_tasks(project, "a")
     project.transact(count_up)
     project.transact(count_up)

@@ -15,8 +15,8 @@ from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.costs import CostMeter
-from ralph_tui.store import recovery
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.documents import document_recovery
+from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, either, with_tasks
 
@@ -47,8 +47,8 @@ DAMAGE = {
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files do not change under our hands here, so one short look is enough."""
-    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.001)
-    monkeypatch.setattr(recovery, "EDITOR_SECONDS", 0)
+    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0.001)
+    monkeypatch.setattr(document_recovery, "EDITOR_SECONDS", 0)
 
 
 @pytest.mark.parametrize(("data", "reason"), DAMAGE.values(), ids=list(DAMAGE))
@@ -125,7 +125,7 @@ def test_a_plan_that_cannot_be_restored_is_named_and_stays_where_it_is(
     project: Project, backup: str
 ) -> None:
     with_tasks(project, "a")
-    kept = recovery.backup_path(project.layout.plan)
+    kept = document_recovery.backup_path(project.layout.plan)
     if backup == "missing":
         kept.unlink()
     else:
@@ -161,7 +161,7 @@ def test_where_a_typing_error_is(project: Project, text: str, reason: str) -> No
 
 def test_a_plan_is_rebuilt_from_the_journal(project: Project) -> None:
     with_tasks(project, "a")
-    recovery.backup_path(project.layout.plan).unlink()
+    document_recovery.backup_path(project.layout.plan).unlink()
     tasks = (Task(id="a"), Task(id="b"))
     done = Task(id="a", status=TaskStatus.COMPLETE)
     writer = JournalWriter(project.layout.events)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.store import agent_activity, mirror
-from ralph_tui.store.agent_activity import Activity, ActivityLog, put, read_activity
+from ralph_tui.store.backup import mirror
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.journal import agent_activity
+from ralph_tui.store.journal.agent_activity import Activity, ActivityLog, put, read_activity
 from ralph_tui.store.lock import boot_id
-from ralph_tui.store.mirror import mirror_of
 from ralph_tui.store.project import Project
 from tests.store.helpers import count_up, with_tasks
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import files
-from ralph_tui.store.files import append_durable, remove_stale_temps, write_atomic
+from ralph_tui.store.io import files
+from ralph_tui.store.io.files import append_durable, remove_stale_temps, write_atomic
 
 
 def mode(path: Path) -> int:

@@ -11,13 +11,14 @@ import pytest
 from ralph_tui.domain.documents.questions import MOST_SETTLED, AskedQuestion, Question
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Phase, SessionRecord
-from ralph_tui.store import crash, growing
-from ralph_tui.store.aside import KEPT_ASIDE, set_aside
-from ralph_tui.store.documents import Documents
-from ralph_tui.store.files import read_regular, write_atomic
-from ralph_tui.store.growing import append_log, older
-from ralph_tui.store.notes import KEPT_PLANS
+from ralph_tui.store import crash_reports
+from ralph_tui.store.documents.documents import Documents
+from ralph_tui.store.io import rotation
+from ralph_tui.store.io.files import read_regular, write_atomic
+from ralph_tui.store.io.quarantine import KEPT_ASIDE, set_aside
+from ralph_tui.store.io.rotation import append_log, older
 from ralph_tui.store.project import Project
+from ralph_tui.store.text_files import KEPT_PLANS
 from tests.store.helpers import process, read_line
 from tests.store.test_crash import Faults
 
@@ -27,7 +28,7 @@ SMALL = 2_000
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "MOST_BYTES", SMALL)
+    monkeypatch.setattr(rotation, "MOST_BYTES", SMALL)
 
 
 def ended(project: Project, *numbers: int) -> None:
@@ -68,7 +69,7 @@ def test_who_reads_while_a_file_is_set_aside_gets_every_line_once(
             ended(project, following.pop(0))
         return data
 
-    monkeypatch.setattr(growing, "read_regular", meanwhile)
+    monkeypatch.setattr(rotation, "read_regular", meanwhile)
     for _ in range(12):
         seen = known(project)
         assert seen == list(range(seen[0], seen[-1] + 1))
@@ -160,12 +161,12 @@ def test_a_log_that_leads_elsewhere_is_not_written(project: Project, tmp_path: P
 def test_of_crash_reports_the_newest_are_kept(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crash, "KEPT", 3)
+    monkeypatch.setattr(crash_reports, "KEPT", 3)
     mine = project.layout.logs / "mine.txt"
     mine.touch()
     written = []
     for number in range(6):
-        written.append(crash.write_report(ValueError(f"{number}"), project.root))
+        written.append(crash_reports.write_report(ValueError(f"{number}"), project.root))
         os.utime(written[-1], (number + 1, number + 1))
     assert [path for path in written if path.exists()] == written[-3:]
     assert mine.exists()
@@ -234,6 +235,6 @@ def test_a_crash_report_that_a_full_disk_does_not_take_is_written_elsewhere(
         return os.open(path, os.O_WRONLY | os.O_CREAT), str(path)
 
     monkeypatch.setattr(tempfile, "mkstemp", make)
-    written = crash.write_report(ValueError("why it broke"), project.root)
+    written = crash_reports.write_report(ValueError("why it broke"), project.root)
     assert written.parent == tmp_path
     assert "why it broke" in written.read_text()

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import journal as journal_module
-from ralph_tui.store.journal import JournalWriter, read_events, tail_events
-from ralph_tui.store.journal_place import real_journal, settle_journal
+from ralph_tui.store.journal import journal as journal_module
+from ralph_tui.store.journal.journal import JournalWriter, read_events, tail_events
+from ralph_tui.store.journal.journal_location import real_journal, settle_journal
 from ralph_tui.store.project import Project
 from tests.harness.waiting import PATIENCE
 from tests.store.helpers import NOW, process, read_line

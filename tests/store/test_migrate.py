@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import documents, migrate, snapshot
-from ralph_tui.store.migrate import Data
+from ralph_tui.store.documents import documents, migrations, snapshot
+from ralph_tui.store.documents.migrations import Data
 from ralph_tui.store.project import Project
 from tests.store.helpers import count_up, either, with_tasks
 
@@ -63,8 +63,8 @@ def version_three(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = (documents.STATE, plan, documents.BUDGET, documents.BREAKER)
     monkeypatch.setattr(snapshot, "PLAN", plan)
     monkeypatch.setattr(snapshot, "KINDS", kinds)
-    monkeypatch.setitem(migrate.MIGRATIONS, ("plan", 1), rename_title)
-    monkeypatch.setitem(migrate.MIGRATIONS, ("plan", 2), add_owner)
+    monkeypatch.setitem(migrations.MIGRATIONS, ("plan", 1), rename_title)
+    monkeypatch.setitem(migrations.MIGRATIONS, ("plan", 2), add_owner)
 
 
 @pytest.mark.usefixtures("version_three")
@@ -88,7 +88,7 @@ def test_an_older_document_is_migrated_with_a_backup(project: Project, version: 
 def test_migrating_does_not_change_what_it_is_given() -> None:
     data: Data = {"items": [1]}
     steps = {("plan", 1): rename_title}
-    made = migrate.migrate(data, document="plan", current=2, path=Path("x"), migrations=steps)
+    made = migrations.migrate(data, document="plan", current=2, path=Path("x"), migrations=steps)
     assert made == {"tasks": [1], "schema_version": 2}
     assert data == {"items": [1]}
 
@@ -96,7 +96,7 @@ def test_migrating_does_not_change_what_it_is_given() -> None:
 def test_every_older_version_of_every_document_has_a_migration(project: Project) -> None:
     with_tasks(project, "a")
     for kind in snapshot.KINDS:
-        for version in range(migrate.FIRST_VERSION, kind.version):
-            assert (kind.name, version) in migrate.MIGRATIONS
+        for version in range(migrations.FIRST_VERSION, kind.version):
+            assert (kind.name, version) in migrations.MIGRATIONS
         example = '{"schema_version": 1}'
         assert documents.decode_document(kind, example.encode(), Path("x")).value is not None

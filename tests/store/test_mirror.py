@@ -11,11 +11,11 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import mirror
-from ralph_tui.store.journal import JournalWriter, read_events
-from ralph_tui.store.mirror import mirror_of
+from ralph_tui.store.backup import mirror
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.backup.restore import restore_from_mirror
+from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
-from ralph_tui.store.restoring import restore_from_mirror
 from tests.store.helpers import NOW, count_up, with_tasks
 
 

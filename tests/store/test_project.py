@@ -15,7 +15,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase, RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.store import snapshot
+from ralph_tui.store.documents import snapshot
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import NOW, count_up, with_tasks
 

@@ -21,11 +21,11 @@ from ralph_tui.domain.view.metrics import measure
 from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
 from ralph_tui.present.sections.iterations import RUNNING, iteration_blocks, look_of
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.store import scan
-from ralph_tui.store.journal import JournalWriter, read_events
+from ralph_tui.store.journal import event_scanner
+from ralph_tui.store.journal.event_scanner import Scan
+from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
-from ralph_tui.store.scan import Scan
 from ralph_tui.tui.data import journal_library
 from ralph_tui.tui.data.journal_library import Library
 
@@ -70,7 +70,7 @@ def story(count: int) -> list[Event]:
 def test_a_scan_finds_what_a_whole_reading_finds(
     tmp_path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "CHUNK", chunk)
+    monkeypatch.setattr(event_scanner, "CHUNK", chunk)
     path = journal(tmp_path, story(5))
     found = list(Scan(path, CHRONICLED))
     whole = [(end, event) for end, event in read_events(path) if event.type in CHRONICLED]

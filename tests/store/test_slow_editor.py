@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import recovery, snapshot
+from ralph_tui.store.documents import document_recovery, snapshot
 from ralph_tui.store.project import Documents, Project
 from tests.store.helpers import count_up, finished, with_tasks
 
@@ -22,7 +22,7 @@ HALVES = {"empty": "", "half": EDITED[:17], "a typing error": '{"tasks": [,]}'}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A look takes no time; how long an editor is waited for is as ever."""
-    monkeypatch.setattr(recovery, "SETTLE_SECONDS", 0.001)
+    monkeypatch.setattr(document_recovery, "SETTLE_SECONDS", 0.001)
 
 
 def ids(documents: Documents) -> list[str]:
@@ -84,13 +84,13 @@ def test_an_edit_that_was_never_ended_is_set_aside_in_the_end(
 ) -> None:
     with_tasks(project, "a")
     project.layout.plan.write_text("{")
-    aged(project.layout.plan, recovery.EDITOR_SECONDS - 5)
+    aged(project.layout.plan, document_recovery.EDITOR_SECONDS - 5)
     assert ids(project.load()) == ["a"]
     assert project.layout.plan.read_text() == "{"
-    aged(project.layout.plan, recovery.EDITOR_SECONDS + 1)
+    aged(project.layout.plan, document_recovery.EDITOR_SECONDS + 1)
     assert ids(project.load()) == ["a"]
     assert "set aside as" in project.damage()[-1]
-    monkeypatch.setattr(recovery, "EDITOR_SECONDS", 0.3)
+    monkeypatch.setattr(document_recovery, "EDITOR_SECONDS", 0.3)
     project.layout.plan.write_text("{")
     assert project.transact(count_up).plan.tasks[0].retry_count == 1  # it waits for that long
     assert len(list(project.layout.dot.glob("implementation_plan.json.corrupt-*"))) == 2
@@ -130,7 +130,7 @@ def test_an_edit_that_is_not_valid_is_left_alone_while_what_was_read_holds(
     aged(plan, snapshot.QUIET_SECONDS + 1)
     assert project.transact(only_state).unfinished == (plan.name,)
     assert "'acceptanceCriteria'" in project.damage()[0]
-    aged(plan, recovery.EDITOR_SECONDS + 1)
+    aged(plan, document_recovery.EDITOR_SECONDS + 1)
     assert ids(project.transact(count_up)) == ["a"]
     (aside,) = project.layout.dot.glob("*.corrupt-*")
     assert aside.read_text() == INVALID
@@ -146,7 +146,7 @@ def test_who_only_looks_leaves_what_is_not_whole_as_it_is(project: Project) -> N
         seen = looks.look()
         assert (ids(seen), seen.unfinished) == (["a"], (plan.name,))
     assert plan.read_text() == "{"
-    recovery.backup_path(plan).unlink()
+    document_recovery.backup_path(plan).unlink()
     with pytest.raises(StoreError, match="cannot be read"):
         Project(project.root).look()
     assert plan.read_text() == "{"
@@ -159,7 +159,7 @@ def test_a_file_that_is_written_without_end_is_named_and_left(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_tasks(project, "a")
-    monkeypatch.setattr("ralph_tui.store.snapshot.LONGEST_EDIT", 0.1)
+    monkeypatch.setattr("ralph_tui.store.documents.snapshot.LONGEST_EDIT", 0.1)
     project.layout.plan.write_text("{")
     aged(project.layout.plan, -5)  # it is never old enough
     with pytest.raises(StoreError, match=r"keeps changing .*: it was not valid for 0\.1 seconds"):
@@ -181,7 +181,7 @@ def test_an_editor_that_renames_before_it_writes_does_not_empty_the_plan(
         if waits > 5:  # longer than a write that is under way takes to stand still
             plan.write_text(EDITED)
 
-    monkeypatch.setattr("ralph_tui.store.recovery.time.sleep", write)
+    monkeypatch.setattr("ralph_tui.store.documents.document_recovery.time.sleep", write)
     assert ids(project.load()) == ["edited"]
 
 

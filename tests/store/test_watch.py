@@ -177,7 +177,7 @@ async def test_a_place_that_cannot_be_watched_is_named(
 
 def test_importing_the_store_loads_nothing_slow() -> None:
     code = (
-        "import sys, ralph_tui.store.project, ralph_tui.store.journal, ralph_tui.store.watch;"
+        "import sys, ralph_tui.store.project, ralph_tui.store.journal.journal, ralph_tui.store.watch;"
         "print({'watchfiles', 'psutil', 'filelock', 'asyncio', 'anyio'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

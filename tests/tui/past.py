@@ -7,8 +7,8 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.store.given import keep_given
-from ralph_tui.store.journal import JournalWriter
+from ralph_tui.store.journal.journal import JournalWriter
+from ralph_tui.store.last_prompt import keep_given
 from ralph_tui.store.project import Project
 from tests.tui import feed
 from tests.tui.feed import Script

@@ -14,8 +14,8 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.launch import Launch
+from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.project import Project
-from ralph_tui.store.scan import Progress
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.screens.pages.history import History

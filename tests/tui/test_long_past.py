@@ -9,7 +9,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.present.sections import history, iterations
-from ralph_tui.store.scan import Progress
+from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.data import journal_library
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.screens.pages.iterations import Iterations

@@ -65,7 +65,7 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
     import asyncio
 
     from ralph_tui.domain.events import Event, LoopFinished
-    from ralph_tui.store.journal import read_events, tail_events
+    from ralph_tui.store.journal.journal import read_events, tail_events
 
     events: asyncio.Queue[tuple[int, Event]] = asyncio.Queue(maxsize=1000)
 
@@ -103,7 +103,7 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
 
 def _start_of_run(project: "Project") -> int:
     """The offset at which the last run's first event begins."""
-    from ralph_tui.store.journal import last_run
+    from ralph_tui.store.journal.journal import last_run
 
     found = last_run(project.layout.events)
     return found[0] if found else 0

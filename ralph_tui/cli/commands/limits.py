@@ -92,7 +92,7 @@ def _in_effect(project: "Project") -> "Settings":
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.adjusting import adjusted_settings
-    from ralph_tui.store.journal import last_run
+    from ralph_tui.store.journal.journal import last_run
     from ralph_tui.store.lock import LoopLock
 
     settings = load_settings(project.root)

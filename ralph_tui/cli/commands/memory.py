@@ -112,7 +112,7 @@ def _recurring(project: "Project", *, as_json: bool, add: bool) -> None:
     from ralph_tui.domain.documents.agents_md import MAX_LINES, with_learned
     from ralph_tui.domain.documents.learning_selection import recurring
     from ralph_tui.engine.learned import LOOKED_AT
-    from ralph_tui.store.notes import PROJECT_MODE, TAIL_BYTES, write_text
+    from ralph_tui.store.text_files import PROJECT_MODE, TAIL_BYTES, write_text
 
     path = project.layout.agents_md
     text = project.read_text(path, TAIL_BYTES)

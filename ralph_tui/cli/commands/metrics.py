@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Compute the seven success metrics from the journal."""
     from ralph_tui.present.text.figures import plural
-    from ralph_tui.store.measuring import MeasuredJournal
+    from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 
     journal = MeasuredJournal(find_project(project_root).layout.events)
     found = journal.metrics()

@@ -58,7 +58,7 @@ def replay(
 
 def _found(project: "Project", session: str) -> "Iteration":
     from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
-    from ralph_tui.store.scan import Scan
+    from ralph_tui.store.journal.event_scanner import Scan
 
     chronicler = Chronicler()
     for found in Scan(project.layout.events, CHRONICLED):
@@ -80,7 +80,7 @@ def _print(project: "Project", iteration: "Iteration", *, as_json: bool) -> None
 
 
 def _events(project: "Project", iteration: "Iteration") -> "Iterator[Event]":
-    from ralph_tui.store.journal import read_events
+    from ralph_tui.store.journal.journal import read_events
 
     for offset, event in read_events(project.layout.events, iteration.start):
         if iteration.end and offset > iteration.end:

@@ -77,7 +77,7 @@ def restore(*, project_root: ProjectRoot = None) -> None:
 
     Its copy is kept outside the project, for a `git clean -fdx` or a slip. Nothing that is there is overwritten.
     """
-    from ralph_tui.store.restoring import restore_from_mirror
+    from ralph_tui.store.backup.restore import restore_from_mirror
 
     for name in restore_from_mirror(start_directory(project_root)):
         out(f"put back  {name}")

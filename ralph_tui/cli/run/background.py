@@ -53,7 +53,7 @@ def _start(project: "Project", words: Sequence[str], given: str) -> int:
     Raises:
         RalphError: It ended first, or took too long.
     """
-    from ralph_tui.store.growing import make_room
+    from ralph_tui.store.io.rotation import make_room
     from ralph_tui.store.lock import LoopLock
 
     make_room(project.layout.logs / LOG)
@@ -115,8 +115,8 @@ def bounded(printer: "Printer", root: Path) -> "Printer":
 
 def _go_on_in_a_new_one(log: Path) -> bool:
     """Whether there is room for more; where there is none and none can be made, the log says so itself."""
-    from ralph_tui.store.files import explained
-    from ralph_tui.store.growing import make_room, open_log
+    from ralph_tui.store.io.files import explained
+    from ralph_tui.store.io.rotation import make_room, open_log
 
     try:
         if _prints_to(log) and make_room(log):

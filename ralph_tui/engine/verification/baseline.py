@@ -11,7 +11,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
 from ralph_tui.engine.verification.evidence.reports import TestReport
-from ralph_tui.store.check_store import CheckStore
+from ralph_tui.store.backup.check_store import CheckStore
 
 _NO_TESTS = 5
 """How pytest ends when there is no test yet: nothing was red."""

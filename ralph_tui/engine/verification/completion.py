@@ -8,9 +8,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
-from ralph_tui.store.files import utc_now
+from ralph_tui.store.backup.receipts import ReceiptBook
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents
-from ralph_tui.store.receipts import ReceiptBook
 
 if TYPE_CHECKING:
     from ralph_tui.engine.workshop import Workshop

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.evidence import NOT_THE_PROJECT
-from ralph_tui.store.mirror import mirror_of
+from ralph_tui.store.backup.mirror import mirror_of
 
 SECONDS = 60.0
 """The longest that one Git command may take; the first snapshot reads every file."""

@@ -25,7 +25,7 @@ from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.launch import Launch
-from ralph_tui.store.crash import write_report
+from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.app.lifecycle import Living
 from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.registry import BY_NAME, bindings

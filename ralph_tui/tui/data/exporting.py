@@ -14,7 +14,7 @@ from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.sections.iterations import look_of
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.notes import write_text
+from ralph_tui.store.text_files import write_text
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (

@@ -8,10 +8,10 @@ from pathlib import Path
 from ralph_tui.domain.events import Event, GateFinished
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import CHRONICLED, Chronicle, Chronicler, TaskPast
-from ralph_tui.store.journal import last_run, read_events
+from ralph_tui.store.journal.event_scanner import Progress, Scan, line_start
+from ralph_tui.store.journal.journal import last_run, read_events
+from ralph_tui.store.journal.metrics_cache import MeasuredJournal
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.measuring import MeasuredJournal
-from ralph_tui.store.scan import Progress, Scan, line_start
 
 MAX_EVENTS = 50_000
 """Events of one iteration that are shown; a real one has hundreds."""

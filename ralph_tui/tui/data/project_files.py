@@ -7,9 +7,9 @@ from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.validation_report import ValidationReport
-from ralph_tui.store.given import read_given
-from ralph_tui.store.notes import TAIL_BYTES
+from ralph_tui.store.last_prompt import read_given
 from ralph_tui.store.project import Project
+from ralph_tui.store.text_files import TAIL_BYTES
 
 
 def read_specs(root: Path) -> tuple[Spec, ...]:

@@ -31,7 +31,7 @@ from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.launch import Launch
-from ralph_tui.store.crash import write_report
+from ralph_tui.store.crash_reports import write_report
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.glyphs import choose
-from ralph_tui.store.place import DOT
+from ralph_tui.store.project_root import DOT
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 """The terminal's second screen, on and off."""

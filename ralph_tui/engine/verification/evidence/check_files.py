@@ -24,7 +24,7 @@ from ralph_tui.engine.verification.evidence.check_paths import (
 )
 from ralph_tui.engine.verification.evidence.clean_copy import site_packages
 from ralph_tui.engine.verification.evidence.steering import steering_part, with_original
-from ralph_tui.store.check_store import CheckRecord, CheckStore, FileMark
+from ralph_tui.store.backup.check_store import CheckRecord, CheckStore, FileMark
 
 MOST_BYTES = 8 * 1024 * 1024
 """A larger file is known by its size and times, and cannot be put back."""

@@ -20,7 +20,7 @@ from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.present.sections.history import Table, metric_parts, table_blocks, table_of, totals
 from ralph_tui.present.text.parts import Block, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, wrap
-from ralph_tui.store.scan import Progress
+from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.data.exporting import export_text, left_of
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.host.saving import save

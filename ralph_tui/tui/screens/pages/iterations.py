@@ -27,7 +27,7 @@ from ralph_tui.present.timeline.entries import CallEntry
 from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.present.timeline.timeline import Timeline
-from ralph_tui.store.scan import Progress
+from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.data.journal_library import MAX_EVENTS, Library
 from ralph_tui.tui.data.replay import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail

@@ -25,7 +25,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.key_hints import key_label
-from ralph_tui.store.scan import Progress
+from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import BY_NAME, PAGE_COMMANDS, PAGES
 from ralph_tui.tui.host.saving import save

@@ -15,8 +15,8 @@ from ralph_tui.present.sections.guard_log import breaker_view_parts, guard_parts
 from ralph_tui.present.sections.why import now_parts
 from ralph_tui.present.text.parts import Part, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone
+from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.project import Project
-from ralph_tui.store.scan import Progress
 from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.screens.dialogs.text_input import Reason

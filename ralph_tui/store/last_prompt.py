@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ralph_tui.domain.redaction import redact
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.notes import TAIL_BYTES, read_text, write_text
+from ralph_tui.store.text_files import TAIL_BYTES, read_text, write_text
 
 _MARK = "\n\n<!-- ralph: above, what is appended to the system prompt; below, the message -->\n\n"
 

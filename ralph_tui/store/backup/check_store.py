@@ -10,9 +10,9 @@ from pydantic import Field, ValidationError
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import dot
-from ralph_tui.store.files import stage
-from ralph_tui.store.mirror import mirror_of
+from ralph_tui.store import project_dir
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.io.files import stage
 
 
 class FileMark(Model):
@@ -151,10 +151,10 @@ class CheckStore:
 
 def _make_private(directory: Path, above: Path) -> None:
     """Make a directory and those up to `above`; `parents=True` would make them readable by others."""
-    above.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+    above.mkdir(mode=project_dir.PRIVATE, parents=True, exist_ok=True)
     for part in reversed((directory, *directory.parents)):
         if part.is_relative_to(above) and part != above:
-            part.mkdir(mode=dot.PRIVATE, exist_ok=True)
+            part.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
 
 
 def _replace(target: Path, data: bytes) -> None:

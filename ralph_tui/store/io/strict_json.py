@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from pydantic import JsonValue
 
 from ralph_tui.domain.base import Record
-from ralph_tui.store.files import DamagedError
+from ralph_tui.store.io.files import DamagedError
 
 MAX_DEPTH = 100
 """Deeper than any document of ours; parsers and printers recurse."""

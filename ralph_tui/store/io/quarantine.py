@@ -7,7 +7,13 @@ import os
 from datetime import datetime
 from pathlib import Path
 
-from ralph_tui.store.files import explained, file_stamp, read_regular, sync_directory, write_atomic
+from ralph_tui.store.io.files import (
+    explained,
+    file_stamp,
+    read_regular,
+    sync_directory,
+    write_atomic,
+)
 
 KEPT_ASIDE = 20
 """Of each file; one damaged again and again would fill the disk."""

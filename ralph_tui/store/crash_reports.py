@@ -13,7 +13,7 @@ import ralph_tui
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.redaction import hide, redact, secret_values
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.store.growing import keep_newest
+from ralph_tui.store.io.rotation import keep_newest
 from ralph_tui.store.layout import Layout
 
 KEPT = 20

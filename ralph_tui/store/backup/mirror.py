@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import dot
-from ralph_tui.store.files import DamagedError, read_regular, stage
+from ralph_tui.store import project_dir
+from ralph_tui.store.io.files import DamagedError, read_regular, stage
 from ralph_tui.store.layout import Layout
 
 FILE_LIMIT = 16 * 1024 * 1024
@@ -125,9 +125,9 @@ class Mirror:
         if self._ready and directory.is_dir():
             return
         if not directory.is_dir():
-            directory.parent.mkdir(mode=dot.PRIVATE, parents=True, exist_ok=True)
+            directory.parent.mkdir(mode=project_dir.PRIVATE, parents=True, exist_ok=True)
             _forget_old(directory.parent)
-            directory.mkdir(mode=dot.PRIVATE, exist_ok=True)
+            directory.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
         self._seen.clear()
         _put(directory / ORIGIN, os.fsencode(self._layout.root))
         self._ready = True

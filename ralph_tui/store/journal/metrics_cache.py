@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from ralph_tui.domain.view.metrics import MEASURED, Meter, Metric
-from ralph_tui.store.scan import Progress, Scan, any_of
+from ralph_tui.store.journal.event_scanner import Progress, Scan, any_of
 
 _RARE = any_of(MEASURED - {"tool_started", "tool_finished", "usage_reported"})
 _BUILD = rb"uv\s+(?:sync|build)"

@@ -4,15 +4,18 @@ New contents are written to temporary files first. A list of the renames is put 
 moment of decision, then the renames are done; whoever finds the list after a crash finishes them.
 """
 
+import errno
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import swap
-from ralph_tui.store.files import (
+from ralph_tui.store.io.files import (
     DamagedError,
     explained,
     file_stamp,
@@ -24,8 +27,63 @@ from ralph_tui.store.files import (
     write_atomic,
     write_target,
 )
+from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.strictjson import parse_object
+
+_AT_FDCWD = -100
+_LINUX_EXCHANGE = 2
+_DARWIN_SWAP = 2
+_NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
+
+
+def put(temp: Path, target: Path) -> bool:
+    """Put `temp` in the place of `target`; whether what was there is now at `temp`.
+
+    Raises:
+        OSError: Neither way worked; nothing changed.
+    """
+    if exchange(temp, target):
+        return True
+    temp.replace(target)
+    return False
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Let two files change places; False when this system cannot, or one is not there.
+
+    Raises:
+        OSError: It could not be done for another reason.
+    """
+    call = _system_call()
+    if call is None:
+        return False
+    function, flags = call
+    arguments = (os.fsencode(first), os.fsencode(second))
+    if sys.platform == "darwin":
+        failed = function(*arguments, flags)
+    else:
+        failed = function(_AT_FDCWD, arguments[0], _AT_FDCWD, arguments[1], flags)
+    if not failed:
+        return True
+    import ctypes
+
+    number = ctypes.get_errno()
+    if number in _NOT_HERE or number == errno.ENOENT:
+        return False
+    raise OSError(number, os.strerror(number), str(second))
+
+
+@cache
+def _system_call() -> tuple[Callable[..., int], int] | None:
+    """The C library's function, with the flag that means exchange."""
+    import ctypes  # who only reads the project need not wait for it
+
+    library = ctypes.CDLL(None, use_errno=True)
+    name, flag = (
+        ("renamex_np", _DARWIN_SWAP) if sys.platform == "darwin" else ("renameat2", _LINUX_EXCHANGE)
+    )
+    function = getattr(library, name, None)
+    return None if function is None else (function, flag)
 
 
 class Write(NamedTuple):
@@ -84,7 +142,7 @@ def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> Path | None:
 
 def _put(temp: Path, target: Path, before: bytes | None) -> bool:
     """Put one file in place; False, with everything as it was, when another was there by then."""
-    if not swap.put(temp, target):
+    if not put(temp, target):
         return True
     try:
         expected = read_regular(temp) == before
@@ -93,7 +151,7 @@ def _put(temp: Path, target: Path, before: bytes | None) -> bool:
     if expected:
         temp.unlink()
         return True
-    swap.exchange(temp, target)
+    exchange(temp, target)
     return False
 
 
@@ -127,7 +185,7 @@ def _finish_one(rename: _Rename, tell: Tell) -> None:
     temp, target = rename.temp, rename.target
     if not temp.exists():
         return
-    if rename.new in ("", _digest_of(temp)) and not swap.put(temp, target):
+    if rename.new in ("", _digest_of(temp)) and not put(temp, target):
         return
     if rename.old in ("", _digest_of(temp)):
         temp.unlink()

@@ -17,9 +17,9 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import CircuitBreaker
-from ralph_tui.store.aside import set_aside
-from ralph_tui.store.documents import Decoded, Document, decode_document, encode_document
-from ralph_tui.store.files import DamagedError, read_regular, stage
+from ralph_tui.store.documents.documents import Decoded, Document, decode_document, encode_document
+from ralph_tui.store.io.files import DamagedError, read_regular, stage
+from ralph_tui.store.io.quarantine import set_aside
 from ralph_tui.store.layout import Layout
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _view(events: Path) -> "LoopView | None":
     from ralph_tui.domain.events import LoopStarted
     from ralph_tui.domain.view.loop_view import LoopView
     from ralph_tui.domain.view.reducer import reduce
-    from ralph_tui.store.journal import read_events
+    from ralph_tui.store.journal.journal import read_events
 
     view, any_event = LoopView(), False
     for _, event in read_events(events):

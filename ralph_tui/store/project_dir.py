@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.files import explained, write_atomic
+from ralph_tui.store.io.files import explained, write_atomic
 from ralph_tui.store.layout import Layout
 
 PRIVATE = 0o700

@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.files import explained
+from ralph_tui.store.backup.mirror import ORIGIN, mirror_of
+from ralph_tui.store.io.files import explained
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.mirror import ORIGIN, mirror_of
 
 SET_ASIDE = ".before"
 """Behind the name of a journal that another one took the place of."""

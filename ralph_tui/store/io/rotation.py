@@ -8,7 +8,13 @@ is kept whole until `ralph reset`.
 import os
 from pathlib import Path
 
-from ralph_tui.store.files import explained, open_regular, read_regular, sync_directory, write_all
+from ralph_tui.store.io.files import (
+    explained,
+    open_regular,
+    read_regular,
+    sync_directory,
+    write_all,
+)
 
 MOST_BYTES = 4 * 1024 * 1024
 """Some ten thousand sessions, or forty thousand lines of a log."""

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EVENT, Event, LoopStarted
-from ralph_tui.store.aside import forget_older
-from ralph_tui.store.files import (
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.io.files import (
     append_all,
     explained,
     file_stamp,
@@ -24,9 +24,9 @@ from ralph_tui.store.files import (
     write_all,
     write_atomic,
 )
-from ralph_tui.store.journal_place import real_journal, show
-from ralph_tui.store.mirror import mirror_of
-from ralph_tui.store.strictjson import json_text
+from ralph_tui.store.io.quarantine import forget_older
+from ralph_tui.store.io.strict_json import json_text
+from ralph_tui.store.journal.journal_location import real_journal, show
 
 CHUNK = 64 * 1024
 BATCH = 500
@@ -244,7 +244,7 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
     """
     import asyncio
 
-    from ralph_tui.store.waking import wake_ups
+    from ralph_tui.store.io.wake_ups import wake_ups
 
     identity: int | None = None
     wakes = wake_ups(path.parent, *_own_places(path), names=frozenset({path.name}))

@@ -24,9 +24,9 @@ from ralph_tui.domain.project_state import (
 )
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.store.files import DamagedError
-from ralph_tui.store.migrate import FIRST_VERSION, migrate, version_of
-from ralph_tui.store.strictjson import (
+from ralph_tui.store.documents.migrations import FIRST_VERSION, migrate, version_of
+from ralph_tui.store.io.files import DamagedError
+from ralph_tui.store.io.strict_json import (
     decode,
     first_line_object,
     json_text,

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from ralph_tui.domain.project_state import Injection
-from ralph_tui.store.files import DamagedError
-from ralph_tui.store.strictjson import decode, json_text, parse_object, scrub
+from ralph_tui.store.io.files import DamagedError
+from ralph_tui.store.io.strict_json import decode, json_text, parse_object, scrub
 
 EPOCH = datetime.fromtimestamp(0, UTC)
 """The time of a line that carries none: it was there before anything that has a time."""

@@ -11,10 +11,10 @@ from ralph_tui.domain.documents.questions import AskedQuestion, QuestionLog
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import SessionRecord
-from ralph_tui.store.files import DamagedError, read_regular
+from ralph_tui.store.io.files import DamagedError, read_regular
+from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.notes import read_sessions
-from ralph_tui.store.strictjson import parse_object
+from ralph_tui.store.text_files import read_sessions
 
 _UNREADABLE = (StoreError, DamagedError, ValidationError)
 

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.files import DamagedError, process_exists, read_regular, stage
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.io.files import DamagedError, process_exists, read_regular, stage
 from ralph_tui.store.lock import boot_id
-from ralph_tui.store.mirror import mirror_of
 
 NAME = "agent.json"
 

@@ -13,10 +13,10 @@ from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.verification import VerificationOutcome
-from ralph_tui.store.files import DamagedError, append_durable, read_regular
+from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.io.files import DamagedError, append_durable, read_regular
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import refuse_agent
-from ralph_tui.store.mirror import mirror_of
 
 NAME = "receipts.jsonl"
 

@@ -14,12 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store.agent_activity import commands_alive, put, read_activity
-from ralph_tui.store.aside import forget_older
-from ralph_tui.store.files import DamagedError, file_stamp, read_regular, write_atomic
+from ralph_tui.store.backup.mirror import copy_name, mirror_of
+from ralph_tui.store.io.files import DamagedError, file_stamp, read_regular, write_atomic
+from ralph_tui.store.io.quarantine import forget_older
+from ralph_tui.store.journal.agent_activity import commands_alive, put, read_activity
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import boot_id
-from ralph_tui.store.mirror import copy_name, mirror_of
 
 GUARDED = (
     "state", "plan", "budget", "breaker", "questions", "injections", "config", "validation_report",

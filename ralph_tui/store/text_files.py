@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import SessionRecord
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.store.files import (
+from ralph_tui.store.io.files import (
     DamagedError,
     append_durable,
     explained,
@@ -20,9 +20,9 @@ from ralph_tui.store.files import (
     read_regular,
     write_atomic,
 )
-from ralph_tui.store.growing import keep_newest, make_room, older, read_grown
+from ralph_tui.store.io.rotation import keep_newest, make_room, older, read_grown
+from ralph_tui.store.io.strict_json import json_text, parse_object
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.strictjson import json_text, parse_object
 
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.specs import Spec

@@ -6,10 +6,8 @@ import tempfile
 from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import dot
-from ralph_tui.store.files import explained, sync_directory, write_atomic
-from ralph_tui.store.layout import Layout
-from ralph_tui.store.mirror import (
+from ralph_tui.store import project_dir
+from ralph_tui.store.backup.mirror import (
     bring_back_previous,
     holds_work,
     is_copy,
@@ -17,6 +15,8 @@ from ralph_tui.store.mirror import (
     mirror_of,
     previous_of,
 )
+from ralph_tui.store.io.files import explained, sync_directory, write_atomic
+from ralph_tui.store.layout import Layout
 
 
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def _restore_into(layout: Layout, directory: Path, names: list[str]) -> list[str
     for name in sorted(missing, key=lambda name: name == layout.plan.name):
         write_atomic(layout.dot / name, (directory / f".ralph--{name}").read_bytes())
     _put_journal(layout, directory, layout.dot)
-    dot.make(layout)
+    project_dir.make(layout)
     return [f".ralph/{name}" for name in missing]
 
 
@@ -100,4 +100,4 @@ def _restore_dot(layout: Layout, directory: Path, names: list[str]) -> None:
         shutil.rmtree(made, ignore_errors=True)
         raise
     sync_directory(layout.root)
-    dot.make(layout)
+    project_dir.make(layout)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.store import commit, recovery
-from ralph_tui.store.aside import set_aside
-from ralph_tui.store.documents import (
+from ralph_tui.store.documents import document_recovery, multi_file_commit
+from ralph_tui.store.documents.document_reader import NeedsRepairError, Read, Reader
+from ralph_tui.store.documents.documents import (
     BREAKER,
     BUDGET,
     PLAN,
@@ -24,11 +24,11 @@ from ralph_tui.store.documents import (
     synced,
     version_backup,
 )
-from ralph_tui.store.files import DamagedError, read_regular, write_atomic
-from ralph_tui.store.injections import Line, parse_lines, readable, render
+from ralph_tui.store.guidance import Line, parse_lines, readable, render
+from ralph_tui.store.io.files import DamagedError, read_regular, write_atomic
+from ralph_tui.store.io.quarantine import set_aside
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import write_lock
-from ralph_tui.store.reading import NeedsRepairError, Read, Reader
 
 KINDS: tuple[Document[Any], ...] = (
     STATE,
@@ -46,7 +46,7 @@ QUIET_SECONDS = 3.0
 LONGEST_PAUSE = 0.1
 
 
-LONGEST_EDIT = 2 * recovery.EDITOR_SECONDS
+LONGEST_EDIT = 2 * document_recovery.EDITOR_SECONDS
 """Seconds to wait for a file that a transaction is to change and that another program keeps writing."""
 
 
@@ -109,7 +109,7 @@ class Snapshots:
             StoreError: A file changed under every try for `PATIENCE_SECONDS`, or cannot be written.
         """
         if not self._swept:
-            commit.sweep(self._layout, self._tell)
+            multi_file_commit.sweep(self._layout, self._tell)
             self._swept = True
         started, pause = time.monotonic(), 0.001
         while True:
@@ -125,7 +125,7 @@ class Snapshots:
             if not writes:
                 return before.documents
             self.intend({write.path: write.data for write in writes})
-            changed = commit.write(self._layout, writes, self._tell)
+            changed = multi_file_commit.write(self._layout, writes, self._tell)
             if changed is None:
                 self._written(writes, documents)
                 return documents
@@ -135,7 +135,7 @@ class Snapshots:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _load_locked(self, quiet: float) -> Snapshot:
-        commit.finish(self._layout, self._tell)
+        multi_file_commit.finish(self._layout, self._tell)
         return self._read_all(quiet=quiet)
 
     def _unfinished(self, before: Snapshot, after: Documents) -> Path | None:
@@ -197,9 +197,9 @@ class Snapshots:
 
     def _encoded(
         self, before: Snapshot, after: Documents
-    ) -> tuple[tuple[commit.Write, ...], Documents]:
+    ) -> tuple[tuple[multi_file_commit.Write, ...], Documents]:
         """The files to write, and the documents as they will be read back."""
-        writes: list[commit.Write] = []
+        writes: list[multi_file_commit.Write] = []
         values: dict[str, Record] = {}
         for kind in KINDS:
             read, value = before.reads[kind.name], getattr(after, kind.name)
@@ -211,10 +211,10 @@ class Snapshots:
             path = self._path(kind.name)
             values[kind.name], data = encode_document(kind, value, path)
             self._keep_old_version(path, read)
-            writes.append(commit.Write(path, data, read.data))
+            writes.append(multi_file_commit.Write(path, data, read.data))
         if after.pending != before.documents.pending:
             data = render(before.lines, after.pending)
-            writes.append(commit.Write(self._layout.injections, data, before.injections))
+            writes.append(multi_file_commit.Write(self._layout.injections, data, before.injections))
         return tuple(writes), after.model_copy(update=values)
 
     def _keep_old_version(self, path: Path, read: Read) -> None:
@@ -236,7 +236,7 @@ class Snapshots:
             if data is not None and self._backed_up.get(kind.name) != data:
                 self._keep_backup(kind.name, data)
 
-    def _written(self, writes: tuple[commit.Write, ...], documents: Documents) -> None:
+    def _written(self, writes: tuple[multi_file_commit.Write, ...], documents: Documents) -> None:
         """What was written need not be decoded again, and is known to be good."""
         kinds = {self._path(kind.name): kind for kind in KINDS}
         for write in writes:
@@ -245,7 +245,7 @@ class Snapshots:
                 self._keep_backup(kind.name, write.data)
 
     def _keep_backup(self, name: str, data: bytes) -> None:
-        problem = recovery.keep_backup(self._path(name), data)
+        problem = document_recovery.keep_backup(self._path(name), data)
         if problem:
             self._tell(problem)
         else:

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 from pydantic import ValidationError
 
 from ralph_tui.domain.events import EVENT, Event
-from ralph_tui.store.files import explained, open_regular
-from ralph_tui.store.journal_place import real_journal
+from ralph_tui.store.io.files import explained, open_regular
+from ralph_tui.store.journal.journal_location import real_journal
 
 CHUNK = 1024 * 1024
 

@@ -6,12 +6,38 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from ralph_tui.domain.base import Record
-from ralph_tui.store import newer, recovery
-from ralph_tui.store.documents import PLAN, Document, InvalidDocumentError, R, decode_document
-from ralph_tui.store.files import DamagedError, read_regular
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.store.documents import document_recovery
+from ralph_tui.store.documents.documents import (
+    PLAN,
+    Document,
+    InvalidDocumentError,
+    R,
+    decode_document,
+)
+from ralph_tui.store.documents.migrations import NewerError
+from ralph_tui.store.io.files import DamagedError, read_regular
+from ralph_tui.store.io.strict_json import parse_object
 from ralph_tui.store.layout import Layout
-from ralph_tui.store.migrate import NewerError
+
+
+def newer_view(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
+    """What is understood of it, and what to tell the person.
+
+    Raises:
+        NewerError: Nothing is, or it might be shown as something else than it is.
+    """
+    raw = parse_object(data)
+    if kind.model is ImplementationPlan and not isinstance(raw.get("tasks"), list):
+        raise error  # without tasks it would look like an empty plan
+    try:
+        value = kind.model.model_validate(raw)
+    except ValidationError:
+        raise error from None
+    return value, f"{error.message} It is shown as far as this one understands it. {error.hint}"
 
 
 class Read(NamedTuple):
@@ -100,12 +126,12 @@ class Reader:
     ) -> Read:
         """What stands in for a document that is not valid, or what it is restored to."""
         good = self._last_good(kind)
-        if quiet == math.inf or recovery.is_being_written(path):
+        if quiet == math.inf or document_recovery.is_being_written(path):
             if good is not None:
                 return self._stand_in(good, path, reason, quiet)
             if kind.name == PLAN.name or quiet == math.inf:
                 raise problem
-        repaired = recovery.repair(
+        repaired = document_recovery.repair(
             kind, path, good, layout=self._layout, reason=reason, now=self._clock()
         )
         if repaired is None:
@@ -117,9 +143,9 @@ class Reader:
     def _settled(self, kind: Document[R]) -> bytes | None:
         """A file's bytes once they stand still; None when it was removed for good."""
         path, name = self._path(kind), kind.name
-        data = recovery.settled(path)
+        data = document_recovery.settled(path)
         if data is None and name in self._decoded:
-            data = recovery.reappeared(path)
+            data = document_recovery.reappeared(path)
         if data is None:
             self._decoded.pop(name, None)
         return data
@@ -128,14 +154,14 @@ class Reader:
         cached = self._decoded.get(kind.name)
         if cached is not None and isinstance(cached[1].value, kind.model):
             return cached[1].value
-        return recovery.good_copy(kind, self._path(kind))
+        return document_recovery.good_copy(kind, self._path(kind))
 
     def _stand_in(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
         """What a file said before, while somebody writes it."""
-        if recovery.unchanged_for(path) >= quiet:
+        if document_recovery.unchanged_for(path) >= quiet:
             self._tell(
                 f"{path.name} cannot be used ({reason}). The last valid version is used; the file is set "
-                f"aside {recovery.EDITOR_SECONDS:g} seconds after its last change."
+                f"aside {document_recovery.EDITOR_SECONDS:g} seconds after its last change."
             )
         return Read(b"", good, unfinished=True)
 
@@ -149,7 +175,7 @@ class Reader:
             decoded = decode_document(kind, data, path)
             read = Read(data, decoded.value, decoded.migrated_from)
         except NewerError as error:
-            value, told = newer.newer_view(kind, data, error)
+            value, told = newer_view(kind, data, error)
             self._tell(told)
             read = Read(data, value, newer=error)
         self._decoded[kind.name] = (data, read)

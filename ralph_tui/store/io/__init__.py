@@ -1,0 +1,5 @@
+"""Files as such: whole or absent, strict JSON, rotation, damaged files set aside, wake-ups.
+
+May not: know which file holds what; `layout` and `documents` do.
+Callers: the other rooms of `store`, and `engine` and `cli` for single files.
+"""
