@@ -18,7 +18,7 @@ from pathlib import Path
 from ralph_tui.cli.run.background import bounded
 from ralph_tui.cli.printer import line_printer
 from ralph_tui.domain.events import Notice
-from ralph_tui.store import growing
+from ralph_tui.store.io import rotation as growing
 growing.MOST_BYTES = 2_000
 root = Path(sys.argv[1])
 if sys.argv[2] == "blocked":

@@ -26,9 +26,9 @@ LITTLE = """
 import sys
 
 if sys.orig_argv[1:3] == ["-m", "ralph_tui"]:
-    from ralph_tui.tui import terminal
+    from ralph_tui.tui.terminal import writer
 
-    terminal.MOST = 4_000
+    writer.MOST = 4_000
 """
 """Python reads it at its start when it is `sitecustomize.py`."""
 

@@ -93,7 +93,7 @@ def test_a_line_that_was_cut_off_does_not_take_the_next_with_it(project: Project
 def test_a_kill_at_any_moment_loses_no_session(project: Project) -> None:
     code = f"""
 from ralph_tui.domain.project_state import SessionRecord
-from ralph_tui.store import growing
+from ralph_tui.store.io import rotation as growing
 growing.MOST_BYTES = {SMALL}
 for n in range(100_000):
     project.archive_session(SessionRecord(session_id=f"s{{n}}", iteration=n))
