@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from ralph_tui.agent.endpoint import ADVICE
+from ralph_tui.agent.tls_check import ADVICE
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.labels import FAILURES

@@ -10,8 +10,8 @@ from claude_agent_sdk import AgentDefinition, ClaudeAgentOptions, McpSdkServerCo
 from claude_agent_sdk.types import CanUseToolShadowedWarning, SandboxSettings
 
 from ralph_tui.agent.hooks import Hooks
-from ralph_tui.agent.launcher import HANDED
-from ralph_tui.agent.tools import SERVER_NAME
+from ralph_tui.agent.mcp_server import SERVER_NAME
+from ralph_tui.agent.process import HANDED
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.redaction import is_secret_name
 from ralph_tui.engine.ports import SessionSpec

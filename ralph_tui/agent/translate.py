@@ -21,13 +21,39 @@ from claude_agent_sdk import (
 from pydantic import JsonValue
 
 from ralph_tui.agent.failures import ResultFacts, classify
-from ralph_tui.agent.holding import Holding
-from ralph_tui.agent.spending import Spending
+from ralph_tui.agent.usage import Spending
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.tool_calls import ToolCall
 from ralph_tui.engine.ports import AgentItem, TurnEnded
+
+MOST = 8_192
+"""Characters that wait at most; a longer word is no secret."""
+
+
+class Holding:
+    """The pieces of the texts that are being streamed, one for each speaker."""
+
+    def __init__(self) -> None:
+        """Nothing waits."""
+        self._waiting: dict[str | None, str] = {}
+
+    def add(self, speaker: str | None, piece: str) -> str:
+        """What can be shown now, inert."""
+        text = self._waiting.pop(speaker, "") + piece
+        at = unfinished(text)
+        if len(text) - at > MOST:
+            at = len(text)
+        if at < len(text):
+            self._waiting[speaker] = text[at:]
+        return inert(text[:at])
+
+    def rest(self, speaker: str | None) -> str:
+        """What still waits, when the text is over."""
+        return inert(self._waiting.pop(speaker, ""))
+
 
 TEXT_LIMIT = 20_000
 """Characters of one text, input value or output that an event carries."""

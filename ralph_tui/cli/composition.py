@@ -31,7 +31,7 @@ def launch_project(
     project = Project(root)
 
     def make_agent() -> "Agent":
-        from ralph_tui.agent.claude import ClaudeAgent
+        from ralph_tui.agent.agent import ClaudeAgent
 
         return ClaudeAgent(log=project.log_path("claude-cli.log"))
 
@@ -41,4 +41,4 @@ def launch_project(
 
 def import_agent() -> None:
     """Import the SDK; takes seconds, so the screen has it done after its first paint."""
-    import ralph_tui.agent.claude  # noqa: F401  (asked for its effect)
+    import ralph_tui.agent.agent  # noqa: F401  (asked for its effect)

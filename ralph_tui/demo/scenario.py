@@ -6,14 +6,90 @@ is passed over.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 
-from ralph_tui.demo.fault import Fault
-from ralph_tui.demo.forms import Seconds, as_tuple
-from ralph_tui.demo.role import Role
 from ralph_tui.domain.base import Count, Model
+from ralph_tui.domain.documents.questions import Answer, Question, parse_answer
+
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def as_tuple(value: object) -> object:
+    """Let a single item stand for a list of one."""
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+FaultKind = Literal[
+    "status", "hang", "stall", "cut", "malformed", "error_event", "reset", "portal", "slow", "huge"
+]
+
+
+class Fault(Model):
+    """What goes wrong with a request before its turn is played properly.
+
+    status: an HTTP error. hang: no answer at all. reset: the connection is reset.
+    stall, cut, malformed, error_event: half of the stream, then silence, the end of the
+    connection, an event that is not JSON, or an error event. portal: the HTML page of a
+    network that wants a sign-in, as a success. slow: a pause between events.
+    huge: the answer, with `size` characters of padding.
+    """
+
+    kind: FaultKind
+    times: Annotated[int, Field(ge=1)] | Literal["forever"] = 1
+    """How many requests suffer it; retries are requests."""
+    status: Annotated[int, Field(ge=400, le=599)] | None = None
+    retry_after: Seconds | None = None
+    message: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    seconds: Seconds = 1.0
+    """For slow: the pause after each event; not scaled by the speed."""
+    size: Count = 2_000_000
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, data: object) -> object:
+        """Read `fault: cut` and `fault: {status: 529}`."""
+        if isinstance(data, str):
+            return {"kind": data}
+        if isinstance(data, dict) and "status" in data:
+            return {"kind": "status", **data}
+        return data
+
+    @model_validator(mode="after")
+    def _status_fits_kind(self) -> Self:
+        if (self.status is None) is (self.kind == "status"):
+            raise ValueError("`status` goes with kind `status`, and only with it")
+        return self
+
+
+class Guidance(Model):
+    """`guidance:` said once, while a task is being worked; the next iteration is told."""
+
+    during: Annotated[str, Field(min_length=1)]
+    """The task's id."""
+    say: Annotated[str, Field(min_length=1)]
+
+
+class Role(Model):
+    """`person:` answers and approves, each `after` so many seconds in which nobody else did."""
+
+    after: Seconds = 3.0
+    """Seconds, divided by the speed."""
+    at_screen: Seconds = 5.0
+    """The same where somebody sits before the screen, who reads before they act."""
+    answers: Mapping[str, str] = Field(default_factory=dict)
+    """A question's header, and the option or words; without one, the first option is taken."""
+    guidance: Annotated[tuple[Guidance, ...], BeforeValidator(as_tuple)] = ()
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to a question."""
+        text = self.answers.get(question.header) or self.answers.get(question.question)
+        if text is None and question.options:
+            text = question.options[0].label
+        return parse_answer(question, text, by="demo") if text else Answer(declined=True, by="demo")
 
 
 def _checked_pattern(pattern: str) -> str:

@@ -14,12 +14,51 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from ralph_tui.demo import messages, playing
-from ralph_tui.demo.isolation import cli_environment
-from ralph_tui.demo.requestlog import RecordedRequest, RequestLog
+from ralph_tui.demo import messages, playback
+from ralph_tui.demo.http import BadRequestError, Reply, Request, read_request
+from ralph_tui.demo.request_log import RecordedRequest, RequestLog
 from ralph_tui.demo.scenario import Scenario, Script, Turn
-from ralph_tui.demo.selection import Choice, Step, choose, read_steps
-from ralph_tui.demo.wire import BadRequestError, Reply, Request, read_request
+from ralph_tui.demo.turn_selection import Choice, Step, choose, read_steps
+
+DUMMY_KEY = "sk-ant-ralph-demo-no-key"
+
+_QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_BUG_COMMAND": "1",
+    "DISABLE_COST_WARNINGS": "1",
+    "DISABLE_FEEDBACK_COMMAND": "1",
+    "CLAUDE_CODE_ENABLE_TELEMETRY": "0",
+    "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL": "1",
+}
+"""Everything the CLI would send or fetch that is not a model's turn."""
+
+_OTHER_WAYS_TO_A_MODEL = (
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "ANTHROPIC_UNIX_SOCKET",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_VERTEX",
+)
+"""Settings of the person's own environment that would win over the loopback; emptied."""
+
+
+def cli_environment(base_url: str, config_dir: Path) -> dict[str, str]:
+    """Variables to lay over the caller's environment for a CLI that talks to `base_url` only."""
+    return {
+        **dict.fromkeys(_OTHER_WAYS_TO_A_MODEL, ""),
+        **_QUIET,
+        "ANTHROPIC_BASE_URL": base_url,
+        "ANTHROPIC_API_KEY": DUMMY_KEY,
+        "CLAUDE_CONFIG_DIR": str(config_dir),
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+    }
+
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK_HOSTS = frozenset({LOOPBACK, "localhost", "[::1]"})
@@ -172,7 +211,7 @@ class ModelServer:
             await self._play(request, body, reply, choice, f"{conversation}{len(steps)}")
             return
         await self._log.record(request, body)
-        text = playing.side_answer(body) or self._note_unmatched(steps[-1])
+        text = playback.side_answer(body) or self._note_unmatched(steps[-1])
         await self._send(
             Turn(say=text), request, body, reply, _digest(conversation, str(len(steps)))
         )
@@ -214,7 +253,7 @@ class ModelServer:
             body_bytes=len(request.body),
             first=isinstance(said, list) and not any(_is_assistant(m) for m in said),
         )
-        performance = playing.Performance(
+        performance = playback.Performance(
             turn=turn,
             fault=turn.fault_for(attempt),
             usage=usage,
@@ -224,7 +263,7 @@ class ModelServer:
             wait=self._scaled(turn.wait, self.scenario.wait),
             pace=self._scaled(turn.pace, self.scenario.pace),
         )
-        await playing.play(performance, reply)
+        await playback.play(performance, reply)
 
     def _scaled(self, own: float | None, default: float) -> float:
         return (default if own is None else own) / self.speed

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from ralph_tui.agent.claude import ClaudeAgent
-from ralph_tui.agent.offered import tool_difference
+from ralph_tui.agent.agent import ClaudeAgent
+from ralph_tui.agent.session import tool_difference
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent import endpoint
-from ralph_tui.agent.endpoint import require_tls, trouble
+from ralph_tui.agent import tls_check
+from ralph_tui.agent.tls_check import require_tls, trouble
 from ralph_tui.domain.errors import SetupError
 
 Answer = Callable[[socket.socket], object]
@@ -31,7 +31,7 @@ def listening(answer: Answer) -> Iterator[dict[str, str]]:
                         answer(caller)
 
         threading.Thread(target=serve, daemon=True).start()
-        yield {endpoint.VARIABLE: f"https://127.0.0.1:{server.getsockname()[1]}/v1"}
+        yield {tls_check.VARIABLE: f"https://127.0.0.1:{server.getsockname()[1]}/v1"}
         server.shutdown(socket.SHUT_RDWR)
 
 
@@ -64,7 +64,7 @@ def self_signed(directory: Path) -> ssl.SSLContext:
 
 def test_what_speaks_no_tls_is_refused_before_anything_is_spent() -> None:
     with listening(speaks_http) as environ:
-        where = environ[endpoint.VARIABLE].removeprefix("https://").removesuffix("/v1")
+        where = environ[tls_check.VARIABLE].removeprefix("https://").removesuffix("/v1")
         with pytest.raises(SetupError) as caught:
             require_tls(environ)
         assert caught.value.message == f"{where} does not speak TLS."
@@ -79,7 +79,7 @@ def test_what_speaks_no_tls_is_refused_before_anything_is_spent() -> None:
 def test_who_may_only_be_busy_is_named_and_not_refused(
     answer: Answer, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "SECONDS", 0.1)
+    monkeypatch.setattr(tls_check, "SECONDS", 0.1)
     with listening(answer) as environ:
         require_tls(environ)
         assert said in trouble(environ)
@@ -100,14 +100,14 @@ def test_whom_the_cli_trusts_is_its_own_matter(tmp_path: Path) -> None:
     "url", ["", "http://127.0.0.1:9", "https://", "https://[", "https://x:y", "https://a..b/"]
 )
 def test_what_is_no_https_or_no_address_is_not_judged(url: str) -> None:
-    require_tls({endpoint.VARIABLE: url})
-    assert trouble({endpoint.VARIABLE: url}) == ""
+    require_tls({tls_check.VARIABLE: url})
+    assert trouble({tls_check.VARIABLE: url}) == ""
 
 
 def test_nobody_there_and_a_proxy_between_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
-    assert trouble({endpoint.VARIABLE: f"https://127.0.0.1:{port}"}) == ""
+    assert trouble({tls_check.VARIABLE: f"https://127.0.0.1:{port}"}) == ""
     with listening(speaks_http) as environ:
         monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
         monkeypatch.delenv("no_proxy", raising=False)

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.agent.holding import MOST, Holding
+from ralph_tui.agent.translate import MOST, Holding
 from ralph_tui.domain.redaction import REDACTED
 from ralph_tui.domain.sanitize import inert
 

@@ -12,10 +12,10 @@ import psutil
 import pytest
 from claude_agent_sdk import CLIConnectionError
 
-from ralph_tui.agent import launcher, session
-from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent import process, session
+from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.agent.failures import why_lost
-from ralph_tui.agent.skills import SkillShelf
+from ralph_tui.agent.skills_plugin import SkillShelf
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.ports import TurnEnded
@@ -62,7 +62,7 @@ async def test_a_cli_that_does_not_start_is_one_sentence(
     if program is not None:
         cli.write_text(program)
         cli.chmod(0o700)
-    monkeypatch.setattr(launcher, "bundled_cli", lambda: cli)
+    monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     if "2 seconds" in told:
         monkeypatch.setattr(session, "START_SECONDS", 2)
     log = tmp_path / "cli.log"
@@ -154,7 +154,7 @@ async def test_a_cli_that_hangs_at_its_start_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
 ) -> None:
     cli, sign = deaf_cli(tmp_path)
-    monkeypatch.setattr(launcher, "bundled_cli", lambda: cli)
+    monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     agent = ClaudeAgent({})
     opening = None
     if wanted == "standby":

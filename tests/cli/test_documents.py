@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from ralph_tui.config.setting_names import description
-from ralph_tui.demo.loading import parse_scenario
+from ralph_tui.demo.scenario_loader import parse_scenario
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.tui.commands.keymap import NAMES

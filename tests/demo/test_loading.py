@@ -5,13 +5,13 @@ from textwrap import dedent
 
 import pytest
 
-from ralph_tui.demo.loading import (
+from ralph_tui.demo.scenario import Turn
+from ralph_tui.demo.scenario_loader import (
     load_scenario,
     parse_scenario,
     shipped_scenario,
     shipped_scenarios,
 )
-from ralph_tui.demo.scenario import Turn
 from ralph_tui.domain.errors import ConfigError
 from tests.harness import scenarios
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.commands.demo import launch_demo
-from ralph_tui.demo.person import DemoPerson, matter_of
-from ralph_tui.demo.role import Guidance, Role
+from ralph_tui.demo.auto_person import DemoPerson, matter_of
+from ralph_tui.demo.scenario import Guidance, Role
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, Notice

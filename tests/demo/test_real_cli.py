@@ -22,8 +22,7 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookContext, HookInput, SyncHookJSONOutput
 
-from ralph_tui.demo.isolation import DUMMY_KEY
-from ralph_tui.demo.server import ModelServer
+from ralph_tui.demo.server import DUMMY_KEY, ModelServer
 from tests.harness.model import cli_environment, serving
 from tests.harness.waiting import until
 

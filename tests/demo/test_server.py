@@ -205,7 +205,7 @@ async def test_pace_is_divided_by_the_speed() -> None:
 async def test_a_test_that_waits_for_a_request_that_never_comes_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ralph_tui.demo.requestlog.PATIENCE", 0.05)
+    monkeypatch.setattr("ralph_tui.demo.request_log.PATIENCE", 0.05)
     async with serving(HELLO) as server:
         with pytest.raises(TimeoutError):
             await server.wait_for_turn(1)

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.agent import launcher
-from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent import process
+from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -61,7 +61,7 @@ async def test_stopping_at_once_does_not_wait_for_a_cli_that_hangs(
     cli, sign = tmp_path / "claude", tmp_path / "runs"
     cli.write_text(DEAF.format(python=sys.executable, sign=str(sign), begins=begins))
     cli.chmod(0o700)
-    monkeypatch.setattr(launcher, "bundled_cli", lambda: cli)
+    monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     project = make_project(tmp_path, [task("a")])
     wiring = Wiring(ClaudeAgent, load_settings(project, environ={}))
     mission = Mission(only=Phase.BUILDING)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.isolation import cli_environment as _cli_environment
-from ralph_tui.demo.loading import load_scenario, parse_scenario
 from ralph_tui.demo.scenario import Scenario
+from ralph_tui.demo.scenario_loader import load_scenario, parse_scenario
 from ralph_tui.demo.server import ModelServer
+from ralph_tui.demo.server import cli_environment as _cli_environment
 from tests.harness.waiting import wait_until
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.config.load import load_settings
 from ralph_tui.demo.project import demo_environment
 from ralph_tui.demo.server import ModelServer

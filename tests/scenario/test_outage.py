@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent import launcher
+from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -97,10 +97,10 @@ SECRET = "sk-ant-api03-no-real-key-0123456789"
 def dying(directory: Path, monkeypatch: pytest.MonkeyPatch, *, times: int) -> Path:
     """Put a CLI in place that dies at its first so many starts; the file that counts them."""
     cli, starts = directory / "claude", directory / "starts"
-    real = launcher.bundled_cli()
+    real = process.bundled_cli()
     cli.write_text(DIES.format(starts=starts, times=times, secret=SECRET, cli=real))
     cli.chmod(0o700)
-    monkeypatch.setattr(launcher, "bundled_cli", lambda: cli)
+    monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     return starts
 
 

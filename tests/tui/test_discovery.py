@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent.claude import ClaudeAgent
+from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.config.load import load_settings
 from ralph_tui.demo.project import demo_environment
 from ralph_tui.domain.documents.questions import Answer

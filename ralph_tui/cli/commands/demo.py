@@ -77,9 +77,9 @@ def launch_demo(
     from ralph_tui.cli.composition import import_agent
     from ralph_tui.cli.doctor.preflight import uv_version
     from ralph_tui.config.load import load_settings
-    from ralph_tui.demo.loading import load_scenario, shipped_scenario
-    from ralph_tui.demo.person import DemoPerson
+    from ralph_tui.demo.auto_person import DemoPerson
     from ralph_tui.demo.project import create_demo_project, demo_environment
+    from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
     from ralph_tui.engine.launching import make_launch
     from ralph_tui.engine.mission import Mission
@@ -102,7 +102,7 @@ def launch_demo(
         with TemporaryDirectory(prefix="ralph-demo-cli-", ignore_cleanup_errors=True) as directory:
 
             def make_agent() -> "Agent":
-                from ralph_tui.agent.claude import ClaudeAgent
+                from ralph_tui.agent.agent import ClaudeAgent
 
                 environment = server.environment(Path(directory))
                 return ClaudeAgent(environment, log=project.log_path("claude-cli.log"))

@@ -81,7 +81,7 @@ def check_machine() -> None:
     Raises:
         SetupError: One of them is missing.
     """
-    from ralph_tui.agent.endpoint import require_tls
+    from ralph_tui.agent.tls_check import require_tls
 
     uv_version()
     check_login()

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph_tui.agent.launcher import launch_script
+from ralph_tui.agent.process import launch_script
 from ralph_tui.guard.environment import cli_overlay
 from ralph_tui.guard.policy import Policy
 

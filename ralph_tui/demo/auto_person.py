@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from ralph_tui.demo.role import Guidance, Role
+from ralph_tui.demo.scenario import Guidance, Role
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.events import Notice

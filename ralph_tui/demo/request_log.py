@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from ralph_tui.demo.wire import Request
+from ralph_tui.demo.http import Request
 
 PATIENCE = 30.0
 """Seconds to wait for a request before a test is told that it did not come."""

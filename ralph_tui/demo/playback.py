@@ -7,9 +7,8 @@ from http import HTTPStatus
 from pydantic import JsonValue
 
 from ralph_tui.demo import messages
-from ralph_tui.demo.fault import Fault
-from ralph_tui.demo.scenario import Turn, Usage
-from ralph_tui.demo.wire import Reply
+from ralph_tui.demo.http import Reply
+from ralph_tui.demo.scenario import Fault, Turn, Usage
 
 _BREAKS = frozenset({"stall", "cut", "malformed", "error_event"})
 PADDING = "x"

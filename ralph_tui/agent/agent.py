@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from ralph_tui.agent.launcher import Launcher
+from ralph_tui.agent.process import Launcher
 from ralph_tui.agent.session import ClaudeSession
-from ralph_tui.agent.skills import SkillShelf
+from ralph_tui.agent.skills_plugin import SkillShelf
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec
