@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.validation_report import ValidationReport
-from ralph_tui.engine.contents import Contents
 from ralph_tui.store.project import Project
 
 MOST_NAMED = 5
@@ -33,19 +32,17 @@ async def specs_content(project: Project) -> Content:
     return await asyncio.to_thread(_specs, project)
 
 
-async def result_content(project: Project, report: ValidationReport) -> Content:
-    """What the person agrees to in a validated result: the report, and the files and specs it is about."""
-    return await asyncio.to_thread(_result, project, report)
+async def result_content(project: Project, report: ValidationReport, files: str) -> Content:
+    """What the person agrees to in a validated result: the report, the specs and the project's `files`.
+
+    `files` stands for their contents; empty in a project too large to be read.
+    """
+    about = {"the report": _hash(report.model_dump_json()), **await specs_content(project)}
+    return about | ({"the project's files": files} if files else {})
 
 
 def _specs(project: Project) -> Content:
     return {f"specs/{spec.name}": _hash(spec.text) for spec in project.read_specs()}
-
-
-def _result(project: Project, report: ValidationReport) -> Content:
-    files = Contents(project.root).digest()  # empty in a project too large to be read
-    about = {"the report": _hash(report.model_dump_json()), **_specs(project)}
-    return about | ({"the project's files": files} if files else {})
 
 
 def _hash(text: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.verification.verification import TaskVerification
 from ralph_tui.engine.doings import Doings
 from ralph_tui.engine.plan_edits import (
     completed,
@@ -19,7 +20,6 @@ from ralph_tui.engine.plan_edits import (
     split,
 )
 from ralph_tui.engine.plan_fields import TaskFields, added, edited
-from ralph_tui.engine.verification.completion import decided_by_person, recorded
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 
@@ -55,7 +55,8 @@ class PlanControls:
             raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
         project = self._project
         find_open(project.transact(lambda docs: docs).plan, task_id)
-        rests = recorded(project.receipts, task_id, decided_by_person(reason.strip(), utc_now()))
+        decided = TaskVerification.decided_by_person(reason.strip(), utc_now())
+        rests = project.receipts.record(task_id, decided)
         return find(
             self._replan("you called it complete", lambda plan: completed(plan, task_id, rests)),
             task_id,

@@ -16,7 +16,6 @@ from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.in_hand import TaskInHand
 from ralph_tui.engine.learned import record_learning
 from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.verification.completion import recorded
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.evidence.allowed_changes import as_they_are, paths_of
 from ralph_tui.engine.verification.failure_report import failure_report
@@ -208,7 +207,7 @@ class TaskWork(TaskInHand):
             verification = review.verification(now, told, result.changed_checks)
             answer = f"ACCEPTED: {told}."
         verification = await asyncio.to_thread(
-            recorded, self._ledger.project.receipts, task.id, verification
+            self._ledger.project.receipts.record, task.id, verification
         )
         settled = await self.settle(
             told,

@@ -50,6 +50,11 @@ class TaskVerification(Record):
     changed_checks: tuple[str, ...] = ()
     """Check files that were allowed to change, with what happened to each."""
 
+    @classmethod
+    def decided_by_person(cls, reason: str, at: Timestamp) -> "TaskVerification":
+        """What a completion rests on that the person decided."""
+        return cls(outcome=VerificationOutcome.ACCEPTED, at=at, by="person", reason=reason)
+
 
 class AllowedCheckChange(Record):
     """A change of a check file that the person allowed, for exactly the content they saw."""

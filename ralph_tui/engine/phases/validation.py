@@ -18,6 +18,7 @@ from ralph_tui.domain.verification.validation_report import (
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.approved_content import Content, changes, result_content
 from ralph_tui.engine.asking import clear_decision, decide
+from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, complete, stopped, unverified_told
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
@@ -26,7 +27,7 @@ from ralph_tui.engine.phases.session import Stage, run_session
 from ralph_tui.engine.phases.sights import Sights
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.remembering import learnings_for
-from ralph_tui.store.project import Documents
+from ralph_tui.store.project import Documents, Project
 
 CHECKS = Task(id="validation", description="The project's own checks")
 
@@ -79,13 +80,18 @@ async def _shown(stage: Stage) -> ValidationReport | None:
     report = await asyncio.to_thread(project.read_report)
     if report is None or not asked.content:
         return None
-    news = changes(asked.content, await result_content(project, report))
+    news = changes(asked.content, await _result(project, report))
     if not news:
         return report
     what = "you approved the result" if asked.approved else "you were asked"
     text = f"Validating again, because since {what}: {news}."
     stage.shop.emit(ev.Notice(level="info", text=text))
     return None
+
+
+async def _result(project: Project, report: ValidationReport) -> Content:
+    files = await asyncio.to_thread(Contents(project.root).digest)
+    return await result_content(project, report, files)
 
 
 async def take_rejection(stage: Stage) -> bool:
@@ -107,7 +113,7 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | Back:
     summary += unverified_told(stage.docs.plan)
 
     async def content() -> Content:
-        return await result_content(stage.shop.ledger.project, report)
+        return await _result(stage.shop.ledger.project, report)
 
     decided = await decide(
         stage.shop, stage.mission, ApprovalKind.VALIDATION, summary, content=content

@@ -5,16 +5,15 @@ A status in the plan file is believed when this record has it: the gate ran, or 
 
 import os
 import uuid
-from datetime import datetime
 
 from pydantic import ValidationError
 
 from ralph_tui.domain.base import Record, Timestamp
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.verification.verification import VerificationOutcome
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.store.backup.mirror import mirror_of
-from ralph_tui.store.io.files import DamagedError, append_durable, read_regular
+from ralph_tui.store.io.files import DamagedError, append_durable, read_regular, utc_now
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import refuse_agent
 
@@ -41,29 +40,35 @@ class ReceiptBook:
         self._known: dict[str, CompletionReceipt] = {}
         self._seen: tuple[int, int, int] | None = None
 
-    def add(
-        self,
-        task_id: str,
-        outcome: VerificationOutcome,
-        at: datetime,
-        *,
-        by: str = "",
-        reason: str = "",
-    ) -> str:
-        """Record that a task is complete, before the plan says so; the id of the record.
+    def record(self, task_id: str, rests: TaskVerification) -> TaskVerification:
+        """Record a completion before the plan says so; returns it with the record's id.
 
-        Raises:
-            StoreError: It cannot be written, or an agent asks for it.
+        It is returned unchanged where no record can be kept, and to an agent, who may keep none.
         """
-        refuse_agent(self._layout)
         receipt = CompletionReceipt(
-            id=uuid.uuid4().hex[:16], task_id=task_id, outcome=outcome, at=at, by=by, reason=reason
+            id=uuid.uuid4().hex[:16],
+            task_id=task_id,
+            outcome=rests.outcome,
+            at=rests.at or utc_now(),
+            by=rests.by,
+            reason=rests.reason,
         )
-        directory = mirror_of(self._layout.root)
-        if not directory.is_dir():
-            raise StoreError(f"{directory} is not there.", "Check the home directory.")
-        append_durable(directory / NAME, receipt.model_dump_json().encode() + b"\n")
-        return receipt.id
+        try:
+            refuse_agent(self._layout)
+            directory = mirror_of(self._layout.root)
+            if not directory.is_dir():
+                return rests
+            append_durable(directory / NAME, receipt.model_dump_json().encode() + b"\n")
+        except StoreError:
+            return rests  # that no copy of the state can be kept outside of the project is told already
+        return rests.model_copy(update={"receipt": receipt.id})
+
+    def unrecorded(self, plan: ImplementationPlan) -> tuple[Task, ...]:
+        """List the complete tasks that ralph has no record of; none where no record can be kept."""
+        if not self.can_be_kept:
+            return ()
+        complete = (task for task in plan.tasks if task.status is TaskStatus.COMPLETE)
+        return tuple(task for task in complete if not self.vouches_for(task))
 
     @property
     def can_be_kept(self) -> bool:
