@@ -63,7 +63,7 @@ RUNNER_MODULES = frozenset({
     "pytest", "_pytest", "py", "pluggy", "iniconfig", "unittest", "nose", "coverage", "xdist", "hypothesis",
     "ralph_pytest_report", "ralph_unittest_report", "ralph_report_file", "ralph_framework_watch",
 })  # fmt: skip
-_MOST_SCRIPT = 256 * 1024
+_MOST_TEXT = 1_000_000
 
 
 def is_test_file(name: str) -> bool:
@@ -132,7 +132,7 @@ class Watched:
             _SCRIPT.fullmatch(path) or _CHECKING.search(path) or _is_script(root / path)
         ):
             return
-        text = _text(root / path)
+        text = text_of(root / path)
         sourced = set(_SOURCED.findall(text))
         for word in set(_WORD.findall(text)):
             found = _inside(root, word) or _inside(root, str(PurePosixPath(path).parent / word))
@@ -171,10 +171,11 @@ def _is_script(path: Path) -> bool:
         return False
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Read the beginning of a file; "" where it cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(_MOST_SCRIPT).decode("utf-8", "replace")
+            return file.read(_MOST_TEXT).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ralph_tui.engine.verification.evidence.check_paths import TEST_DIRECTORIES
+from ralph_tui.engine.verification.evidence.check_paths import TEST_DIRECTORIES, text_of
 
 _SETTINGS = frozenset(
     {"conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"}
@@ -16,7 +16,6 @@ _ASSIGNED = re.compile(
 _QUOTED = re.compile(r"[\"']([\w.]+)[\"']")
 _OPTION = re.compile(r"-p[\s\"',=]+([A-Za-z_][\w.]*)")
 _ENTRY = re.compile(r"pytest11\s*=\s*\n?\s*[\w.-]+\s*=\s*([\w.]+)")
-_MOST_BYTES = 1_000_000
 
 
 def declared_plugins(root: Path, trusted: Iterable[str]) -> frozenset[str]:
@@ -25,7 +24,7 @@ def declared_plugins(root: Path, trusted: Iterable[str]) -> frozenset[str]:
     for path in trusted:
         name = path.rsplit("/", 1)[-1]
         if name in _SETTINGS:
-            for module in _modules(name, _text(root / path)):
+            for module in _modules(name, text_of(root / path)):
                 found.update(_files(root, module))
     return frozenset(found)
 
@@ -55,11 +54,3 @@ def _files(root: Path, module: str) -> Iterator[str]:
         for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
             if (root / path).is_file():
                 yield path
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MOST_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
