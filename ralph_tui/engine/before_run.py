@@ -7,7 +7,7 @@ from typing import TypeVar
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Halt
-from ralph_tui.engine.contents import Contents
+from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.engine.workshop import Workshop
 
 T = TypeVar("T")

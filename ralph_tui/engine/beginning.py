@@ -98,7 +98,9 @@ def started(project: Project, settings: Settings, docs: Documents, run_id: str) 
 
 def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
     """Where a project stands that nobody works on."""
-    from ralph_tui.engine.verification.project_checks import checks_of  # not before the first paint
+    from ralph_tui.engine.verification.detection.project_checks import (
+        checks_of,  # not before the first paint
+    )
 
     context, capacity = settings.context, settings.context.capacity_tokens
     thinks = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)

@@ -19,7 +19,7 @@ from ralph_tui.engine.ports import AfterTool, QuestionReply
 from ralph_tui.engine.prompting import reminder
 from ralph_tui.engine.subagents import SubAgentRules
 from ralph_tui.engine.task_work import TaskWork
-from ralph_tui.engine.verify import receipt_text
+from ralph_tui.engine.verification.gate import receipt_text
 from ralph_tui.engine.workshop import Workshop
 
 WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})

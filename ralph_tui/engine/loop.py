@@ -12,9 +12,7 @@ from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
 from ralph_tui.domain.run.oscillation import Files, came_back, seen
 from ralph_tui.engine.before_run import take_baseline
 from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, all_done, complete, nothing_ready
-from ralph_tui.engine.evidence import look
 from ralph_tui.engine.guidance import taken, tell_consumed
 from ralph_tui.engine.handoff import iteration_memory, session_record
 from ralph_tui.engine.iteration import Iteration
@@ -29,7 +27,9 @@ from ralph_tui.engine.verification.coverage import (
     may_be_unverified,
     without_check,
 )
+from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.engine.verification.finished_work import FinishedWork
+from ralph_tui.engine.verification.work_done import look
 from ralph_tui.engine.workshop import SpecFor, Workshop, session_meter
 from ralph_tui.store.project import Documents
 

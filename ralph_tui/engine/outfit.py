@@ -17,8 +17,8 @@ from ralph_tui.engine.ports import SessionSpec
 from ralph_tui.engine.prompting import builtin_template, system_prompt
 from ralph_tui.engine.ralph_tools import review_tool_specs, tool_specs
 from ralph_tui.engine.subagents import SUB_AGENTS
-from ralph_tui.engine.verification.project_checks import checks_of
-from ralph_tui.engine.verification.reviewer import MOST_TURNS, READ_TOOLS
+from ralph_tui.engine.verification.detection.project_checks import checks_of
+from ralph_tui.engine.verification.review.reviewer import MOST_TURNS, READ_TOOLS
 from ralph_tui.engine.workshop import SpecFor
 from ralph_tui.guard.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
 from ralph_tui.guard.sandbox import Sandbox

@@ -18,7 +18,7 @@ from ralph_tui.engine.mission import Mission
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.running import Running
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
-from ralph_tui.engine.verification.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.engine.wiring import Wiring
 from ralph_tui.guard.environ_block import blank_keys
 from ralph_tui.guard.gitwatch import GitWatch

@@ -33,9 +33,9 @@ from ralph_tui.engine.processes import RUN_MARK, Watchdog, end_marked
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
 from ralph_tui.engine.strays import settle_strays
 from ralph_tui.engine.verification.baseline import Baseline
-from ralph_tui.engine.verification.project_checks import ChecksOfRun
-from ralph_tui.engine.verification.reviewer import Reviewer
-from ralph_tui.engine.verify import Gate, Review, gate_environment
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.gate import Gate, Review, gate_environment
+from ralph_tui.engine.verification.review.reviewer import Reviewer
 from ralph_tui.engine.wiring import Wiring, nobody
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.guard.environment import agent_environment, cli_overlay

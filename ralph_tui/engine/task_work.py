@@ -19,7 +19,7 @@ from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.evidence.allowed_changes import as_they_are, paths_of
 from ralph_tui.engine.verification.failure_report import failure_report
-from ralph_tui.engine.verify import Permit, receipt_text, unasked
+from ralph_tui.engine.verification.gate import Permit, receipt_text, unasked
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 

@@ -13,8 +13,8 @@ from ralph_tui.engine.adjusting import adjusted_settings
 from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.ports import Agent, EventSink, SessionSpec
-from ralph_tui.engine.verification.reviewer import Reviewer
-from ralph_tui.engine.verify import Gate, Review
+from ralph_tui.engine.verification.gate import Gate, Review
+from ralph_tui.engine.verification.review.reviewer import Reviewer
 
 SpecFor = Callable[[float], SessionSpec]
 """Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine import contents
-from ralph_tui.engine.contents import Contents
+from ralph_tui.engine.verification import fingerprint
+from ralph_tui.engine.verification.fingerprint import Contents
 
 Change = Callable[[Path], object]
 
@@ -84,8 +84,8 @@ def test_only_what_was_written_is_read_again(
 def test_a_project_that_is_too_large_is_not_looked_at(
     project: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(contents, limit, value)
+    monkeypatch.setattr(fingerprint, limit, value)
     looks = Contents(project)
     assert looks.digest() == ""
-    monkeypatch.setattr(contents, "files_of", lambda _: pytest.fail("it was looked at again"))
+    monkeypatch.setattr(fingerprint, "files_of", lambda _: pytest.fail("it was looked at again"))
     assert looks.digest() == ""

@@ -8,8 +8,8 @@ import pytest
 
 from ralph_tui.domain.plan.plan import Begun, Task
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.engine import evidence
-from ralph_tui.engine.evidence import look, objections
+from ralph_tui.engine.verification import work_done
+from ralph_tui.engine.verification.work_done import look, objections
 
 TESTS = "def test_one():\n    pass\n\n\nclass TestIt:\n    async def test_two(self): ...\n"
 Change = Callable[[Path], object]
@@ -106,7 +106,7 @@ def test_tests_may_move_and_go_where_the_task_says_so(project: Path) -> None:
 def test_a_project_too_large_to_look_at_is_believed(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "MOST_FILES", 2)
+    monkeypatch.setattr(work_done, "MOST_FILES", 2)
     assert look(project) == Begun()
     assert against(project, lambda _: None) == []
 
@@ -114,7 +114,7 @@ def test_a_project_too_large_to_look_at_is_believed(
 def test_of_a_huge_file_of_tests_only_the_beginning_is_read(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(work_done, "MOST_BYTES", 1_000)
     with (project / "tests/test_huge.py").open("wb") as file:
         file.write(b"def test_x(): ...\n")
         file.truncate(1 << 40)  # a terabyte of nothing, which a program makes in no time

@@ -16,9 +16,9 @@ from ralph_tui.domain.verification.verification import (
     Receipt,
     ReceiptStatus,
 )
-from ralph_tui.engine.commands import KEPT_BYTES, run_command
-from ralph_tui.engine.verification.project_checks import GateRules
-from ralph_tui.engine.verify import (
+from ralph_tui.engine.verification.command import KEPT_BYTES, run_command
+from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.gate import (
     Gate,
     gate_environment,
     plan_checks,

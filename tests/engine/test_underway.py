@@ -28,8 +28,8 @@ from ralph_tui.engine.ledger import Ledger
 from ralph_tui.engine.loop import BuildLoop
 from ralph_tui.engine.metering import Meter
 from ralph_tui.engine.task_work import TaskWork
-from ralph_tui.engine.verification.project_checks import GateRules
-from ralph_tui.engine.verify import Gate
+from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of

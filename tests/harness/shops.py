@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from ralph_tui.engine.verification.project_checks import GateRules
+from ralph_tui.engine.verification.detection.project_checks import GateRules
 
 
 async def _nothing(*_: object) -> None:

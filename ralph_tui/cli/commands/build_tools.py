@@ -72,7 +72,7 @@ def _check(name: str, more: list[str], project_root: Path | None) -> None:
     """Run the project's commands of one kind, one after the other, until one fails."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.verification.check_commands import CheckKind
-    from ralph_tui.engine.verification.project_checks import checks_of
+    from ralph_tui.engine.verification.detection.project_checks import checks_of
 
     root = project_directory(project_root)
     checks = checks_of(root, load_settings(root))

@@ -206,7 +206,7 @@ def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
     """What there is to do; changes nothing."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
-    from ralph_tui.engine.verification.project_checks import checks_of
+    from ralph_tui.engine.verification.detection.project_checks import checks_of
     from ralph_tui.store.layout import Layout
 
     layout = Layout(root)
@@ -242,8 +242,8 @@ def _python_to_make(root: Path, *, asked: bool) -> tuple[str, ...] | None:
     Raises:
         SetupError: A Python project was asked for where another tool already has one.
     """
-    from ralph_tui.engine.verification.project_files import DirectoryFiles
-    from ralph_tui.engine.verification.python_declarations import workspace_above
+    from ralph_tui.engine.verification.detection.project_files import DirectoryFiles
+    from ralph_tui.engine.verification.detection.python_declarations import workspace_above
 
     here = _names(root)
     # A new member would be written into the pyproject.toml of the workspace's root.

@@ -146,8 +146,8 @@ def _git(start: Path) -> Finding:
 
 def _is_python(root: Path) -> bool:
     """Whether uv's Python matters here: in a project of another language it does not."""
-    from ralph_tui.engine.verification.project_checks import detect_checks
-    from ralph_tui.engine.verification.project_files import DirectoryFiles
+    from ralph_tui.engine.verification.detection.project_checks import detect_checks
+    from ralph_tui.engine.verification.detection.project_files import DirectoryFiles
 
     checks = detect_checks(DirectoryFiles(root))
     return bool(checks.python) or not checks.commands
@@ -232,7 +232,7 @@ _KIND_WORDS = {
 
 def _checks(root: Path) -> Finding:
     """How the project is checked, and whether the programs for it are there."""
-    from ralph_tui.engine.verification.project_checks import checks_of
+    from ralph_tui.engine.verification.detection.project_checks import checks_of
 
     try:
         checks = checks_of(root, load_settings(root))
@@ -306,7 +306,7 @@ def readiness(root: Path) -> Iterator[Notice]:
     from ralph_tui.cli.doctor.preflight import plan_of_another
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError
-    from ralph_tui.engine.verification.project_checks import checks_of, gate_commands
+    from ralph_tui.engine.verification.detection.project_checks import checks_of, gate_commands
     from ralph_tui.present.text.figures import limit
 
     try:

@@ -22,11 +22,11 @@ from ralph_tui.engine.verification.coverage import (
     uncovered,
     what_is_uncovered,
 )
+from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,
     wishes_to_change_checks,
 )
-from ralph_tui.engine.verification.project_checks import GateRules
 from ralph_tui.store.project import Documents
 
 SPEC_TEXT_LIMIT = 60_000

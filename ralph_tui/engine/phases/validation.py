@@ -18,7 +18,6 @@ from ralph_tui.domain.verification.validation_report import (
 from ralph_tui.engine import ralph_tools as rt
 from ralph_tui.engine.approved_content import Content, changes, result_content
 from ralph_tui.engine.asking import clear_decision, decide
-from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.ending import End, complete, stopped, unverified_told
 from ralph_tui.engine.phases.desk import PhaseDesk
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
@@ -27,6 +26,7 @@ from ralph_tui.engine.phases.session import Stage, run_session
 from ralph_tui.engine.phases.sights import Sights
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.remembering import learnings_for
+from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.store.project import Documents, Project
 
 CHECKS = Task(id="validation", description="The project's own checks")

@@ -1,6 +1,5 @@
-"""How a claim is checked: which commands check this project, and what they show.
+"""How a claim of "done" is verified: detection, the gate, the evidence, receipts, review.
 
-What lives here: finding the project's own check commands. The gate and its evidence follow.
-May not: run a command while looking for one; import the SDK, Textual or Typer.
-Callers: the gate, prompts, and the commands that show or run checks.
+May not: change the plan or spend money except for a review; the phases do.
+Callers: the phases, `ralph verify`, `ralph doctor` and `ralph init`.
 """

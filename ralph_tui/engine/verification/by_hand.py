@@ -14,8 +14,8 @@ from ralph_tui.engine.confinement import confine, tidy
 from ralph_tui.engine.outfit import guard_policy
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox
-from ralph_tui.engine.verification.project_checks import ChecksOfRun
-from ralph_tui.engine.verify import Gate, gate_environment
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.gate import Gate, gate_environment
 from ralph_tui.guard.environment import agent_environment
 from ralph_tui.guard.guard import Guard
 from ralph_tui.store.project import Project

@@ -7,8 +7,8 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.check_commands import ProjectChecks
 from ralph_tui.domain.verification.verification import criterion_text
-from ralph_tui.engine.verification.project_checks import GateRules
-from ralph_tui.engine.verify import plan_checks, prose_criteria
+from ralph_tui.engine.verification.detection.project_checks import GateRules
+from ralph_tui.engine.verification.gate import plan_checks, prose_criteria
 
 SHOWN_TASKS = 8
 """Task ids that are named in one sentence."""

@@ -9,9 +9,9 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Halt
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus, VerificationOutcome
-from ralph_tui.engine.contents import Contents
 from ralph_tui.engine.verification.failure_report import failure_report
-from ralph_tui.engine.verify import Check
+from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.gate import Check
 from ralph_tui.engine.workshop import Workshop
 from ralph_tui.store.project import Documents
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.verification.verification import GateResult, Receipt, ReceiptStatus
-from ralph_tui.engine.commands import CommandResult
 from ralph_tui.engine.verification.baseline import Baseline, RedBefore
+from ralph_tui.engine.verification.command import CommandResult
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges
 from ralph_tui.engine.verification.evidence.examine import Examined, Inspection
 

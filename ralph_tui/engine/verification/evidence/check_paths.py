@@ -3,11 +3,12 @@
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from ralph_tui.engine.evidence import NOT_THE_PROJECT
 from ralph_tui.engine.verification.evidence.runners import programs
+from ralph_tui.engine.verification.work_done import NOT_THE_PROJECT
 
 TEST_DIRECTORIES = frozenset({
     "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",
@@ -237,3 +238,52 @@ def _import_roots(root: Path) -> Iterator[Path]:
     for name in ("src", "lib", *sorted(TEST_DIRECTORIES)):
         if (root / name).is_dir():
             yield root / name
+
+
+_SETTINGS = frozenset(
+    {"conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"}
+)
+_ASSIGNED = re.compile(
+    r"^pytest_plugins\s*[:=][^\[(\"']*([\[(][^\])]*[\])]|[\"'][\w.]+[\"'])", re.MULTILINE
+)
+_QUOTED = re.compile(r"[\"']([\w.]+)[\"']")
+_OPTION = re.compile(r"-p[\s\"',=]+([A-Za-z_][\w.]*)")
+_ENTRY = re.compile(r"pytest11\s*=\s*\n?\s*[\w.-]+\s*=\s*([\w.]+)")
+
+
+def declared_plugins(root: Path, trusted: Iterable[str]) -> frozenset[str]:
+    """The files of plugins that `trusted` settings and conftest files name. Blocks."""
+    found: set[str] = set()
+    for path in trusted:
+        name = path.rsplit("/", 1)[-1]
+        if name in _SETTINGS:
+            for module in _modules(name, text_of(root / path)):
+                found.update(_files(root, module))
+    return frozenset(found)
+
+
+def _modules(name: str, text: str) -> Iterator[str]:
+    if name == "conftest.py":
+        for assigned in _ASSIGNED.findall(text):
+            yield from _QUOTED.findall(assigned)
+        return
+    yield from _OPTION.findall(text)
+    yield from _ENTRY.findall(text)
+    if name == "pyproject.toml":
+        yield from _entry_points(text)
+
+
+def _entry_points(text: str) -> Iterator[str]:
+    try:
+        entries = tomllib.loads(text).get("project", {}).get("entry-points", {}).get("pytest11", {})
+        yield from (str(value).partition(":")[0] for value in entries.values())
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return
+
+
+def _files(root: Path, module: str) -> Iterator[str]:
+    relative = module.replace(".", "/")
+    for base in ("", "src/", *(f"{name}/" for name in sorted(TEST_DIRECTORIES))):
+        for path in (f"{base}{relative}.py", f"{base}{relative}/__init__.py"):
+            if (root / path).is_file():
+                yield path

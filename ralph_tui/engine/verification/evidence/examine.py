@@ -13,16 +13,19 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.verification.test_counts import Runner, TestCounts
 from ralph_tui.domain.verification.verification import Inputs, Place, criterion_text
-from ralph_tui.engine.commands import CommandResult
+from ralph_tui.engine.verification.command import CommandResult
 from ralph_tui.engine.verification.evidence import judge
 from ralph_tui.engine.verification.evidence.allowed_changes import allowed_changes
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
-from ralph_tui.engine.verification.evidence.check_paths import is_code, is_test_file
+from ralph_tui.engine.verification.evidence.check_paths import (
+    declared_plugins,
+    is_code,
+    is_test_file,
+)
 from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
-from ralph_tui.engine.verification.evidence.declared_plugins import declared_plugins
-from ralph_tui.engine.verification.evidence.installed import environment_faults
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
+    environment_faults,
     report_environment,
     report_from,
 )

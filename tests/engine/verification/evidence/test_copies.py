@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.engine.verification.evidence.clean_copy import copy_project, with_path
-from ralph_tui.engine.verification.evidence.installed import environment_faults
+from ralph_tui.engine.verification.evidence.runners import environment_faults
 from tests.engine.verification.evidence.projects import write
 
 SITE = ".venv/lib/python3.11/site-packages"

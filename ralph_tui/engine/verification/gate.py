@@ -20,11 +20,11 @@ from ralph_tui.domain.verification.verification import (
     criterion_text,
     runnable_command,
 )
-from ralph_tui.engine.commands import CommandResult, run_command
-from ralph_tui.engine.evidence import look, objections
 from ralph_tui.engine.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline
+from ralph_tui.engine.verification.command import CommandResult, run_command
+from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.evidence.allowed_changes import diff_of
 from ralph_tui.engine.verification.evidence.check_files import CheckChanges, CheckFiles
 from ralph_tui.engine.verification.evidence.examine import (
@@ -34,7 +34,7 @@ from ralph_tui.engine.verification.evidence.examine import (
     Inspection,
     task_words,
 )
-from ralph_tui.engine.verification.project_checks import GateRules
+from ralph_tui.engine.verification.work_done import look, objections
 from ralph_tui.guard.environ_block import without_keys
 from ralph_tui.store.journal.agent_activity import ActivityLog
 

@@ -27,10 +27,10 @@ from ralph_tui.domain.verification.check_commands import (
     ProjectChecks,
     PythonManager,
 )
-from ralph_tui.engine.verification.node_checks import node_checks
-from ralph_tui.engine.verification.project_files import DirectoryFiles, ProjectFiles
-from ralph_tui.engine.verification.python_checks import python_checks
-from ralph_tui.engine.verification.python_declarations import PythonProject
+from ralph_tui.engine.verification.detection.node_checks import node_checks
+from ralph_tui.engine.verification.detection.project_files import DirectoryFiles, ProjectFiles
+from ralph_tui.engine.verification.detection.python_checks import python_checks
+from ralph_tui.engine.verification.detection.python_declarations import PythonProject
 
 _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str], ...]] = {
     "Cargo.toml": (

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
-from ralph_tui.engine.verification.project_files import ProjectFiles
-from ralph_tui.engine.verification.python_declarations import (
+from ralph_tui.engine.verification.detection.project_files import ProjectFiles
+from ralph_tui.engine.verification.detection.python_declarations import (
     PYPROJECT,
     Place,
     PythonProject,

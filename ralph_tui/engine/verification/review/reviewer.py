@@ -39,7 +39,7 @@ from ralph_tui.engine.ports import (
 )
 from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.verification.coverage import criteria_to_review
-from ralph_tui.engine.verification.work_snapshots import WorkSnapshots
+from ralph_tui.engine.verification.review.work_snapshots import WorkSnapshots
 
 READ_TOOLS = ("Read", "Grep", "Glob")
 SUBMIT = "ralph_submit_review"
