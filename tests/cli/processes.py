@@ -2,10 +2,12 @@
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from unittest import mock
 
 from ralph_tui.cli.main import main
 
@@ -35,14 +37,21 @@ def python(
     )
 
 
-def inside(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-    """Run `ralph` in this process: the same entry, a twentieth of the time."""
+def inside(
+    *words: str, cwd: Path, stdin: str = "", environ: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Run `ralph` in this process: the same entry, a twentieth of the time.
+
+    What a command's own children print goes past it; a test of that, of signals, pipes or the
+    start itself runs `ralph` in a process of its own.
+    """
     out, err = io.StringIO(), io.StringIO()
     status: object = 0
     before = sys.stdin
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin.encode()))
     try:
         with (
+            mock.patch.dict(os.environ, environ or {}, clear=environ is not None),
             contextlib.chdir(cwd),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),

@@ -10,7 +10,7 @@ from ralph_tui.domain.permissions import question_of
 from ralph_tui.domain.project_state import Approval, ApprovalKind
 from ralph_tui.store.project import Documents, Project
 from tests.cli.asking import QUESTIONS
-from tests.cli.processes import inside, ralph
+from tests.cli.processes import inside
 from tests.cli.recorded import HOSTILE
 
 
@@ -74,7 +74,7 @@ def test_an_answer_reaches_its_question_alone(
 
 
 def test_an_answer_is_not_changed_afterwards(project: Project) -> None:
-    assert ralph("answer", "q-1", "1", cwd=project.root).returncode == 0
+    assert inside("answer", "q-1", "1", cwd=project.root).returncode == 0
     done = inside("answer", "q-1", "2", cwd=project.root)
     assert done.returncode == 3
     assert "(q-1) was answered already: Red. Nothing was changed." in " ".join(done.stderr.split())
@@ -153,7 +153,7 @@ def test_status_says_what_waits(project: Project) -> None:
 
 
 def test_an_approval_waits_for_the_next_run(project: Project) -> None:
-    done = ralph("approve", cwd=project.root)
+    done = inside("approve", cwd=project.root)
     assert done.stdout.splitlines() == [
         "Approved: the plan (3 tasks).",
         "No loop is running; `ralph run` goes on from here.",

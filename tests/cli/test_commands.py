@@ -121,7 +121,7 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
             "COMP_WORDS": line,
             "COMP_CWORD": str(count),
         }
-        done = ralph(cwd=tmp_path, environ=environ)
+        done = inside(cwd=tmp_path, environ=environ)
         assert "Traceback" not in done.stderr
         return set(done.stdout.split())
 
@@ -131,7 +131,7 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
 
 
 def test_the_version_is_printed(tmp_path: Path) -> None:
-    done = ralph("--version", cwd=tmp_path)
+    done = inside("--version", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ralph ")
 
@@ -197,7 +197,7 @@ def test_a_ralph_directory_that_cannot_be_read(project: Path) -> None:
     dot = Layout(project).dot
     dot.chmod(0)
     try:
-        done = ralph("status", cwd=project)
+        done = inside("status", cwd=project)
     finally:
         dot.chmod(0o700)
     assert done.returncode == 3
@@ -224,7 +224,7 @@ def test_status_is_found_from_inside_the_project(project: Path) -> None:
 
 
 def test_status_as_json(running: Path) -> None:
-    status = json.loads(ralph("status", "--json", cwd=running).stdout)
+    status = json.loads(inside("status", "--json", cwd=running).stdout)
     assert status["running"]["pid"] == os.getpid()
     assert status["tasks"] == {
         "total": 3,
@@ -249,7 +249,7 @@ def test_status_shows_a_cycle(project: Path) -> None:
 
 def test_status_says_what_was_damaged(project: Path) -> None:
     Layout(project).breaker.write_text("<html>", encoding="utf-8")
-    done = ralph("status", cwd=project)
+    done = inside("status", cwd=project)
     assert done.returncode == 0
     assert "circuit_breaker.json" in done.stderr
 
@@ -276,12 +276,12 @@ def test_sessions_are_listed(project: Path) -> None:
 
 
 def test_tasks_are_listed_inert(project: Path) -> None:
-    lines = ralph("tasks", cwd=project).stdout.splitlines()
+    lines = inside("tasks", cwd=project).stdout.splitlines()
     assert [line.split()[1] for line in lines[1:]] == ["task-001", "task-002", "task-003"]
     assert "\x1b" not in "".join(lines)
     assert "[@click=app.quit]x[/]list[int]" in lines[1]
     assert lines[3].endswith("Third (waits for task-002)")
-    pending = ralph("tasks", "--pending", "--json", cwd=project)
+    pending = inside("tasks", "--pending", "--json", cwd=project)
     assert [task["id"] for task in json.loads(pending.stdout)] == ["task-002", "task-003"]
 
 
@@ -302,12 +302,12 @@ def test_a_reader_that_leaves_early_is_no_error(project: Path, unbuffered: str) 
 
 
 def test_a_task_is_skipped_and_put_back(project: Path) -> None:
-    assert "Skipped task-002: Second." in ralph("skip", "task-002", cwd=project).stdout
+    assert "Skipped task-002: Second." in inside("skip", "task-002", cwd=project).stdout
     task = Project(project).load().plan.task("task-002")
     assert task is not None
     assert task.status.value == "blocked"
-    assert "pending again" in ralph("retry", "task-002", cwd=project).stdout
-    assert ralph("retry", "task-002", cwd=project).returncode == 3
+    assert "pending again" in inside("retry", "task-002", cwd=project).stdout
+    assert inside("retry", "task-002", cwd=project).returncode == 3
 
 
 def test_a_task_is_held_and_released_and_given_a_model(project: Path) -> None:
@@ -334,16 +334,16 @@ def test_an_unknown_task_names_the_nearest(project: Path, verb: str) -> None:
 
 
 def test_guidance_waits_for_the_next_iteration(project: Path) -> None:
-    assert ralph("inject", "use", "argparse", cwd=project).returncode == 0
+    assert inside("inject", "use", "argparse", cwd=project).returncode == 0
     assert ralph("inject", "-", cwd=project, stdin="and\nno click\n").returncode == 0
     (project / "notes.md").write_text("# Notes\nno colours\n")
-    assert ralph("inject", "@notes.md", cwd=project).returncode == 0
+    assert inside("inject", "@notes.md", cwd=project).returncode == 0
     assert [i.guidance for i in Project(project).load().pending] == [
         "use argparse",
         "and\nno click",
         "# Notes\nno colours",
     ]
-    assert "3 waiting" in ralph("status", cwd=project).stdout
+    assert "3 waiting" in inside("status", cwd=project).stdout
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "x" * 20_001])
@@ -421,10 +421,10 @@ def test_there_must_be_a_loop_to_halt(project: Path, verb: str) -> None:
 
 
 def test_a_pause_is_asked_for_repeated_and_withdrawn(running: Path) -> None:
-    assert "pauses after this iteration" in ralph("pause", cwd=running).stdout
-    assert "loop       paus" in ralph("status", cwd=running).stdout
-    assert "pauses now" in ralph("pause", cwd=running).stdout
-    assert "goes on" in ralph("resume", cwd=running).stdout
+    assert "pauses after this iteration" in inside("pause", cwd=running).stdout
+    assert "loop       paus" in inside("status", cwd=running).stdout
+    assert "pauses now" in inside("pause", cwd=running).stdout
+    assert "goes on" in inside("resume", cwd=running).stdout
     assert Project(running).load().state.pause.value == "none"
 
 
@@ -462,7 +462,7 @@ def test_a_second_loop_is_refused(running: Path) -> None:
 def test_a_run_needs_a_login_before_anything_is_spent(
     project: Path, headless: tuple[str, ...]
 ) -> None:
-    done = ralph("build", *headless, cwd=project)
+    done = inside("build", *headless, cwd=project)
     assert done.returncode == 3
     assert "There is no API key and no Claude login." in done.stderr
     assert "ANTHROPIC_API_KEY" in done.stderr
@@ -472,7 +472,7 @@ def test_a_run_needs_a_login_before_anything_is_spent(
 
 def test_a_run_needs_uv(project: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "PATH": str(tmp_path), "ANTHROPIC_API_KEY": "dummy"}
-    done = ralph("build", "--headless", cwd=project, environ=environ)
+    done = inside("build", "--headless", cwd=project, environ=environ)
     assert done.returncode == 3
     assert said(done) == [
         "ralph: uv is not installed, or not on the PATH.",
@@ -485,7 +485,7 @@ def test_a_broken_uv_is_named(project: Path, tmp_path: Path) -> None:
     fake.write_text("#!/bin/sh\necho cannot open shared object >&2\nexit 127\n", encoding="utf-8")
     fake.chmod(0o755)
     environ = {**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin", "ANTHROPIC_API_KEY": "dummy"}
-    done = ralph("run", "--headless", cwd=project, environ=environ)
+    done = inside("run", "--headless", cwd=project, environ=environ)
     assert done.returncode == 3
     assert "cannot open shared object" in said(done)[0]
 
@@ -493,7 +493,7 @@ def test_a_broken_uv_is_named(project: Path, tmp_path: Path) -> None:
 def test_a_plan_with_a_cycle_is_refused_with_its_path(project: Path) -> None:
     cycle = [{"id": "a", "dependencies": ["b"]}, {"id": "b", "dependencies": ["a"]}]
     write_plan(project, cycle)
-    done = ralph("build", "--json", cwd=project)
+    done = inside("build", "--json", cwd=project)
     (event,) = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == event["exit_code"] == 3
     assert "a → b → a" in event["reason"]
@@ -502,7 +502,7 @@ def test_a_plan_with_a_cycle_is_refused_with_its_path(project: Path) -> None:
 
 def test_a_bad_setting_stops_a_run_before_it_starts(project: Path) -> None:
     Layout(project).config.write_text("models:\n  primry: x\n", encoding="utf-8")
-    done = ralph("build", "--headless", cwd=project)
+    done = inside("build", "--headless", cwd=project)
     assert done.returncode == 3
     assert said(done)[0].endswith("config.yaml:2: unknown setting 'models.primry'.")
     assert said(done)[1] == "  Did you mean 'models.primary'?"
@@ -516,7 +516,7 @@ def test_a_bad_option_value_is_named(project: Path, usd: str) -> None:
 
 
 def test_without_a_terminal_the_bare_command_shows_the_status(project: Path) -> None:
-    done = ralph(cwd=project)
+    done = inside(cwd=project)
     assert done.returncode == 0
     assert "standard output is not a terminal, so here is the status" in done.stderr
     assert "3 tasks" in done.stdout
@@ -525,35 +525,35 @@ def test_without_a_terminal_the_bare_command_shows_the_status(project: Path) -> 
 def test_settings_are_shown_with_their_source(project: Path, isolated: Path) -> None:
     Layout(project).config.write_text("models:\n  primary: haiku\n", encoding="utf-8")
     environ = {**os.environ, "RALPH_MAX_ITERATIONS": "7"}
-    shown = json.loads(ralph("config", "show", "--json", cwd=project, environ=environ).stdout)
+    shown = json.loads(inside("config", "show", "--json", cwd=project, environ=environ).stdout)
     assert shown["models.primary"] == {
         "value": "haiku",
         "source": f"{Layout(project).config}:2",
     }
     assert shown["phases.building.max_iterations"]["source"] == "RALPH_MAX_ITERATIONS"
     assert shown["models.planning"] == {"value": "opus", "source": "default"}
-    lines = ralph("config", "show", cwd=project).stdout.splitlines()
+    lines = inside("config", "show", cwd=project).stdout.splitlines()
     assert any(line.split()[:2] == ["models.primary", '"haiku"'] for line in lines)
-    paths = ralph("config", "path", cwd=project).stdout.splitlines()
+    paths = inside("config", "path", cwd=project).stdout.splitlines()
     assert paths == [f"{isolated}/.ralph/config.yaml (not there)", str(Layout(project).config)]
 
 
 @pytest.mark.long
 def test_doctor_finds_what_is_missing(project: Path) -> None:
-    done = ralph("doctor", "--json", cwd=project)
+    done = inside("doctor", "--json", cwd=project)
     assert done.returncode == 3
     findings = {finding["name"]: finding for finding in json.loads(done.stdout)}
     wrong = {name for name, f in findings.items() if f["needed"] and not f["ok"]}
     assert wrong == {"login"}
     assert "Claude Code" in findings["claude"]["text"]
     assert findings["plan"]["text"] == "3 tasks, 1 complete"
-    lines = ralph("doctor", cwd=project).stdout.splitlines()
+    lines = inside("doctor", cwd=project).stdout.splitlines()
     assert any(line.startswith("✗ wrong login") for line in lines)
 
 
 @pytest.mark.long
 def test_doctor_is_content_when_all_is_well(project: Path) -> None:
-    done = ralph("doctor", cwd=project, environ={**os.environ, "ANTHROPIC_API_KEY": "dummy"})
+    done = inside("doctor", cwd=project, environ={**os.environ, "ANTHROPIC_API_KEY": "dummy"})
     assert done.returncode == 0
     assert "dummy" not in done.stdout
 

@@ -8,7 +8,7 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.config.template import template
 from ralph_tui.store.project import Project
-from tests.cli.processes import inside, ralph
+from tests.cli.processes import inside
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def root(tmp_path: Path) -> Path:
 def test_a_setting_is_written_and_holds(root: Path) -> None:
     path = Project(root).layout.config
     path.write_text(template(), encoding="utf-8")
-    done = ralph("config", "set", "phases.building.max_iterations", "7", cwd=root)
+    done = inside("config", "set", "phases.building.max_iterations", "7", cwd=root)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"phases.building.max_iterations = 7  ({path})\n"
     assert load_settings(root, environ={}).phases.building.max_iterations == 7
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(
 
 def test_a_stronger_layer_is_told(root: Path) -> None:
     environ = {**os.environ, "RALPH_PRIMARY_MODEL": "haiku"}
-    done = ralph("config", "set", "models.primary", "opus", cwd=root, environ=environ)
+    done = inside("config", "set", "models.primary", "opus", cwd=root, environ=environ)
     assert done.returncode == 0
     assert "RALPH_PRIMARY_MODEL is stronger" in done.stderr
 

@@ -11,11 +11,11 @@ import pytest
 
 from ralph_tui.cli.commands.guard import PhaseName
 from ralph_tui.domain.project_state import Phase
-from tests.cli.processes import inside, ralph
+from tests.cli.processes import inside
 
 
 def test_a_command_is_judged_and_not_run(tmp_path: Path) -> None:
-    done = ralph("guard", "check", "touch made && git push", cwd=tmp_path)
+    done = inside("guard", "check", "touch made && git push", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.startswith("verdict  deny\n")
     assert "git-read-only" in done.stdout

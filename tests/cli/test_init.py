@@ -15,11 +15,11 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.verification.check_commands import NO_CHECKS
 from ralph_tui.store.project import Project
-from tests.cli.processes import inside, ralph
+from tests.cli.processes import inside
 
 
 def test_an_empty_directory_becomes_a_uv_project(tmp_path: Path) -> None:
-    done = ralph("init", "-C", "new project/sample", cwd=tmp_path)
+    done = inside("init", "-C", "new project/sample", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     root = tmp_path / "new project" / "sample"
     assert (root / "pyproject.toml").is_file()
@@ -191,7 +191,7 @@ def test_a_python_that_cannot_be_had_is_a_warning(tmp_path: Path, isolated: Path
     (isolated / ".ralph" / "config.yaml").write_text(text, encoding="utf-8")
     root = tmp_path / "sample"
     environ = {**os.environ, "UV_OFFLINE": "1"}
-    done = ralph("init", "-C", str(root), cwd=tmp_path, environ=environ)
+    done = inside("init", "-C", str(root), cwd=tmp_path, environ=environ)
     assert done.returncode == 0
     assert "Python 3.99 cannot be had" in done.stderr
     assert (root / "pyproject.toml").is_file()

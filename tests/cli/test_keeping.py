@@ -18,7 +18,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
-from tests.cli.processes import inside, ralph
+from tests.cli.processes import inside
 from tests.cli.recorded import COMPLETE, whole_run
 
 
@@ -40,7 +40,7 @@ def test_memory_is_shown_as_the_model_gets_it(project: Project) -> None:
     project.write_memory("# Session Memory\n\n- it \x1b[31mworks\n")
     for number in range(1, 6):
         project.write_iteration_memory(number, f"# Iteration {number}\n")
-    shown = ralph("memory", "--show", cwd=project.root).stdout
+    shown = inside("memory", "--show", cwd=project.root).stdout
     assert shown.splitlines() == [
         "## Memory of earlier sessions",
         "# Session Memory",
@@ -164,7 +164,7 @@ def test_metrics_are_unknown_before_anything_happened(project: Project) -> None:
         *("no", "task", "was", "attempted"),
     ]
     assert all(
-        m["value"] is None for m in json.loads(ralph("metrics", "--json", cwd=project.root).stdout)
+        m["value"] is None for m in json.loads(inside("metrics", "--json", cwd=project.root).stdout)
     )
 
 
@@ -269,7 +269,7 @@ def used(project: Project) -> Project:
 
 
 def test_reset_says_what_it_removed_and_keeps_what_is_yours(project: Project) -> None:
-    done = ralph("reset", "--yes", cwd=used(project).root)
+    done = inside("reset", "--yes", cwd=used(project).root)
     assert done.returncode == 0
     removed = {line.split()[1] for line in done.stdout.splitlines() if "removed" in line}
     assert {".ralph/events.jsonl", "specs", "MEMORY.md", "progress.txt"} <= removed
@@ -293,7 +293,7 @@ def test_reset_leaves_what_another_tool_made(project: Project) -> None:
     for name in ANOTHER_TOOLS:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("## Codebase Patterns\n- theirs\n", encoding="utf-8")
-    done = ralph("reset", "--yes", cwd=root)
+    done = inside("reset", "--yes", cwd=root)
     assert done.returncode == 0
     assert "not ralph's, kept  .ralph/fix_plan.md" in done.stdout
     left = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}

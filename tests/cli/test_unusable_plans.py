@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from ralph_tui.store.documents import document_recovery
-from tests.cli.processes import inside, ralph
+from tests.cli.processes import inside
 from tests.harness.projects import make_project, plan_of, task
 
 SNARKTANK = """{"project": "Shop", "tasks": [
@@ -49,7 +49,7 @@ def test_a_plan_of_another_tool_is_no_empty_plan(
 @pytest.mark.parametrize("words", [("build", "--headless"), ("run", "--headless"), ("doctor",)])
 def test_nothing_is_begun_with_it(tmp_path: Path, words: tuple[str, ...]) -> None:
     root = project_with(tmp_path, SNARKTANK)
-    done = ralph(*words, cwd=root)
+    done = inside(*words, cwd=root)
     assert done.returncode == 3
     assert "'acceptanceCriteria'" in done.stdout + done.stderr
     assert (root / ".ralph/implementation_plan.json").read_text() == SNARKTANK
@@ -63,7 +63,7 @@ def test_a_command_that_needs_a_broken_plan_says_what_it_waits_for(
     inside("edit", "a", "--description", "Known good", cwd=root)
     by_hand = '{"tasks": [\n {"id": "b", "description": "mine"},\n]}'
     plan.write_text(by_hand)
-    found = ralph("doctor", cwd=root)
+    found = inside("doctor", cwd=root)
     assert "a comma too many at line 2 column 36" in found.stdout
     assert found.returncode == 3
 

@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.verification.evidence.check_files import CheckFiles
-from tests.cli.processes import ralph
+from tests.cli.processes import inside
 from tests.engine.verification.evidence.projects import PROJECT, PYTEST, RIGHT, write
 from tests.harness.projects import make_project, task
 
@@ -24,7 +24,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -> None:
     write(project, {"total.py": RIGHT})
     plan = (project / ".ralph" / "implementation_plan.json").read_bytes()
-    done = ralph("verify", cwd=project)
+    done = inside("verify", cwd=project)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         f"passed  {inert(PYTEST)}",
@@ -35,7 +35,7 @@ def test_a_tasks_checks_run_by_hand_and_nothing_is_written_down(project: Path) -
     ]
     assert done.stderr == "ralph: Verifying a (1 check)\n"
     assert (project / ".ralph" / "implementation_plan.json").read_bytes() == plan
-    missing = ralph("verify", "nothing", cwd=project)
+    missing = inside("verify", "nothing", cwd=project)
     assert (missing.returncode, "no task nothing" in missing.stderr) == (3, True)
 
 
@@ -44,7 +44,7 @@ def test_changed_check_files_are_told_and_speak_against_it(project: Path) -> Non
         "a", [PYTEST]
     )  # a session that never ended: what follows is the agent's
     write(project, {"tests/test_total.py": WEAK})
-    done = ralph("verify", "b", "--json", cwd=project)
+    done = inside("verify", "b", "--json", cwd=project)
     assert done.returncode == 1, done.stderr
     told = json.loads(done.stdout)
     (receipt,) = told["receipts"]
