@@ -125,7 +125,7 @@ async def film(demo: Events, project: Path) -> str:
             for _ in range(2):
                 while not script.news.empty() or app.bridge._queue:
                     await pilot.pause()
-                    app.flush()
+                    app.lifecycle.flush()
                 await pilot.pause()
             made.add(app.screen._compositor.render_strips(), SECONDS[type(event)])
     return made.svg("ralph demo, from the request to the end")
@@ -178,7 +178,7 @@ async def shoot(shot: Shot, demo: Events) -> str:
         app.theme = shot.theme
         while not (app.view.project and not app.bridge._queue):
             await pilot.pause()
-            app.flush()
+            app.lifecycle.flush()
         for key in shot.keys:
             await pilot.press(key)
         while isinstance(app.screen, Dashboard) is shot.dialog:

@@ -81,7 +81,7 @@ async def until(
     deadline, looks = monotonic() + seconds, 0
     while not condition():
         assert monotonic() < deadline, f"it did not become true in time:\n{screen_text(app)}"
-        app.flush()
+        app.lifecycle.flush()
         # What takes longer is another process, which needs the processor that looking takes.
         await pilot.pause(REST if looks > AT_ONCE else None)
         looks += 1
@@ -114,7 +114,7 @@ async def drained(pilot: Pilot[int]) -> None:
     assert isinstance(app, RalphApp)
     await until(pilot, lambda: not app.bridge._queue)
     await pilot.pause()
-    app.flush()
+    app.lifecycle.flush()
     await pilot.pause()
 
 

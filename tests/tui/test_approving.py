@@ -332,7 +332,7 @@ async def test_a_limit_counts_down_and_w_tries_now(open_app: Open) -> None:
         assert "You've hit your limit" in text
         assert "w try now" in text.splitlines()[-1]
         moment.passes(65)
-        app._tick()
+        app.lifecycle.refresher.tick()
         await until(pilot, lambda: "in 41m 00s" in screen_text(app))
         await pilot.press("w")
         await until(pilot, lambda: script.controls.asked == ["retry now"])
@@ -347,7 +347,7 @@ async def test_a_limit_that_has_passed_is_not_negative(open_app: Open) -> None:
     async with open_app(script, clock=moment) as pilot:
         app = cast("RalphApp", pilot.app)
         moment.now += timedelta(hours=2)
-        app._tick()
+        app.lifecycle.refresher.tick()
         await until(pilot, lambda: "in 0s" in screen_text(app))
         await pilot.press("x")
         await until(pilot, lambda: isinstance(app.screen, Confirm))

@@ -229,6 +229,6 @@ async def test_the_terminal_title_is_inert(open_app: Open, monkeypatch: pytest.M
         app.bridge.sink(
             ev.LoopStarted(run_id="r", project="x\x07\x1b]52;c;aGk=\x07y", phase=Phase.BUILDING)
         )
-        app.flush()
+        app.lifecycle.flush()
         titles = [text for text in written if text.startswith("\x1b]0;")]
         assert titles == ["\x1b]0;● xy running - ralph\x07"]

@@ -9,10 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
-from ralph_tui.tui.handlers.loop import Steering
-from ralph_tui.tui.handlers.plan import Replanning
-from ralph_tui.tui.handlers.view import Looking
+from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, EVERY, LEADS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
@@ -30,11 +27,15 @@ def ralph(pilot: object) -> RalphApp:
     return app
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
-def test_every_command_has_a_handler(command: object) -> None:
-    name = getattr(command, "name", "")
-    rooms = [room for room in (Steering, Replanning, Looking) if callable(getattr(room, name, 0))]
-    assert len(rooms) == 1
+async def test_every_command_has_a_handler(open_app: Open) -> None:
+    async with open_app(script_of(), autostart=False) as pilot:
+        handled = ralph(pilot).lifecycle.handlers.by_command
+        assert list(handled) == [command.name for command in COMMANDS]
+
+
+def test_commands_of_one_name_lead_to_the_same() -> None:
+    for command in EVERY:
+        assert LEADS[command.name] is command.leads
 
 
 async def test_nothing_runs_before_b_and_b_starts_the_loop(open_app: Open) -> None:

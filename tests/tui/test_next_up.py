@@ -25,7 +25,7 @@ from ralph_tui.tui.commands.availability import cannot_build
 from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.data.project_files import open_request
-from ralph_tui.tui.handlers.command_host import TOAST
+from ralph_tui.tui.host.widget_host import TOAST
 from tests.harness.projects import make_project, task
 from tests.tui import feed
 from tests.tui.conftest import screen_text, script_of, toasts, until

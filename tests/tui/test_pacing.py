@@ -18,7 +18,7 @@ from ralph_tui.tui.terminal.frame_pacing import (
     LATEST_SECONDS,
     REST,
     TYPING_REST,
-    Pace,
+    FramePacer,
 )
 from ralph_tui.tui.terminal.garbage_collection import (
     LATEST,
@@ -37,7 +37,7 @@ BEAT = 0.05
 
 
 def test_after_a_key_the_stream_rests_until_it_is_answered() -> None:
-    pace = Pace()
+    pace = FramePacer()
     assert pace.may_draw(10.0)
     pace.draw(10.0, took=0.001)
     pace.press(10.1)
@@ -46,14 +46,14 @@ def test_after_a_key_the_stream_rests_until_it_is_answered() -> None:
 
 
 def test_drawing_takes_a_ninth_of_the_time_at_most() -> None:
-    pace = Pace()
+    pace = FramePacer()
     pace.draw(10.0, took=0.1)
     assert not pace.may_draw(10.0 + REST * 0.1 - 0.01)
     assert pace.may_draw(10.0 + REST * 0.1 + 0.001)
 
 
 def test_while_somebody_types_it_is_drawn_more_seldom_but_never_too_late() -> None:
-    pace = Pace()
+    pace = FramePacer()
     pace.draw(10.0, took=0.01)
     pace.press(10.01)
     assert not pace.may_draw(10.0 + TYPING_REST * 0.01 - 0.01)
@@ -67,7 +67,7 @@ def test_while_somebody_types_it_is_drawn_more_seldom_but_never_too_late() -> No
 
 @given(st.lists(st.floats(0.001, 1.0), max_size=200))
 def test_a_key_held_down_does_not_stop_the_stream(pauses: list[float]) -> None:
-    pace, now, drawn = Pace(), 0.0, 0.0
+    pace, now, drawn = FramePacer(), 0.0, 0.0
     pace.draw(now, took=0.01)
     for pause in pauses:
         for _ in range(round(pause / BEAT) + 1):

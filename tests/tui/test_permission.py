@@ -195,7 +195,7 @@ async def test_an_answer_from_elsewhere_while_a_dialog_opens_is_not_missed(
 
     def late(self: WaitingDialog[object]) -> ComposeResult:
         cast("RalphApp", self.app).bridge.sink(news)
-        cast("RalphApp", self.app).flush()
+        cast("RalphApp", self.app).lifecycle.flush()
         return composed(self)
 
     monkeypatch.setattr(dialog, "compose", late)

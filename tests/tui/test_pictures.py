@@ -53,7 +53,7 @@ def staged(
             await drained(pilot)
         if isinstance(app.screen, WaitingDialog):
             moment.passes(1)
-            app._tick()
+            app.lifecycle.refresher.tick()
         for key in picture.keys:
             await pilot.press(key)
             await _calm(pilot)

@@ -111,7 +111,7 @@ async def test_planning_that_is_detached_goes_on_planning_and_a_plan_handed_in_i
     app = RalphApp(replace(script.launch, go_on=go_on), clock=moment)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.view.is_known)
-        app.start_loop("Fewer", replans=True)
+        app.lifecycle.start_loop("Fewer", replans=True)
         for event in feed.running()[:3]:
             script.news.put_nowait(event)
         if handed_in:

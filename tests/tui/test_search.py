@@ -108,7 +108,7 @@ async def test_a_call_that_runs_says_for_how_long(open_app: Open) -> None:
         app = ralph(pilot)
         assert "running       " in screen_text(app)
         moment.passes(75)
-        app._tick()
+        app.lifecycle.refresher.tick()
         await until(pilot, lambda: "1m 15s" in screen_text(app))
         done = ev.ToolFinished(
             tool_id="slow", name="Bash", outcome=ev.ToolOutcome.OK, seconds=76, output=""

@@ -167,7 +167,7 @@ async def test_a_board_without_tasks_says_what_it_waits_for(open_app: Open) -> N
 async def test_nothing_moves_by_timer_while_nothing_happens(open_app: Open) -> None:
     async with open_app(script_of(), autostart=False) as pilot:
         app = cast("RalphApp", pilot.app)
-        clock = app._clock_timer
+        clock = app.lifecycle.refresher._clock_timer
         assert clock is not None
         assert not clock._active.is_set()
 

@@ -1,37 +1,37 @@
-"""The app: wires launch, bridge, commands and screens; decides nothing about the loop.
+"""The app: puts its parts together and passes Textual's events on to them; decides nothing about the loop.
 
-RalphApp              does commands, covers a screen that is too small
-├── Living                begins and ends, runs the loop or watches the project
-│   └── InOrder           holds keys that are typed ahead of what opens, one thing at a time
-│       └── Showing       folds what happens and shows it
-│           └── Owner     what commands may ask of the app
-│               └── Host  what widgets may ask of it
+RalphApp
+├── Lifecycle     begins and ends, runs the loop or watches the project
+│   ├── Refresher     folds what happens and shows it
+│   └── Handlers      what each command does
+├── KeyQueue      holds keys that are typed ahead of what opens, one thing at a time
 ├── Bridge        runs or watches the loop, folds events
-├── Steering      what each command does
 └── Dashboard     shows the folds   (dialogs and TooSmall above it)
 """
 
-import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.geometry import Size
 from textual.screen import Screen
+from textual.widgets import Input
 
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import Notice
-from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.crash_reports import write_report
-from ralph_tui.tui.app.lifecycle import Living
-from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.app.key_queue import KeyQueue
+from ralph_tui.tui.app.lifecycle import Lifecycle
 from ralph_tui.tui.commands.registry import BY_NAME, bindings
-from ralph_tui.tui.host.widget_host import Clock, Picking, utc_now
+from ralph_tui.tui.host.widget_host import Clock, Host, described, utc_now
 from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
+from ralph_tui.tui.terminal.driver import with_one_reader
+from ralph_tui.tui.terminal.paste import LONGEST_LINE, line_of
 from ralph_tui.tui.theme.stylesheets import SHEETS
 from ralph_tui.tui.theme.themes import RALPH_DARK, THEMES, shown_as
 
@@ -45,7 +45,7 @@ def _commands() -> "type[Provider]":
     return CommandsProvider
 
 
-class RalphApp(Living):
+class RalphApp(Host):
     """The full-screen face of one project's loop."""
 
     TITLE = "ralph"
@@ -59,7 +59,12 @@ class RalphApp(Living):
 
     def __init__(self, launch: Launch, *, autostart: bool = False, clock: Clock = utc_now) -> None:
         """Show `launch`; `autostart` begins the loop after the first paint."""
-        super().__init__(launch, autostart=autostart, clock=clock)
+        super().__init__(launch, clock)
+        self.dashboard = Dashboard()
+        self.lifecycle = Lifecycle(self, self.dashboard, autostart=autostart)
+        self.key_queue = KeyQueue(self, self._deliver)
+        self.invoke = self._run_command
+        self.work_ended = self.key_queue.check
         self._choose_theme(launch.screen.theme)
         self._warned = False
 
@@ -76,72 +81,70 @@ class RalphApp(Living):
             self.set_reactive(App.theme, chosen.name)
             self.stylesheet.set_variables(self.get_css_variables())
 
+    def get_driver_class(self) -> type[Driver]:
+        """Choose what reads and draws: as Textual does, with one reader."""
+        return with_one_reader(super().get_driver_class())
+
     def on_mount(self) -> None:
-        """Nothing is painted in other colours."""
+        """Paint nothing in other colours."""
         self.theme = self.kept_theme
         self.set_keymap({name: ",".join(keys) for name, keys in self.keymap.items()})
         self.set_class(not self.glyphs.unicode, "-ascii")
         self.push_screen(self.dashboard)
-        self.screen_change_signal.subscribe(
-            self, lambda _: self.call_later(lambda: self._fit(self.size))
-        )
+        self.screen_change_signal.subscribe(self, lambda _: self._screen_changed())
+        self.lifecycle.refresher.start()
+
+    def _screen_changed(self) -> None:
+        self.call_later(lambda: self._fit(self.size))
+        self.key_queue.screen_changed()
 
     def on_ready(self) -> None:
-        """Name a theme that is not there."""
+        """After the first paint: name a theme that is not there, and begin."""
         if self.launch.screen.theme not in self.available_themes:
             known = ", ".join(sorted(self.available_themes))
             self.complain(f"There is no theme {self.launch.screen.theme!r}. There are {known}.")
+        self.lifecycle.begin()
+
+    # Keys.
+
+    async def on_event(self, event: events.Event) -> None:
+        """Deliver an event in its turn."""
+        await self.key_queue.take(event)
+
+    async def _deliver(self, event: events.Event) -> None:
+        """Deliver an event now; what is pasted into a line is one."""
+        if isinstance(event, events.Paste) and isinstance(self.focused, Input):
+            line = line_of(event.text)
+            event.text = line[:LONGEST_LINE]
+            if len(line) > LONGEST_LINE:
+                self.say(f"Only the first {LONGEST_LINE:,} characters fit into this field.")
+        self.lifecycle.refresher.press(event)
+        await super().on_event(event)
+
+    def on_key(self, event: events.Key) -> None:
+        """Tell the queue of a key that nobody below the app wanted."""
+        self.key_queue.key_is_nobodys(event)
+
+    def on_one_reader_gone(self) -> None:
+        """A terminal that is not the process's own closes without a signal."""
+        self.lifecycle.hang_up()
 
     # Commands.
 
-    def situation(self) -> Situation:
-        """What decides whether a command can be used now."""
-        task = self.dashboard.selected_task() if self.dashboard.is_mounted else None
-        if isinstance(self.screen, Picking):
-            task = self.screen.selected
-        return Situation(
-            self.view,
-            self.keys,
-            self.bridge.live,
-            task,
-            takes_requests=self.launch.run_request is not None,
-            plans_anew=self.launch.run_replan is not None,
-            request=self.request,
-        )
-
-    def complain(self, text: str) -> None:
-        """Say it now, and keep it where it can be read later."""
-        self.say(text, error=True)
-        self.bridge.sink(Notice(level="error", text=text))
-
-    async def keep_theme(self, name: str) -> None:
-        """A theme was chosen, for the next time, too."""
-        await self.steering.looking.keep_theme(name)
-
-    def action_invoke(self, name: str) -> None:
-        """Do a command, or say why it cannot be done now."""
+    def _run_command(self, name: str) -> None:
         command = BY_NAME[name]
         if reason := command.disabled(self.situation()):
             self.say(reason)
-            return
-        if self.may_begin(name):
-            self.began(name, do(self, self.steering.handler(name)(), f"command-{name}"))
-
-    async def failed(self, error: Exception) -> None:
-        """A bug: said in one sentence, with the file that has the rest."""
-        path = await asyncio.to_thread(write_report, error, self.launch.root)
-        what = f"{type(error).__name__}: {one_line(str(error), 300)}"
-        self.complain(f"That failed: {what}. The details are in {path}.")
+        elif self.key_queue.may_begin(command):
+            work = self.lifecycle.handlers.by_command[name]()
+            self.key_queue.began(command, do(self, work, f"command-{name}"))
 
     def _fatal_error(self) -> None:
         """What Textual does with a bug in the drawing: it would print it with all its variables."""
         error = self._exception
         if error is not None:
             path = write_report(error, self.launch.root)
-            self.last_word = (
-                f"the screen failed, {type(error).__name__}: {one_line(str(error), 300)}. This is a "
-                f"bug in ralph; what was done so far is safe in .ralph/. The details are in {path}."
-            )
+            self.last_word = f"the screen failed, {described(error)}. This is a bug in ralph; what was done so far is safe in .ralph/. The details are in {path}."
         self._return_code = ExitCode.ERROR
         self._close_messages_no_wait()
 
@@ -176,18 +179,16 @@ class RalphApp(Living):
                 yield command
 
     def search_themes(self) -> None:
-        """Textual's palette of themes, with the chosen one kept."""
-        from ralph_tui.tui.app.theme_palette import KeptThemes
-        from ralph_tui.tui.screens.dialogs.command_palette import Palette
+        """Open Textual's palette of themes, with the chosen one kept."""
+        from ralph_tui.tui.screens.dialogs.command_palette import open_theme_palette
 
-        self.push_screen(Palette(providers=[KeptThemes], placeholder="Search for themes"))
+        open_theme_palette(self)
 
     def action_command_palette(self) -> None:
-        """Textual's own key for it, too."""
-        from ralph_tui.tui.screens.dialogs.command_palette import Palette
+        """Open the palette by Textual's own key for it, too."""
+        from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette())
+        open_palette(self)
 
     # Size.
 

@@ -9,8 +9,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LoopFinished
 from ralph_tui.engine.launch import Launch
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.app.refresh import OLD_TITLE
-from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.host.terminal_escapes import OLD_TITLE
 from ralph_tui.tui.terminal.garbage_collection import swept_by_hand
 from ralph_tui.tui.terminal.writer import quiet_stderr
 
@@ -31,11 +30,12 @@ def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
     with (
         swept_by_hand(),
         quiet_stderr(
-            redraw=lambda: _soon(app, app.refresh), hang_up=lambda: _soon(app, app.hang_up)
+            redraw=lambda: _soon(app, app.refresh),
+            hang_up=lambda: _soon(app, app.lifecycle.hang_up),
         ),
     ):
         code = app.run()
-        if app.is_titled and not app.is_web and sys.__stderr__ is not None:
+        if app.lifecycle.refresher.is_titled and not app.is_web and sys.__stderr__ is not None:
             # Written as Textual draws, so that a terminal that is gone is no trouble.
             sys.__stderr__.write(OLD_TITLE)
     if app.last_word:
@@ -55,17 +55,11 @@ def open_replay(launch: Launch, wanted: str) -> None:
         launch: Which project; what it could run is taken away.
         wanted: As `Chronicle.find` has it.
     """
-
-    class Replay(RalphApp):
-        """The same screen, with the iterations open."""
-
-        def on_ready(self) -> None:
-            """After the first paint."""
-            super().on_ready()
-            opening = self.steering.pages.open("iterations", wanted=wanted, play=True)
-            do(self, opening, "replay")
-
-    show(Replay(looking_only(launch)))
+    app = RalphApp(looking_only(launch))
+    app.lifecycle.when_begun = lambda: app.lifecycle.handlers.pages.open(
+        "iterations", wanted=wanted, play=True
+    )
+    show(app)
 
 
 def looking_only(launch: Launch) -> Launch:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import signal
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -10,44 +11,55 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from ralph_tui.engine.controls import ENDED_BY
-from ralph_tui.engine.launch import Launch
-from ralph_tui.tui.app.key_queue import InOrder
-from ralph_tui.tui.app.refresh import IDLE_FLUSH_SECONDS
+from ralph_tui.tui.app.refresh import IDLE_FLUSH_SECONDS, Refresher
 from ralph_tui.tui.host.bridge import FLUSH_SECONDS
-from ralph_tui.tui.host.widget_host import Clock, utc_now
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
+from ralph_tui.tui.screens.dashboard import Dashboard
 
 if TYPE_CHECKING:
-    from ralph_tui.tui.handlers.loop import Steering
+    from ralph_tui.tui.handlers.table import Handlers
 
 MET_SECONDS = 1.0
 """Longest that what a key may need waits for the first look at the project; a long past takes longer."""
 
 
-class Living(InOrder):
+class Lifecycle:
     """Runs the loop, or watches the project while none runs here."""
 
-    def __init__(self, launch: Launch, *, autostart: bool, clock: Clock = utc_now) -> None:
-        """Show `launch`; `autostart` begins the loop after the first paint."""
-        super().__init__(launch, clock)
-        self._steering: Steering | None = None
+    def __init__(self, app: Host, dashboard: Dashboard, *, autostart: bool) -> None:
+        """Run nothing yet; `autostart` begins the loop after the first paint."""
+        self._app = app
+        self._bridge = app.bridge
+        self._dashboard = dashboard
+        self.refresher = Refresher(
+            app, dashboard, shown=self._look_for_decisions, nothing_runs=self._nothing_runs
+        )
+        self.when_finished: Callable[[], Awaitable[bool]] | None = None
+        """Done once the loop here has ended; true when the app is leaving."""
+        self.when_begun: Callable[[], Awaitable[object]] | None = None
+        """Done after the first paint, beside everything else."""
+        self._handlers: Handlers | None = None
         self._autostart = autostart
         self._watcher: Worker[None] | None = None
         self._hung_up = False
 
     @property
-    def steering(self) -> "Steering":
+    def handlers(self) -> "Handlers":
         """What each command does; its dialogs are loaded when it is first wanted."""
-        if self._steering is None:
-            from ralph_tui.tui.handlers.loop import Steering
+        if self._handlers is None:
+            from ralph_tui.tui.handlers.command_host import CommandHost
+            from ralph_tui.tui.handlers.table import Handlers
 
-            self._steering = Steering(self, self.bridge)
-        return self._steering
+            self._handlers = Handlers(CommandHost(self._app, self._dashboard, self))
+        return self._handlers
 
-    def on_ready(self) -> None:
+    def begin(self) -> None:
         """After the first paint: what is slow, and the loop."""
         self._obey_signals()
-        do(self, self._warm_up(), "warm-up")
+        if self.when_begun is not None:
+            do(self._app, self.when_begun(), "begun")
+        do(self._app, self._warm_up(), "warm-up")
         if self._autostart:
             self.start_loop()
         else:
@@ -60,30 +72,30 @@ class Living(InOrder):
         """
         gc.freeze()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.met.wait(), MET_SECONDS)
-        steering = await self._loaded()
-        await asyncio.to_thread(self.launch.warm_up)
+            await asyncio.wait_for(self.refresher.met.wait(), MET_SECONDS)
+        handlers = await self._loaded()
+        await asyncio.to_thread(self._app.launch.warm_up)
         gc.freeze()
         if not self._autostart:
-            await steering.starting.look_around()
+            await handlers.start.look_around()
 
-    async def _loaded(self) -> "Steering":
-        await asyncio.to_thread(import_module, "ralph_tui.tui.handlers.loop")
-        return self.steering
+    async def _loaded(self) -> "Handlers":
+        await asyncio.to_thread(import_module, "ralph_tui.tui.handlers.table")
+        return self.handlers
 
-    def shown(self) -> None:
+    def _look_for_decisions(self) -> None:
         """What waits for the person may have come."""
-        if self._steering is not None:
-            self._steering.deciding.look()
+        if self._handlers is not None:
+            self._handlers.decisions.look()
 
-    def nothing_runs(self) -> None:
+    def _nothing_runs(self) -> None:
         """Say how to start."""
-        do(self, self._offer(), "starting")
+        do(self._app, self._offer(), "starting")
 
     async def _offer(self) -> None:
         """How to start."""
-        steering = await self._loaded()
-        await steering.starting.look()
+        handlers = await self._loaded()
+        await handlers.start.look()
 
     def _obey_signals(self) -> None:
         """Asked to end from outside: stop the loop, then leave; asked again, do not wait."""
@@ -92,11 +104,7 @@ class Living(InOrder):
         loop.add_signal_handler(signal.SIGHUP, self.hang_up)
 
     def _end(self, number: int) -> None:
-        do(self, self.steering.leaving.leave_now(ENDED_BY[number]), "signal")
-
-    def on_one_reader_gone(self) -> None:
-        """A terminal that is not the process's own closes without a signal."""
-        self.hang_up()
+        do(self._app, self.handlers.quit.leave_now(ENDED_BY[number]), "signal")
 
     def hang_up(self) -> None:
         """The terminal is gone; kernel, shell and our own writing may all say so, and none means to hurry."""
@@ -109,37 +117,41 @@ class Living(InOrder):
 
         On a page of a browser it runs in a process of its own, because pages are closed without a word.
         """
-        if self.is_web and self.launch.go_on is not None:
-            leaving = self.steering.leaving
-            do(self, leaving.run_elsewhere(request, replans=replans), "elsewhere")
+        app = self._app
+        if app.is_web and app.launch.go_on is not None:
+            do(app, self.handlers.quit.run_elsewhere(request, replans=replans), "elsewhere")
             return
-        self.bridge.begin()
-        self.view = self.bridge.view
-        self.request = self.request if replans else request or self.request
-        self.dashboard.show_banner(None, running=True)
+        self._bridge.begin()
+        app.view = self._bridge.view
+        app.request = app.request if replans else request or app.request
+        self._dashboard.show_banner()
         if self._watcher is not None:
             self._watcher.cancel()
-        self.flush_every(FLUSH_SECONDS)
-        do(self, self._run(request, replans=replans), "loop", exclusive=True)
+        self.refresher.flush_every(FLUSH_SECONDS)
+        do(app, self._run(request, replans=replans), "loop", exclusive=True)
 
     async def _run(self, request: str, *, replans: bool) -> None:
-        await self.bridge.run(request, replans=replans)
+        await self._bridge.run(request, replans=replans)
         self.flush()
         then, self.when_finished = self.when_finished, None
         if then is None or not await then():
-            self.nothing_runs()
+            self._nothing_runs()
             self._start_watching()
 
     def _start_watching(self) -> None:
-        self.flush_every(IDLE_FLUSH_SECONDS if self.view.is_known else FLUSH_SECONDS)
-        self._watcher = do(self, self.bridge.watch(), "watch")
+        self.refresher.flush_every(IDLE_FLUSH_SECONDS if self._app.view.is_known else FLUSH_SECONDS)
+        self._watcher = do(self._app, self._bridge.watch(), "watch")
+
+    def flush(self) -> None:
+        """Show what has happened by now."""
+        self.refresher.flush()
 
     def exit_when_finished(self) -> None:
         """Leave as soon as the loop has ended."""
         self.when_finished = self._exit_with_status
-        if not self.bridge.running:
-            self.exit(self.bridge.exit_code)
+        if not self._bridge.running:
+            self._app.exit(self._bridge.exit_code)
 
     async def _exit_with_status(self) -> bool:
-        self.exit(self.bridge.exit_code)
+        self._app.exit(self._bridge.exit_code)
         return True

@@ -1,10 +1,36 @@
-"""What one command is; the declarations are in `commands.py` and `page_commands.py`."""
+"""What one command is; the declarations are in `registry.py`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 from ralph_tui.tui.commands.availability import Reason, always
 from ralph_tui.tui.commands.context import Situation
+
+
+class Leads(Enum):
+    """Where a command leads, which decides what becomes of keys typed right after its own."""
+
+    NOWHERE = "nowhere"
+    """They are commands at once."""
+    FIELD = "field"
+    """They wait, and only a field to type in gets them."""
+    DIALOG = "dialog"
+    """The same; it is put over the screen, one at a time, and asks for something."""
+    VIEW = "view"
+    """They wait and go on being commands, of what is put over the screen, one at a time."""
+    PLACE = "place"
+    """They wait and go on being commands, of the place that was gone to or of the next task."""
+
+    @property
+    def opens(self) -> bool:
+        """Whether something is put over the screen: of these, only one at a time."""
+        return self in (Leads.DIALOG, Leads.VIEW)
+
+    @property
+    def keeps_keys(self) -> bool:
+        """Whether keys that were typed ahead go on being commands."""
+        return self in (Leads.VIEW, Leads.PLACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +38,7 @@ class Command:
     """One thing a person can do.
 
     Attributes:
-        name: Names the handler in `steering.py` and the binding, so that keys can be remapped.
+        name: Of its handler (`handlers/table.py`) and its binding, so that keys can be remapped.
         keys: As Textual names them; the first is the one that is shown.
         title: For the palette and the help, as "Verb thing".
         help: One sentence.
@@ -21,6 +47,8 @@ class Command:
         rank: Footer order; when the line is too short, the highest ranks go first.
         disabled: Why it cannot be used now.
         label: A footer label that depends on the state.
+        leads: Where it leads, for the keys that are typed right after its own.
+        on_pages: Whether it works on a page as it does on the dashboard.
     """
 
     name: str
@@ -32,6 +60,8 @@ class Command:
     rank: int = 0
     disabled: Reason = always
     label: Callable[[Situation], str] | None = None
+    leads: Leads = Leads.NOWHERE
+    on_pages: bool = False
 
     def footer_label(self, now: Situation) -> str:
         """The footer's word for it; empty while another command has its place."""

@@ -1,26 +1,39 @@
 """Every command of the screen, declared once: keys, footer, palette, help and README come from here."""
 
+from dataclasses import replace
+
 from textual.binding import Binding, BindingType
 
 from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.tui.commands import availability
-from ralph_tui.tui.commands.command import Command
+from ralph_tui.tui.commands.command import Command, Leads
 
 PAGES = ("iterations", "history", "memory", "why", "settings")
 """In the order of their keys; each is also the name of the command that opens it."""
 
 _SEARCH = (
-    Command("search", ("slash",), "Search", "Find words; enter keeps them.", "", "search", 3),
+    Command(
+        "search",
+        ("slash",),
+        "Search",
+        "Find words; enter keeps them.",
+        "",
+        "search",
+        3,
+        leads=Leads.FIELD,
+    ),
     Command("next_match", ("n",), "Next match", "Go to the next place with the words.", ""),
     Command("previous_match", ("N",), "Previous match", "Go to the place before.", ""),
 )
 
-_EXPORT = Command("export", ("E",), "Export", "Write what is shown to .ralph/exports.", "")
+_EXPORT = Command(
+    "export", ("E",), "Export", "Write what is shown to .ralph/exports.", "", leads=Leads.FIELD
+)
 _COPY_ALL = Command("copy_all", ("Y",), "Copy everything", "Copy all that is shown.", "")
 
 
 def _of(area: str, *commands: Command) -> tuple[Command, ...]:
-    return tuple(Command(c.name, c.keys, c.title, c.help, area, c.footer, c.rank) for c in commands)
+    return tuple(replace(command, area=area) for command in commands)
 
 
 def name_of(command: Command) -> str:
@@ -47,7 +60,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         ),
         Command("newer", ("right_square_bracket",), "Newer iteration", "The one after this.", ""),
         Command("older", ("left_square_bracket",), "Older iteration", "The one before this.", ""),
-        Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0),
+        Command("open", ("enter",), "Open", "From the list to its contents; the whole of an entry.", "", "open", 0, leads=Leads.PLACE),
         Command("copy", ("y",), "Copy", "Copy the selected entry, the changes or the summary.", ""),
         _COPY_ALL,
         _EXPORT,
@@ -55,17 +68,17 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     "history": _of(
         "History",
         Command("look", ("v",), "Next view", "Plots, sessions, metrics.", "", "view", 1),
-        Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0),
+        Command("open", ("enter",), "Open", "Walk through the selected iteration.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
-        Command("export", ("e", "E"), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2),
+        Command("export", ("e", "E"), "Export", "Write it as CSV, JSON or Markdown.", "", "export", 2, leads=Leads.FIELD),
         Command("copy", ("y",), "Copy", "Copy the selected session, the metrics, or the plots' numbers.", "", "copy", 4),
         _COPY_ALL,
     ),
     "memory": _of(
         "Memory",
-        Command("open", ("enter",), "Open", "From the list to the text.", "", "open", 0),
+        Command("open", ("enter",), "Open", "From the list to the text.", "", "open", 0, leads=Leads.PLACE),
         *_SEARCH,
-        Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1),
+        Command("edit", ("e",), "Edit", "Open the file in $VISUAL or $EDITOR.", "", "edit", 1, leads=Leads.DIALOG),
         Command("copy", ("y",), "Copy", "Copy the whole text.", "", "copy", 4),
         _COPY_ALL,
         _EXPORT,
@@ -77,6 +90,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
         Command(
             "reset_breaker", ("R",), "Reset the breaker",
             "Close the circuit breaker; asks for the reason, which is kept.", "", "reset breaker", 2,
+            leads=Leads.FIELD,
         ),
         Command("copy", ("y",), "Copy", "Copy what is shown.", "", "copy", 4),
         _COPY_ALL,
@@ -85,7 +99,7 @@ PAGE_COMMANDS: dict[str, tuple[Command, ...]] = {
     "settings": _of(
         "Settings",
         Command("look", ("v",), "Next view", "This run, settings, themes.", "", "view", 1),
-        Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0),
+        Command("open", ("enter",), "Change", "Change the selected value, or keep the theme.", "", "change", 0, leads=Leads.PLACE),
         *_SEARCH,
         Command("copy", ("y",), "Copy", "Copy the selected setting.", "", "copy", 4),
         Command("copy_all", ("Y",), "Copy everything", "Copy every setting with its source.", ""),
@@ -99,78 +113,95 @@ COMMANDS: tuple[Command, ...] = (
         "answer", ("a",), "Answer what waits for you",
         "Open the question or the decision that the loop waits for.",
         "Loop", "answer", -2, availability.nothing_waits, availability.answer_label,
+        leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
         "hurry", ("w",), "Wait no longer", "Try again now instead of waiting for a limit or a cool-down.",
         "Loop", "try now", -1, availability.no_limit, availability.hurry_label,
+        on_pages=True,
     ),
     Command(
         "build", ("b",), "Start building", "Run the loop until the plan is done or a limit stops it.",
         "Loop", "build", 0, availability.cannot_build, availability.build_label,
+        on_pages=True,
     ),
     Command(
         "request", ("n",), "New request", "Say what to build; Ralph goes the whole way.",
         "Loop", "new", 8, availability.no_request, availability.request_label,
+        leads=Leads.DIALOG,
     ),
     Command(
         "pause", ("p",), "Pause or resume",
         "Pause after this iteration, and at once when pressed again; resume when paused.",
         "Loop", "pause", 1, availability.cannot_pause, availability.pause_label,
+        on_pages=True,
     ),
     Command(
         "resume", ("r",), "Resume, or withdraw a pause",
         "Go on when paused; take back a pause that was asked for.", "Loop", disabled=availability.cannot_resume,
+        on_pages=True,
     ),
     Command(
         "stop", ("x",), "Stop the loop", "Stop after this iteration or at once; asks which.",
         "Loop", "stop", 5, availability.no_loop, availability.stop_label,
+        leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
         "inject", ("i",), "Inject guidance", "Say something to the next iteration.",
         "Loop", "guide", 2,
+        leads=Leads.DIALOG, on_pages=True,
     ),
     Command(
         "urge", ("I",), "Say it now", "Say something to the turn that runs, without waiting for the next.",
         "Loop", disabled=availability.no_loop,
+        leads=Leads.DIALOG,
     ),
     Command(
         "skip", ("s",), "Skip task",
         "Block the selected task, or the one being worked; asks first. {retry} takes it up again.",
         "Task", "skip", 4, availability.cannot_skip,
+        leads=Leads.DIALOG,
     ),
     Command(
         "retry", ("t",), "Try a blocked task again",
         "Put the selected blocked task back to pending with its tries at zero.",
         "Task", disabled=availability.cannot_retry,
+        leads=Leads.PLACE,
     ),
     Command(
         "hold", ("H",), "Hold or release task",
         "A held task is not chosen until it is released; one being worked is put back.",
         "Task", disabled=availability.cannot_hold,
+        leads=Leads.PLACE,
     ),
     Command(
         "model", ("m",), "Choose the task's model", "Work the selected task with a model of its own.",
         "Task", disabled=availability.cannot_change,
+        leads=Leads.DIALOG,
     ),
     Command(
         "edit", ("e",), "Edit task",
         "Change the selected task: text, criteria, what it waits for, priority, tokens, model.",
         "Task", disabled=availability.cannot_change,
+        leads=Leads.DIALOG,
     ),
     Command(
         "add", ("A",), "Add task",
         "Put one more task into the plan, after all others unless you say otherwise.",
         "Task", disabled=availability.no_plan,
+        leads=Leads.DIALOG,
     ),
     Command(
         "split", ("S",), "Split task",
         "Put several tasks in the place of the selected one, worked one after the other.",
         "Task", disabled=availability.cannot_change,
+        leads=Leads.DIALOG,
     ),
     Command(
         "replan", ("P",), "Plan again",
         "Make the plan anew with what is to be different; what is complete stays, the plan before is kept.",
         "Task", disabled=availability.cannot_replan,
+        leads=Leads.DIALOG,
     ),
     Command(
         "sooner", ("plus",), "Move task up", "Put the selected task before the one above it.",
@@ -183,19 +214,23 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "drop", ("d",), "Drop task", "Take the selected task out of the plan; asks first.",
         "Task", disabled=availability.cannot_change,
+        leads=Leads.DIALOG,
     ),
     Command(
         "detail", ("enter",), "Show detail", "The whole of the selected entry or task.",
         "Look", "detail", 3,
+        leads=Leads.VIEW,
     ),
     Command(
         "plan", ("v",), "View the plan",
         "The plan as a graph of what waits for what, or as a list; change it there.", "Look",
+        leads=Leads.VIEW,
     ),
     Command(
         "search", ("slash",), "Search",
         "Find words in the tasks or the activity, in inputs and outputs too; enter keeps them, "
         "n and N step.", "Look",
+        leads=Leads.FIELD,
     ),
     Command(
         "sift", ("F",), "Filter",
@@ -211,46 +246,56 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "export", ("E",), "Export", "Write the tasks, the activity, as filtered, or the status to .ralph/exports.",
         "Look",
+        leads=Leads.FIELD,
     ),
     Command(
         "jump", ("o", "ctrl+o"), "Jump",
         "Letters appear on panes, tabs and rows; press one to go there.", "Look",
+        leads=Leads.DIALOG, on_pages=True,
     ),
-    Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look"),
-    Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look"),
-    Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look"),
-    Command("next_pane", ("tab", "right", "l"), "Next pane", "Focus the next pane.", "Look"),
-    Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look"),
+    Command("tasks", ("1",), "Go to tasks", "Focus the task board.", "Look", leads=Leads.PLACE),
+    Command("activity", ("2",), "Go to activity", "Focus the live stream.", "Look", leads=Leads.PLACE),
+    Command("status", ("3",), "Go to status", "Focus context, cost, breaker and gate.", "Look", leads=Leads.PLACE),
+    Command("next_pane", ("tab", "right", "l"), "Next pane", "Focus the next pane.", "Look", leads=Leads.PLACE),
+    Command("previous_pane", ("shift+tab", "left", "h"), "Previous pane", "Focus the pane before.", "Look", leads=Leads.PLACE),
     Command(
         "iterations", ("4",), "Iterations and replay",
         "Walk back through past iterations, see what each changed, replay them.", "Pages", "iterations", 10,
+        leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "history", ("5",), "History", "Sessions, plots over time, burn-down, success metrics, export.",
         "Pages", "history", 11,
+        leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "memory", ("6",), "Memory and specs",
         "What the model is given: memory, learnings, AGENTS.md, specs, the report.", "Pages", "memory", 12,
+        leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "why", ("7",), "Why?",
         "Why this task, why blocked, why waiting, why stopped; guard log and breaker.", "Pages", "why", 13,
+        leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "settings", ("8", "comma"), "Settings",
         "Every setting with its source; limits of this run; themes.", "Pages", "settings", 14,
+        leads=Leads.VIEW, on_pages=True,
     ),
     Command(
         "help", ("question_mark", "f1"), "Show help", "Every key and what it does.",
         "App", "help", 6,
+        leads=Leads.VIEW, on_pages=True,
     ),
-    Command("palette", ("ctrl+p",), "Open the command palette", "Find any command by name.", "App"),
+    Command("palette", ("ctrl+p",), "Open the command palette", "Find any command by name.", "App", leads=Leads.FIELD, on_pages=True),
     Command(
-        "screenshot", ("f12",), "Save a screenshot", "Save the screen as an SVG picture.", "App"
+        "screenshot", ("f12",), "Save a screenshot", "Save the screen as an SVG picture.", "App",
+        on_pages=True,
     ),
     Command(
-        "quit", ("q", "ctrl+q"), "Quit", "Leave; asks first while the loop runs.", "App", "quit", 7
+        "quit", ("q", "ctrl+q"), "Quit", "Leave; asks first while the loop runs.", "App", "quit", 7,
+        leads=Leads.DIALOG, on_pages=True,
     ),
 )  # fmt: skip
 
@@ -275,6 +320,9 @@ BY_NAME = {command.name: command for command in COMMANDS}
 
 EVERY = (*COMMANDS, *(command for own in PAGE_COMMANDS.values() for command in own))
 """Those of the pages, too."""
+
+LEADS = {command.name: command.leads for command in EVERY}
+"""By name; commands of pages with the same name lead to the same."""
 
 DEFAULT_KEYS = Keys({name_of(command): command.keys for command in EVERY})
 """The keys of somebody who changed none."""

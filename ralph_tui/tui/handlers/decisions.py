@@ -15,7 +15,8 @@ from ralph_tui.present.sections.questions import Draft
 from ralph_tui.present.text.parts import Part
 from ralph_tui.tui.data.attention import Attention, Wait, approval_key, waits
 from ralph_tui.tui.data.project_files import read_report, read_specs
-from ralph_tui.tui.handlers.command_host import Owner, Try
+from ralph_tui.tui.handlers.command_host import CommandHost
+from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
@@ -28,13 +29,13 @@ CONTEXT_LINES = 3
 _LATER = "Ralph waits for you: it opens when you leave this, or press {} then."
 
 
-class Deciding:
-    """What waits for the person, on this app."""
+class DecisionHandlers:
+    """Opens what waits for the person, and sends what they decide."""
 
-    def __init__(self, app: Owner, attempt: Try) -> None:
-        """Answer through `attempt`."""
-        self._app = app
-        self._attempt = attempt
+    def __init__(self, on: CommandHost) -> None:
+        """Nothing waits yet."""
+        self._app = on.app
+        self._dashboard = on.dashboard
         self._attention = Attention()
         self._drafts: dict[str, Draft] = {}
         self._reason = ""
@@ -48,7 +49,7 @@ class Deciding:
         if not app.bridge.live:
             return  # also while the past of another process's loop is being told
         wait = waits(view, self._done)
-        free = app.screen is app.dashboard and not isinstance(app.focused, Input)
+        free = app.screen is self._dashboard and not isinstance(app.focused, Input)
         if self._attention.news(wait):
             app.call_person(_call(view))
             if not free:
@@ -82,8 +83,9 @@ class Deciding:
         replies = await self._app.push_screen_wait(dialog)
         for question_id, answer in replies or ():
             self._done.add(question_id)
-            sent = await self._attempt(
-                lambda q=question_id, a=answer: self._app.launch.controls.answer(q, a)  # type: ignore[misc]  # the defaults bind the loop's values
+            sent = await attempt(
+                self._app,
+                lambda q=question_id, a=answer: self._app.launch.controls.answer(q, a),  # type: ignore[misc]  # the defaults bind the loop's values
             )
             if sent is None:
                 self._done.discard(question_id)
@@ -92,7 +94,7 @@ class Deciding:
 
     def _context(self) -> list[str]:
         """The last lines before the question."""
-        lines = self._app.dashboard.stream.timeline.last_text().strip().splitlines()
+        lines = self._dashboard.stream.timeline.last_text().strip().splitlines()
         return [one_line(text, 300) for text in lines if text.strip()][-CONTEXT_LINES:]
 
     async def _decide(self, approval: ApprovalRequested) -> None:
@@ -116,8 +118,8 @@ class Deciding:
         key = approval_key(approval)
         self._done.add(key)
         controls = self._app.launch.controls
-        sent = await self._attempt(
-            lambda: controls.decide(approved=approved, reason=reason, by="screen")
+        sent = await attempt(
+            self._app, lambda: controls.decide(approved=approved, reason=reason, by="screen")
         )
         if sent is None:
             self._done.discard(key)

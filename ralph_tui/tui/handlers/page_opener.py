@@ -5,14 +5,14 @@ from importlib import import_module
 from typing import Any
 
 from ralph_tui.tui.data.journal_library import Library
-from ralph_tui.tui.handlers.command_host import Owner
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
 
-class Pages:
+class PageOpener:
     """The pages of one app; at most one is open."""
 
-    def __init__(self, app: Owner) -> None:
+    def __init__(self, app: Host) -> None:
         """Nothing is read or imported yet."""
         self._app = app
         self.library = Library(app.launch.root, lambda: app.bridge.live)

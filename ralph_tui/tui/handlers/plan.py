@@ -13,21 +13,22 @@ from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.key_hints import key_label, said_by_key
 from ralph_tui.tui.commands.registry import BY_NAME
-from ralph_tui.tui.handlers.command_host import Owner, Try
+from ralph_tui.tui.handlers.command_host import CommandHost
+from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
 from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, Typed
 from ralph_tui.tui.screens.dialogs.split_task import Split
 from ralph_tui.tui.screens.dialogs.text_input import Value
 
 
-class Replanning:
-    """Handlers of the commands that change a task."""
+class PlanHandlers:
+    """Changes tasks."""
 
-    def __init__(self, app: Owner, attempt: Try) -> None:
-        """Change through `attempt`."""
-        self._app = app
-        self._attempt = attempt
-        self._controls = app.launch.controls
+    def __init__(self, on: CommandHost) -> None:
+        """Change the plan of this app's project."""
+        self._on = on
+        self._app = on.app
+        self._controls = on.app.launch.controls
         self._left: dict[str, tuple[Typed, Typed]] = {}
         """By task: its fields when somebody began to edit them, and what they had typed when they left."""
         self._new: Typed | None = None
@@ -81,9 +82,9 @@ class Replanning:
 
     async def _send(self, task: Task, request: Callable[[], Task]) -> bool:
         """Have a task go to another group; the cursor stays at its place, for the next one."""
-        board = self._app.dashboard.board
+        board = self._on.dashboard.board
         board.send(task.id)
-        sent = await self._attempt(request)
+        sent = await attempt(self._app, request)
         if sent is None:
             board.send(None)
             return False
@@ -93,7 +94,7 @@ class Replanning:
     def _show(self, task: Task) -> None:
         """Show it as it is on disk now, as who follows the files will a moment later."""
         self._app.bridge.sink(TaskChanged(task=task, reason=CHANGED_ON_DISK))
-        self._app.flush()
+        self._on.loop.flush()
 
     async def model(self) -> None:
         """The model this one task is worked with; what was typed is there again when it was refused."""
@@ -108,7 +109,7 @@ class Replanning:
             )
         ) is not None:
             fields = TaskFields(model=typed.strip())
-            changed = await self._attempt(partial(self._controls.edit_task, task.id, fields))
+            changed = await attempt(self._app, partial(self._controls.edit_task, task.id, fields))
             if changed is not None:
                 self._app.say(
                     f"{task.id} is worked with {typed.strip() or 'the configured model'}."
@@ -138,7 +139,7 @@ class Replanning:
         made = await self._app.push_screen_wait(dialog)
         if made is not None:
             self._show(made)
-            self._app.choose(made)
+            self._on.choose(made)
             self._app.say(f"{made.id} is added: {one_line(made.title)}")
         elif dialog.typed != dialog.before:
             self._new = dialog.typed
@@ -191,7 +192,7 @@ class Replanning:
         )
         if answer != "drop":
             return
-        if await self._attempt(partial(self._controls.drop_task, task.id)) is not None:
+        if await attempt(self._app, partial(self._controls.drop_task, task.id)) is not None:
             self._app.say(f"{task.id} is out of the plan.")
 
     async def sooner(self) -> None:
@@ -207,5 +208,5 @@ class Replanning:
         task = self._app.situation().task
         if task is None:
             return
-        if await self._attempt(lambda: self._controls.move_task(task.id, step)) is False:
+        if await attempt(self._app, lambda: self._controls.move_task(task.id, step)) is False:
             self._app.say(f"{task.id} is the {'first' if step < 0 else 'last'} already.")

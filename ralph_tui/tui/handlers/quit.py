@@ -6,8 +6,8 @@ from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.launch import Remaining
-from ralph_tui.tui.handlers.command_host import Owner, Try
-from ralph_tui.tui.host.bridge import Bridge
+from ralph_tui.tui.handlers.command_host import CommandHost
+from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
 
 _AFTER = Choice("x", "Stop after this iteration, then quit", "end")
@@ -21,14 +21,14 @@ _QUESTION = "The loop runs in this terminal and ends with it."
 _QUESTION_DETACH = "The loop runs in this terminal. Detached, it goes on in the background; `ralph` shows it again."
 
 
-class Leaving:
-    """How this app is left."""
+class QuitHandlers:
+    """Closes the screen."""
 
-    def __init__(self, app: Owner, bridge: Bridge, attempt: Try) -> None:
+    def __init__(self, on: CommandHost) -> None:
         """Nobody wants to leave yet."""
-        self._app = app
-        self._bridge = bridge
-        self._attempt = attempt
+        self._app = on.app
+        self._bridge = on.app.bridge
+        self._loop = on.loop
         self._stopping = False
 
     async def quit(self) -> None:
@@ -39,7 +39,7 @@ class Leaving:
         if self._bridge.finished is not None:  # it is over and puts its things away: nothing to ask
             self._stopping = True
             self._app.say(self._app.keys.said("Closing. Press {quit} again to leave at once."))
-            self._app.exit_when_finished()
+            self._loop.exit_when_finished()
             return
         can_detach = self._app.launch.go_on is not None
         question = _QUESTION_DETACH if can_detach else _QUESTION
@@ -67,8 +67,8 @@ class Leaving:
         self._app.say(
             self._app.keys.said("Stopping, then quitting. Press {quit} again to leave at once.")
         )
-        await self._attempt(lambda: self._app.launch.controls.stop(now=True, why=why))
-        self._app.exit_when_finished()
+        await attempt(self._app, lambda: self._app.launch.controls.stop(now=True, why=why))
+        self._loop.exit_when_finished()
 
     async def run_elsewhere(self, request: str, *, replans: bool = False) -> None:
         """Have another process run the loop; the watcher shows it."""
@@ -76,7 +76,7 @@ class Leaving:
         if go_on is not None:
             self._app.say("Starting the loop in the background.")
             left = Remaining(whole=bool(request) and not replans, replans=replans, request=request)
-            await self._attempt(lambda: go_on(left))
+            await attempt(self._app, lambda: go_on(left))
 
     def _leave(self) -> None:
         found = self._app.view.elsewhere
@@ -96,17 +96,17 @@ class Leaving:
         """Let the iteration end, then leave."""
         self._app.say("After this iteration the loop stops, and the screen closes.")
         if await self._halt(None, now=False):
-            self._app.exit_when_finished()
+            self._loop.exit_when_finished()
 
     async def _halt(self, then: Callable[[], Awaitable[bool]] | None, *, now: bool) -> bool:
         """Ask the loop to stop; not twice after its iteration, which would mean now."""
-        waits = self._app.when_finished or self._app.view.run_state is RunState.STOPPING
-        self._app.when_finished = then
+        waits = self._loop.when_finished or self._app.view.run_state is RunState.STOPPING
+        self._loop.when_finished = then
         if waits and not now:
             return True
-        if await self._attempt(lambda: self._app.launch.controls.stop(now=now)) is not None:
+        if await attempt(self._app, lambda: self._app.launch.controls.stop(now=now)) is not None:
             return True
-        self._app.when_finished = None
+        self._loop.when_finished = None
         return False
 
     async def _hand_over(self) -> bool:
@@ -127,7 +127,7 @@ class Leaving:
             else None,
         )
         self._app.say("Handing over to a process in the background.")
-        pid = await self._attempt(lambda: go_on(left))
+        pid = await attempt(self._app, lambda: go_on(left))
         if pid is None:
             return False
         self._app.last_word = (

@@ -4,30 +4,32 @@ import asyncio
 
 from ralph_tui.engine.mission import REPLAN
 from ralph_tui.tui.data.project_files import open_request
-from ralph_tui.tui.handlers.command_host import Owner
+from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.screens.dialogs.text_input import Replan, Request
 
 
-class Starting:
-    """Offers to begin where there is nothing to go on with."""
+class StartHandlers:
+    """Starts a run for a new request, or with a new plan."""
 
-    def __init__(self, app: Owner) -> None:
+    def __init__(self, on: CommandHost) -> None:
         """Nothing is known yet."""
-        self._app = app
+        self._app = on.app
+        self._dashboard = on.dashboard
+        self._loop = on.loop
         self._draft = ""
         self._feedback = ""
         self._offered = False
 
     async def look(self) -> None:
         """Called when the plan was read while nothing runs: ask for a request when there is none."""
-        app = self._app
+        app, dashboard = self._app, self._dashboard
         app.request = await asyncio.to_thread(open_request, app.launch.root)
-        if not app.dashboard.is_whole:
+        if not dashboard.is_whole:
             return  # the person left meanwhile
-        app.show_banner()
-        app.dashboard.refresh_keys()
-        free = app.screen is app.dashboard and not app.bridge.live
+        dashboard.show_banner()
+        dashboard.refresh_keys()
+        free = app.screen is dashboard and not app.bridge.live
         wanted = app.view.is_known and not (app.request or app.view.tasks or self._offered)
         if wanted and free and app.launch.run_request is not None:
             self._offered = True
@@ -39,13 +41,10 @@ class Starting:
         if look is None or self._app.bridge.live:
             return
         found = await asyncio.to_thread(lambda: tuple(look()))
-        if not self._is_begun():
+        if not self._app.bridge.live:
             self._app.findings = found
             for notice in found:
                 self._app.bridge.sink(notice)
-
-    def _is_begun(self) -> bool:
-        return self._app.bridge.live
 
     async def request(self) -> None:
         """Ask what to build, and begin."""
@@ -54,7 +53,7 @@ class Starting:
         self._draft = dialog.draft
         if text:
             self._draft = ""
-            self._app.start_loop(text)
+            self._loop.start_loop(text)
 
     async def replan(self) -> None:
         """Ask what is to be different, and make the plan anew; the review of the old one is left."""
@@ -67,4 +66,4 @@ class Starting:
         review: object = self._app.screen
         if isinstance(review, PlanReview):
             review.dismiss()
-        self._app.start_loop(text or REPLAN, replans=True)
+        self._loop.start_loop(text or REPLAN, replans=True)

@@ -1,4 +1,4 @@
-"""What the commands about looking do: detail, search, filter, copy, export, panes."""
+"""Commands that look at something: detail, search, filter, copy, export, panes, help."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,27 +9,29 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.present.board.board_groups import board_text
 from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.entry_lines import entries_text
-from ralph_tui.tui.handlers.command_host import Owner, Try
-from ralph_tui.tui.handlers.page_opener import Pages
+from ralph_tui.tui.handlers.command_host import CommandHost
+from ralph_tui.tui.handlers.page_opener import PageOpener
 from ralph_tui.tui.host.saving import save
+from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
+from ralph_tui.tui.screens.dialogs.help import Help
 from ralph_tui.tui.screens.dialogs.jump import Jump, targets
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
 
-class Looking:
-    """Handlers of the commands that change nothing in the loop."""
+class ViewHandlers:
+    """Shows, finds, copies and exports; changes nothing in the loop."""
 
-    def __init__(self, app: Owner, attempt: Try, pages: Pages) -> None:
+    def __init__(self, on: CommandHost, pages: PageOpener) -> None:
         """Look at what this app shows."""
-        self._app = app
-        self._attempt = attempt
+        self._on = on
+        self._app = on.app
         self._pages = pages
 
     async def detail(self) -> None:
         """The selected task or entry in full."""
-        chosen = self._app.selection()
+        chosen = self._on.selection()
         if chosen is None:
             self._app.say("Nothing is selected yet.")
         elif isinstance(chosen, Task):
@@ -57,11 +59,11 @@ class Looking:
 
     async def search(self) -> None:
         """Words in the tasks or the activity."""
-        await self._app.dashboard.search()
+        await self._on.dashboard.search()
 
     async def sift(self) -> None:
         """The next filter, round and round."""
-        board, stream = self._app.dashboard.board, self._app.dashboard.stream
+        board, stream = self._on.dashboard.board, self._on.dashboard.stream
         if board.has_focus:
             self._app.say(f"The board shows tasks: {board.sift()}.")
             return
@@ -70,21 +72,21 @@ class Looking:
 
     async def follow(self) -> None:
         """Follow the stream, or let go."""
-        self._app.dashboard.stream.action_follow()
+        self._on.dashboard.stream.action_follow()
 
     async def copy(self) -> None:
         """Copy what the mouse has marked, else the selected task or entry."""
         if marked := self._app.marked():
             self._app.copy_to_clipboard(marked)
             return
-        chosen = self._app.selection()
+        chosen = self._on.selection()
         if chosen is None:
             self._app.say("Nothing is selected yet.")
             return
         if isinstance(chosen, Task):
             text = f"{chosen.id}  {chosen.description}"
         elif isinstance(chosen, CircuitBreaker):
-            text = self._app.dashboard.side.text()
+            text = self._on.dashboard.side.text()
         else:
             text = detail_of(chosen, self._app.glyphs).text
         self._app.copy_to_clipboard(text)
@@ -101,7 +103,7 @@ class Looking:
 
     def _exported(self) -> tuple[str, Callable[[], str]]:
         """The file's name, and what makes its text off the event loop; widgets are asked here."""
-        dashboard, app = self._app.dashboard, self._app
+        dashboard, app = self._on.dashboard, self._app
         if dashboard.board.has_focus:
             tasks, only = app.view.tasks, dashboard.board.only
             return "tasks", partial(board_text, tasks, app.glyphs, only)
@@ -109,32 +111,22 @@ class Looking:
             return "status", partial(str, dashboard.side.text())
         return "activity", partial(entries_text, dashboard.activity(), app.glyphs)
 
-    async def keep_theme(self, name: str) -> None:
-        """For the next time, too."""
-        from ralph_tui.engine.configuring import change_setting
+    async def pane(self, name: str) -> None:
+        """Focus a pane."""
+        self._on.dashboard.go_to(name)
 
-        root = self._app.launch.root
-        kept = await self._attempt(lambda: change_setting(root, "screen.theme", name))
-        if kept is not None:
-            stronger = f" {kept.stronger} is stronger." if kept.stronger else ""
-            self._app.say(f"The theme {name} is kept for this project.{stronger}")
+    async def step_pane(self, step: int) -> None:
+        """Focus the next pane, or the one before."""
+        self._on.dashboard.step_pane(step)
 
-    async def tasks(self) -> None:
-        """Focus the board."""
-        self._app.dashboard.go_to("tasks")
+    async def help(self) -> None:
+        """Show every key."""
+        self._app.push_screen(Help())
 
-    async def activity(self) -> None:
-        """Focus the stream."""
-        self._app.dashboard.go_to("activity")
+    async def palette(self) -> None:
+        """Open the palette, which finds commands by name."""
+        open_palette(self._app)
 
-    async def status(self) -> None:
-        """Focus the panels."""
-        self._app.dashboard.go_to("status")
-
-    async def next_pane(self) -> None:
-        """Focus the next pane."""
-        self._app.dashboard.step_pane(1)
-
-    async def previous_pane(self) -> None:
-        """Focus the pane before."""
-        self._app.dashboard.step_pane(-1)
+    async def screenshot(self) -> None:
+        """Save the screen as SVG, where exports go."""
+        await save(self._app, "screen", self._app.export_screenshot(), form="svg")

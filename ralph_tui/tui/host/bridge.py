@@ -153,7 +153,7 @@ class Bridge:
 
     def begin(self) -> None:
         """It was asked for here; what it does before its first word takes a second or two."""
-        self.running = True
+        self.running, self.finished = True, None
         if self.view.is_known:
             self.view = self.view.model_copy(update={"run_state": RunState.STARTING})
 

@@ -1,5 +1,6 @@
 """What the parts of the screen may ask of the app, so that none of them imports it."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import ClassVar
@@ -11,16 +12,23 @@ from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.launch import Launch
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.glyphs import Glyphs, choose
 from ralph_tui.present.text.key_hints import Keys
 from ralph_tui.present.text.spans import Tone
+from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.context import Situation
 from ralph_tui.tui.commands.keymap import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
+from ralph_tui.tui.host.bridge import Bridge
+from ralph_tui.tui.host.terminal_escapes import notification
+
+TOAST = 160
+"""Characters of a toast: two or three lines."""
 
 SENT_WHOLE = 74_994
 """Bytes that every terminal takes that takes any (OSC 52); many leave out what is longer."""
@@ -50,7 +58,7 @@ class PlainBars(ScrollBarRender):
 
 
 class Picking(DOMNode):
-    """A screen of its own in which a task is selected, which is the one that commands mean."""
+    """A screen in which a task is selected, which is the one that commands mean."""
 
     @property
     def selected(self) -> Task | None:
@@ -62,8 +70,24 @@ class Picking(DOMNode):
         raise NotImplementedError
 
 
+class CommandScreen(DOMNode):
+    """A screen with commands of its own, which the palette and the help list first."""
+
+    NAME = ""
+    page_commands: tuple[Command, ...] = ()
+
+    def not_now(self, name: str) -> str:
+        """Return why one of its commands cannot be used now; empty when it can."""
+        del name
+        return ""
+
+    def action_invoke(self, name: str) -> None:
+        """Run a command of its own, or pass it on to the app."""
+        del name
+
+
 class Host(App[int]):
-    """The app as widgets and screens see it."""
+    """The app as widgets, screens and handlers see it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in Tone}
 
@@ -79,13 +103,23 @@ class Host(App[int]):
     request: str | None = None
     """What the project was asked for and is not done yet; None while that is not known."""
 
-    def __init__(self, launch: Launch, clock: Clock = utc_now) -> None:
+    last_word = ""
+    """Printed on the terminal after the screen has closed."""
+
+    invoke: Callable[[str], None]
+    """Runs the command with this name, or says why it cannot run now; `app` puts it here."""
+
+    work_ended: Callable[[], None]
+    """Called when work beside the screen has ended: keys may have waited for that; `app` puts it here."""
+
+    def __init__(self, launch: Launch, clock: Clock) -> None:
         """Show the project of `launch`."""
         self.launch = launch
         self.clock = clock
         self.glyphs: Glyphs = choose()
         self.keymap: Keymap = keymap_of(launch.screen.keys)
         self.keys: Keys = keys_of(self.keymap)
+        self.bridge = Bridge(launch, clock)
         ScrollBar.renderer = ScrollBarRender if self.glyphs.unicode else PlainBars
         super().__init__()
 
@@ -115,20 +149,57 @@ class Host(App[int]):
         return self.screen.get_selected_text() or ""
 
     def situation(self) -> Situation:
-        """What decides whether a command can be used now."""
-        raise NotImplementedError
+        """Return what decides whether a command can be used now."""
+        screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Picking))
+        picking = next(screens, None)
+        return Situation(
+            self.view,
+            self.keys,
+            self.bridge.live,
+            picking.selected if picking is not None else None,
+            takes_requests=self.launch.run_request is not None,
+            plans_anew=self.launch.run_replan is not None,
+            request=self.request,
+        )
 
     def action_invoke(self, name: str) -> None:
-        """Do the command with this name, or say why it cannot be done."""
-        raise NotImplementedError
+        """Run the command of a key or a link."""
+        self.invoke(name)
 
-    async def failed(self, error: Exception) -> None:
-        """Say what nobody expected, and write down the details."""
-        raise NotImplementedError
-
-    def work_ended(self) -> None:
-        """Called when work of a command is done; keys may have waited for that."""
+    # What a person is told.
 
     def say(self, text: str, *, error: bool = False) -> None:
-        """A toast; hostile text is safe in it."""
-        raise NotImplementedError
+        """Show a toast; hostile text is safe in it, and nothing that matters is said in it alone."""
+        shown = one_line(inert(text), TOAST)
+        if error:
+            self.notify(shown, title="problem", severity="error", markup=False)
+        else:
+            self.notify(shown, markup=False)
+
+    def complain(self, text: str) -> None:
+        """Say what went wrong, and keep it in the stream, where it can be read later."""
+        self.say(text, error=True)
+        self.bridge.sink(Notice(level="error", text=text))
+
+    async def failed(self, error: Exception) -> None:
+        """Say in one sentence that there is a bug, and write down its details."""
+        path = await asyncio.to_thread(write_report, error, self.launch.root)
+        self.complain(f"That failed: {described(error)}. The details are in {path}.")
+
+    def call_person(self, text: str) -> None:
+        """Ring, and where they look elsewhere (or always, or never) tell their desktop."""
+        self.bell()
+        when = self.launch.screen.notifications
+        wanted = when == "always" or (when == "blur" and not self.app_focus)
+        if wanted and not self.is_web:
+            self.write_escape(notification(text))
+
+    def write_escape(self, escape: str) -> None:
+        """Send an escape to the terminal."""
+        if self._driver is not None:
+            self._driver.write(escape)
+
+
+def described(error: Exception) -> str:
+    """Return an unexpected error as one line."""
+    return f"{type(error).__name__}: {one_line(str(error), 300)}"

@@ -1,30 +1,52 @@
 """Work beside the screen: what goes wrong in it is said and written down, never swallowed."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from textual.dom import DOMNode
 from textual.worker import Worker
 
-if TYPE_CHECKING:
-    from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.present.text.key_hints import said_by_key
+from ralph_tui.tui.host.widget_host import Host
+
+T = TypeVar("T")
 
 
 def do(
     node: DOMNode, work: Awaitable[object], group: str, *, exclusive: bool = False
 ) -> Worker[None]:
-    """Begin `work` for as long as `node` is there; a bug in it does not close the screen."""
-    from ralph_tui.tui.host.widget_host import Host
+    """Begin `work` for as long as `node` is there; a bug in it does not close the screen.
 
+    Args:
+        node: The app, a screen or a widget; when it goes, the work is cancelled.
+        work: What to await.
+        group: Names the work among the workers.
+        exclusive: Cancel other work of the group first.
+    """
     app = node.app
     assert isinstance(app, Host)
-    return node.run_worker(_told(app, work), group=group, exclusive=exclusive, exit_on_error=False)
+    return node.run_worker(
+        _guarded(app, work), group=group, exclusive=exclusive, exit_on_error=False
+    )
 
 
-async def _told(app: "Host", work: Awaitable[object]) -> None:
+async def _guarded(app: Host, work: Awaitable[object]) -> None:
     try:
         await work
     except Exception as error:  # noqa: BLE001 - a bug in one command must not close the screen
         await app.failed(error)
     finally:
         app.call_later(app.work_ended)
+
+
+async def attempt(app: Host, request: Callable[[], T]) -> T | None:
+    """Make a request to the engine in a thread, because it waits for the disk; None when it failed and was said."""
+    try:
+        return await asyncio.to_thread(request)
+    except RalphError as error:
+        app.complain(said_by_key(app.keys, str(error)))
+    except Exception as error:  # noqa: BLE001 - a bug in one request must not close the screen
+        await app.failed(error)
+    return None

@@ -16,7 +16,7 @@ from textual.containers import Container
 from textual.reactive import var
 from textual.screen import Screen
 
-from ralph_tui.domain.events import Event, LoopFinished
+from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast, forecast
@@ -33,7 +33,7 @@ from ralph_tui.present.timeline.changed_files import Touched
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.context import Situation
-from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.host.widget_host import Host, Picking
 from ralph_tui.tui.widgets.board import Board
 from ralph_tui.tui.widgets.footer import KeyBar
 from ralph_tui.tui.widgets.header import BannerFrame, Header
@@ -61,7 +61,7 @@ SLOW_SECONDS = 0.5
 Selected = Task | Entry | CircuitBreaker | None
 
 
-class Dashboard(Screen[None]):
+class Dashboard(Screen[None], Picking):
     """Hands each widget its slice of the view; knows which pane is in use."""
 
     AUTO_FOCUS = "#activity"
@@ -174,9 +174,11 @@ class Dashboard(Screen[None]):
             self._touched.feed(event)
         self.files.files = self._touched.files
 
-    def show_banner(self, finished: LoopFinished | None, *, running: bool) -> None:
-        """How to start, or how the last run went."""
+    def show_banner(self) -> None:
+        """Say above the panes how to start, or how the last run went."""
         view, glyphs, keys = self.app.view, self.app.glyphs, self.app.keys
+        finished = self.app.bridge.finished
+        running = self.app.bridge.live and finished is None
         if view.trouble:
             self.banner.banner = trouble_banner(view)
         elif not view.is_known and finished is None:
@@ -210,10 +212,18 @@ class Dashboard(Screen[None]):
 
     # What is selected.
 
-    def selected_task(self) -> Task | None:
+    @property
+    def selected(self) -> Task | None:
         """The board's task when the board is in use, else the one being worked."""
+        if not self.is_mounted:
+            return None
         chosen = self.board.selected if self.board.has_focus else None
         return chosen or self.app.view.current_task
+
+    def choose(self, task: Task) -> None:
+        """Put the board's cursor on a task while the board is in use."""
+        if self.board.has_focus and self.board.row_of(task.id) is not None:
+            self.board.move_cursor(task.id)
 
     def selection(self) -> Selected:
         """What Enter means."""

@@ -11,6 +11,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable
 
 from textual._xterm_parser import XTermParser
+from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Paste
 from textual.message import Message
@@ -70,3 +71,8 @@ class OneReader(LinuxDriver):
             self.suspend_application_mode()
             self._must_signal_resume = True
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no types here
+
+
+def with_one_reader(chosen: type[Driver]) -> type[Driver]:
+    """Return the driver to use in the place of the one that Textual chose."""
+    return OneReader if chosen is LinuxDriver else chosen

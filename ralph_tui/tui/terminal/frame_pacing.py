@@ -1,6 +1,20 @@
 """When the stream may be drawn: it must never make a key wait, and never stand still for long."""
 
+import os
 from dataclasses import dataclass
+
+import textual.screen
+
+FRAMES = 240
+"""A second, at most. With Textual's 60 a key waits for up to 17 ms after each drawing of the stream, which was half of
+what it took. How often there is something to draw is for the beat, the keys and the animations to say."""
+
+FRAME_SECONDS = 1.5 / FRAMES
+"""A little more than Textual waits before it draws."""
+
+if "TEXTUAL_FPS" not in os.environ:
+    # Set there it would come too late for Textual, and the agent's processes would inherit it.
+    vars(textual.screen)["UPDATE_PERIOD"] = 1 / FRAMES
 
 REST = 8.0
 """Times that drawing took, to leave to keys before drawing again: few of them come while it is drawn."""
@@ -21,7 +35,7 @@ _LONG_AGO = float("-inf")
 
 
 @dataclass
-class Pace:
+class FramePacer:
     """Told what happens at which time (seconds of one clock), it says when to draw."""
 
     pressed_at: float = _LONG_AGO

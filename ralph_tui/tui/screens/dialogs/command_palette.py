@@ -1,31 +1,27 @@
-"""Ralph's commands in Textual's palette."""
+"""The command palette: ralph's commands and the themes, in Textual's own."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider, SearchIcon
+from textual.theme import ThemeProvider
 
 from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS
+from ralph_tui.tui.host.widget_host import CommandScreen, Host
+from ralph_tui.tui.host.workers import attempt, do
 from ralph_tui.tui.widgets.footer import Foot
-
-if TYPE_CHECKING:
-    from ralph_tui.tui.host.widget_host import Host
-    from ralph_tui.tui.screens.pages.page import Page
 
 
 class CommandsProvider(Provider):
     """Every command with its key, and why it cannot be used now."""
 
     @property
-    def _host(self) -> "Host":
-        from ralph_tui.tui.host.widget_host import Host
-
+    def _host(self) -> Host:
         app = self.app
         assert isinstance(app, Host)
         return app
@@ -34,7 +30,8 @@ class CommandsProvider(Provider):
         """What can be done now comes first."""
         now, keys = self._host.situation(), self._host.keys
         entries: list[tuple[str, str, Callable[[], None]]] = []
-        if page := page_of(self.screen):
+        page = self.screen
+        if isinstance(page, CommandScreen):
             for command in page.page_commands:
                 run = partial(page.action_invoke, command.name)
                 shown = replace(command, keys=self._host.keys_of(command))
@@ -67,17 +64,6 @@ Entry = tuple[str, str, Callable[[], None]]
 def _entry(command: Command, reason: str, keys: Keys, run: Callable[[], None]) -> Entry:
     text = f"{_NOT_NOW}{reason}" if reason else keys.said(command.help)
     return f"{command.area}: {command.title}  [{key_label(command.keys[0])}]", text, run
-
-
-def page_of(screen: object) -> "Page | None":
-    """The page a screen is; none before the first was opened, whose file is imported then."""
-    import sys
-
-    if "ralph_tui.tui.screens.pages.page" not in sys.modules:
-        return None
-    from ralph_tui.tui.screens.pages.page import Page
-
-    return screen if isinstance(screen, Page) else None
 
 
 def _escaped(name: str) -> str:
@@ -115,3 +101,40 @@ class Palette(CommandPalette):
         """The keys are always the same; Textual's sign is a picture that many fonts and plain ASCII lack."""
         self.query_one(SearchIcon).icon = "/"
         self.query_one(Foot).keys = "up down move, enter choose, esc close"
+
+
+def open_palette(app: Host) -> None:
+    """Open the palette, unless it is open."""
+    if not isinstance(app.screen, Palette):
+        app.push_screen(Palette())
+
+
+class ThemeChoices(ThemeProvider):
+    """Textual's list of themes; the one that is chosen is kept in the settings."""
+
+    @property
+    def commands(self) -> list[tuple[str, Callable[[], None]]]:
+        """A name, and what chooses it."""
+        return [(name, partial(self._choose, name)) for name in sorted(self.app.available_themes)]
+
+    def _choose(self, name: str) -> None:
+        app = self.app
+        assert isinstance(app, Host)
+        app.theme = app.kept_theme = name
+        do(app, _keep_theme(app, name), "theme")
+
+
+async def _keep_theme(app: Host, name: str) -> None:
+    """Write the theme into the project's settings, for the next time."""
+    from ralph_tui.engine.configuring import change_setting
+
+    root = app.launch.root
+    kept = await attempt(app, lambda: change_setting(root, "screen.theme", name))
+    if kept is not None:
+        stronger = f" {kept.stronger} is stronger." if kept.stronger else ""
+        app.say(f"The theme {name} is kept for this project.{stronger}")
+
+
+def open_theme_palette(app: Host) -> None:
+    """Open the palette on the themes."""
+    app.push_screen(Palette(providers=[ThemeChoices], placeholder="Search for themes"))

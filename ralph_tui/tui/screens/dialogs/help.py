@@ -9,7 +9,7 @@ from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, MOVES
-from ralph_tui.tui.screens.dialogs.command_palette import page_of
+from ralph_tui.tui.host.widget_host import CommandScreen
 from ralph_tui.tui.screens.dialogs.text_reader import Reader, Shown
 from ralph_tui.tui.widgets.styled import Folding, Lines
 
@@ -91,8 +91,8 @@ class Help(Reader):
 
     def _areas(self) -> list[tuple[str, list[KeyRow]]]:
         """The keys of the page that is open come first."""
-        pages = filter(None, map(page_of, reversed(self.app.screen_stack)))
-        page = next(pages, None)
+        screens = reversed(self.app.screen_stack)
+        page = next((screen for screen in screens if isinstance(screen, CommandScreen)), None)
         commands = page.page_commands if page else ()
         own = [self._row(c, page.not_now(c.name)) for c in commands if page]
         here = [(f"On this page: {page.NAME}", own)] if page else []

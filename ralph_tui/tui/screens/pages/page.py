@@ -27,9 +27,9 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.key_hints import key_label
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.registry import BY_NAME, PAGE_COMMANDS, PAGES
+from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS
 from ralph_tui.tui.host.saving import save
-from ralph_tui.tui.host.widget_host import Host
+from ralph_tui.tui.host.widget_host import CommandScreen, Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
@@ -39,13 +39,6 @@ from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.search import SearchLine
 
 T = TypeVar("T")
-
-ALWAYS = (
-    *("answer", "hurry", "build", "pause", "resume", "stop", "inject"),
-    *("jump", "help", "palette", "screenshot", "quit"),
-    *PAGES,
-)
-"""Commands of the app that work on a page as they do on the dashboard."""
 
 TELL_SECONDS = 0.1
 """How often a reading says how far it is, at most."""
@@ -58,7 +51,7 @@ def page_bindings(name: str, keys_of: Callable[[Command], tuple[str, ...]]) -> l
     """The page's own keys, then those of the app that its own leave free."""
     own = PAGE_COMMANDS[name]
     taken = {key for command in own for key in keys_of(command)}
-    others = (BY_NAME[other] for other in (*ALWAYS, *PANES) if other in BY_NAME)
+    others = (c for c in COMMANDS if c.on_pages or c.name in PANES)
     return [
         *(_binding(command, keys_of(command)) for command in own),
         *(
@@ -75,13 +68,12 @@ def _binding(command: Command, keys: Iterable[str]) -> Binding:
     )
 
 
-class Page(ModalScreen[None]):
+class Page(ModalScreen[None], CommandScreen):
     """A screen over the dashboard; the loop goes on below it.
 
     Modal, so that keys of the dashboard that act on what is not in sight do nothing here.
     """
 
-    NAME = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Back", show=False),
         Binding("tab", "app.focus_next", show=False),
@@ -98,6 +90,11 @@ class Page(ModalScreen[None]):
     head = getters.query_one(PageHead)
     bar = getters.query_one(PageBar)
     search_line = getters.query_one(SearchLine)
+
+    def __init_subclass__(cls, **kwargs: bool) -> None:
+        """Find the page's commands by its name."""
+        super().__init_subclass__(**kwargs)
+        cls.page_commands = PAGE_COMMANDS.get(cls.NAME, ())
 
     def body(self) -> Iterable[Widget]:
         """What the page is about."""
@@ -150,11 +147,6 @@ class Page(ModalScreen[None]):
     def changed(self, view: LoopView) -> None:
         """Something happened in the loop."""
 
-    def not_now(self, name: str) -> str:
-        """Why a command of this page cannot be used now; empty when it can."""
-        del name
-        return ""
-
     def label(self, command: Command) -> str:
         """The footer's word for a command."""
         return command.footer
@@ -163,11 +155,6 @@ class Page(ModalScreen[None]):
         """Somebody types what to look for."""
 
     # Commands.
-
-    @property
-    def page_commands(self) -> tuple[Command, ...]:
-        """For the palette and the help."""
-        return PAGE_COMMANDS[self.NAME]
 
     def action_invoke(self, name: str) -> None:
         """Do a command of the page, or pass it on to the app."""

@@ -1,0 +1,69 @@
+"""Which handler does which command; a command without one is found by the type checker or a test."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+
+from ralph_tui.tui.commands.registry import PAGES
+from ralph_tui.tui.handlers.command_host import CommandHost
+from ralph_tui.tui.handlers.decisions import DecisionHandlers
+from ralph_tui.tui.handlers.loop import LoopHandlers
+from ralph_tui.tui.handlers.page_opener import PageOpener
+from ralph_tui.tui.handlers.plan import PlanHandlers
+from ralph_tui.tui.handlers.quit import QuitHandlers
+from ralph_tui.tui.handlers.start import StartHandlers
+from ralph_tui.tui.handlers.view import ViewHandlers
+
+Handler = Callable[[], Coroutine[None, None, None]]
+
+
+class Handlers:
+    """The handlers of one app."""
+
+    def __init__(self, on: CommandHost) -> None:
+        """Act on this app."""
+        self.pages = PageOpener(on.app)
+        self.quit = QuitHandlers(on)
+        self.decisions = DecisionHandlers(on)
+        self.start = StartHandlers(on)
+        loop, plan, view = LoopHandlers(on), PlanHandlers(on), ViewHandlers(on, self.pages)
+        self.by_command: Mapping[str, Handler] = {
+            "answer": self.decisions.answer,
+            "hurry": loop.hurry,
+            "build": loop.build,
+            "request": self.start.request,
+            "pause": loop.pause,
+            "resume": loop.resume,
+            "stop": loop.stop,
+            "inject": loop.inject,
+            "urge": loop.urge,
+            "skip": plan.skip,
+            "retry": plan.retry,
+            "hold": plan.hold,
+            "model": plan.model,
+            "edit": plan.edit,
+            "add": plan.add,
+            "split": plan.split,
+            "replan": self.start.replan,
+            "sooner": plan.sooner,
+            "later": plan.later,
+            "drop": plan.drop,
+            "detail": view.detail,
+            "plan": view.plan,
+            "search": view.search,
+            "sift": view.sift,
+            "follow": view.follow,
+            "copy": view.copy,
+            "copy_all": view.copy_all,
+            "export": view.export,
+            "jump": view.jump,
+            "tasks": partial(view.pane, "tasks"),
+            "activity": partial(view.pane, "activity"),
+            "status": partial(view.pane, "status"),
+            "next_pane": partial(view.step_pane, 1),
+            "previous_pane": partial(view.step_pane, -1),
+            **{name: partial(self.pages.open, name) for name in PAGES},
+            "help": view.help,
+            "palette": view.palette,
+            "screenshot": view.screenshot,
+            "quit": self.quit.quit,
+        }
