@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from ralph_tui.cli.console import discard_stdout
 from ralph_tui.domain.events import Event, LoopFinished
-from ralph_tui.present.events.event_lines import Line, Narrator
+from ralph_tui.present.events.event_lines import EventPrinter, LogLine
 from ralph_tui.present.text import glyphs
 from ralph_tui.store.journal.journal import parse, read_lines
 
@@ -66,11 +66,11 @@ def line_printer(out: TextIO, *, flushed: bool = True) -> Printer:
 
     Where they are not `flushed` one by one, the caller does it: a long past has half a million of them.
     """
-    narrator = Narrator(glyphs.choose(encoding=out.encoding))
+    printer = EventPrinter(glyphs.choose(encoding=out.encoding))
     show = line_writer(out)
 
     def write(event: Event) -> None:
-        for line in narrator.tell(event):
+        for line in printer.lines(event):
             show(line)
         if flushed:
             out.flush()
@@ -78,11 +78,11 @@ def line_printer(out: TextIO, *, flushed: bool = True) -> Printer:
     return write
 
 
-def line_writer(out: TextIO) -> Callable[[Line], None]:
+def line_writer(out: TextIO) -> Callable[[LogLine], None]:
     """Writes lines; Rich is only asked for colour, never to read markup."""
     if not out.isatty():
 
-        def plain(line: Line) -> None:
+        def plain(line: LogLine) -> None:
             out.write(f"{line}\n")
 
         return plain
@@ -90,7 +90,7 @@ def line_writer(out: TextIO) -> Callable[[Line], None]:
     from rich.text import Text
 
     console = Console(file=out, markup=False, emoji=False, highlight=False)
-    return lambda line: console.print(Text(str(line), style=line.tone), soft_wrap=True)
+    return lambda line: console.print(Text(str(line), style=line.style), soft_wrap=True)
 
 
 class Output:

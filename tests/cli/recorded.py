@@ -95,7 +95,10 @@ def whole_run() -> tuple[ev.Event, ...]:
         ev.GateChecked(task_id=ONE.id, receipt=green),
         ev.GateChecked(task_id=ONE.id, receipt=skipped),
         ev.GateFinished(task_id=ONE.id, passed=True, receipts=(green, skipped)),
-        ev.TaskChanged(task=ONE.model_copy(update={"status": TaskStatus.COMPLETE})),
+        ev.TaskChanged(
+            task=ONE.model_copy(update={"status": TaskStatus.COMPLETE}),
+            reason="every check passed",
+        ),
         ev.LearningRecorded(category="testing", text="use tmp_path"),
         ev.HandoffStarted(reason="the context is 62 % full", percent=62.0),
         ev.HandoffFinished(path="MEMORY.md"),

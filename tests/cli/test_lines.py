@@ -10,7 +10,8 @@ from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.present.events.event_lines import _TELLERS, LIMIT, Narrator
+from ralph_tui.present.events.event_lines import _OWN_WORDS, _SCREEN_ONLY, LIMIT, EventPrinter
+from ralph_tui.present.events.event_sentences import SENTENCES
 from ralph_tui.present.text.glyphs import ASCII
 from tests.cli.recorded import COMPLETE, HOSTILE, NOON, STOPPED, whole_run
 
@@ -18,32 +19,32 @@ GOLDEN = """\
 ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.00 / $200 (iteration / run / project)
 . plan: 2 tasks, 0 complete
 > iteration 1: task task-001, Write the parser (priority 1, the only task that is ready)
-  . session with claude-sonnet, Claude Code 2.1.330
+  . session with claude-sonnet, CLI 2.1.330
   * I will read first.
   + read src/app.py - 0.1s
   ! bash git push - denied (git-write) in `git push`: git is read-only here > Leave commits to the person.
   ~ rewritten (uv): pytest > uv run pytest
   x bash uv run pytest - 2.3s failed, exit 1
-  ? task task-001 is claimed complete, 2 checks to run
+  ? task-001 is claimed complete; running 2 checks
     x uv run pytest - failed, exit 1, 2.5s
-  x task task-001 is not complete yet, failed: uv run pytest
-  ? task task-001 is claimed complete, 2 checks to run
+  x task-001: not yet: 1 of 1 check failed, the agent was told
+  ? task-001 is claimed complete; running 2 checks
     + uv run pytest - passed, 2.5s
     - uv run mypy . - skipped, 0.0s: mypy is not a dependency of the project
-  + task task-001 is verified: 1 check passed
-+ task task-001 is complete
+  + accepted: task-001, 1 check passed
+. task task-001 is complete: every check passed
   + learned (testing): use tmp_path
   > handing off: the context is 62 % full
-  > handed off in MEMORY.md (the model's summary)
+  > handed off: MEMORY.md written
 + iteration 1 complete: every check passed - 12s, $0.12 ($3.50 in total), context 41.2k (21 %)
-> guidance queued: use argparse
-> 1 piece of guidance given to iteration 2
-  ~ overloaded (529), try 1/10 in 2s
+> guidance waits: use argparse
+> guidance given to iteration 2
+  ~ overloaded (529); asking again in 2s (1/10)
 ! task task-002 is blocked: three attempts
 ! warning: state.json was set aside
-# The project's limit is used up.
-= paused; `ralph resume` goes on
-* resumed
+! The project's limit is used up.
+= paused; run `ralph resume` to continue
+> resumed
   x No network. Check it.
 ralph: 1 of 2 tasks complete, 2 iterations, $3.50, 1m 15s
 ralph: complete: Every task is complete.
@@ -51,8 +52,8 @@ ralph: complete: Every task is complete.
 
 
 def told(*events: ev.Event) -> list[str]:
-    narrator = Narrator(ASCII)
-    return [str(line) for event in events for line in narrator.tell(event)]
+    printer = EventPrinter(ASCII)
+    return [str(line) for event in events for line in printer.lines(event)]
 
 
 def test_a_whole_run_reads_as_written_here() -> None:
@@ -81,9 +82,9 @@ def test_a_phase_is_not_called_a_task() -> None:
         ev.GateFinished(task_id="validation", passed=False, receipts=(failed,)),
     ) == [
         "> iteration 3: planning (no plan yet)",
-        "  ? validation, 1 check to run",
+        "  ? validation: running 1 check",
         "  ! validation: no check could run",
-        "  x validation: failed: make",
+        "  x validation: not yet: 1 of 1 check failed",
     ]
 
 
@@ -119,13 +120,13 @@ def test_what_is_asked_of_a_person_says_how_to_answer() -> None:
         "    1. A file - readable",
         "    2. SQLite",
         "    answer from anywhere: ralph answer q-1 TEXT",
-        "  + Which: SQLite (by screen)",
+        "  ? Which: SQLite (by screen)",
         "  ? Which: declined (by terminal)",
-        "  ? Which: withdrawn, the session that asked is gone",
+        "  ? Which: withdrawn: the session that asked is gone",
         "? your approval of the plan is needed: 3 tasks",
         "    decide from anywhere: ralph approve, or ralph reject --reason TEXT",
-        "+ approved: the plan (by --yes)",
-        "x rejected: the validation (by Ann): no total",
+        "+ approval of the plan given - by --yes",
+        "x approval of the validation refused: no total - by Ann",
     ]
 
 
@@ -140,25 +141,25 @@ def test_what_was_found_on_the_way_is_told() -> None:
     )
     lines = told(*events)
     assert lines[:3] == [
-        "  + 1 spec whole: a.md",
-        "  x specs/b.md lacks a section `## Constraints`",
-        "x validation round 1 found 12 things to do",
+        "  ! 1 spec read, 1 with problems",
+        "    b.md: a section `## Constraints`",
+        "x validation round 1 failed: 12 findings",
     ]
-    assert "  and 2 more; see .ralph/validation_report.json" in lines
-    assert lines[-3:] == [
-        "+ validation round 2 passed: all there",
-        "= waiting until 2026-01-01 12:00:00 UTC: 5-hour limit - `ralph retry` tries again now",
-        "* it was reset",
+    assert "  and 2 more" in lines
+    assert lines[-5:] == [
+        "+ validation round 2 passed",
+        "  all there",
+        "~ waiting until 2026-01-01 12:00:00 UTC: 5-hour limit",
+        "    retry now: ralph retry",
+        "> it was reset",
     ]
 
 
 def test_every_event_is_told_or_left_out_on_purpose() -> None:
     kinds = set(get_args(get_args(ev.Event)[0]))
-    assert kinds - set(_TELLERS) == {
-        *(ev.TextDelta, ev.UsageReported),
-        *(ev.LoopFound, ev.LoopLost),
-        *(ev.ProjectRead, ev.ProjectUnreadable, ev.CatchingUp),
-    }
+    said = {*SENTENCES, *_OWN_WORDS}
+    assert kinds - said == {ev.TextDelta, ev.UsageReported, ev.CatchingUp}
+    assert _SCREEN_ONLY - said == kinds - said
 
 
 def hostile_events() -> tuple[ev.Event, ...]:
@@ -236,4 +237,4 @@ def test_a_breaker_that_opens_is_told_once() -> None:
     opened = ev.BreakerChanged(
         breaker=CircuitBreaker(state=BreakerState.OPEN, failure_count=3), reason="three failures"
     )
-    assert told(opened, opened) == ["! circuit breaker open: three failures (failures 3/3)"]
+    assert told(opened, opened) == ["! breaker open: three failures"]

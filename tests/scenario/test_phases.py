@@ -14,7 +14,7 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.controls import Controls
 from ralph_tui.engine.lifecycle import first_phase
 from ralph_tui.engine.mission import Mission
-from ralph_tui.present.events.event_lines import Narrator
+from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.sections.iterations import OUTCOME
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
@@ -381,7 +381,7 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     assert ended[0] == (IterationOutcome.SENT_BACK, "1 finding"), "not a success"
     assert ended[-1] == (IterationOutcome.COMPLETE, "the criteria are met")
     sent_back = run.of(ev.IterationFinished)[0]
-    shown = "".join(line.text for line in Narrator().tell(sent_back))
+    shown = "".join(line.text for line in EventPrinter().lines(sent_back))
     assert "↻ iteration 1 sent back: 1 finding" in shown
     history = await run_ralph(["history", "--as", "csv"], project)
     assert "sent_back,1 finding" in history.stdout

@@ -14,7 +14,7 @@ from ralph_tui.domain.plan.task_map import tasks_of
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.board.board import BoardRow, Group, board_line
-from ralph_tui.present.events.event_lines import Narrator
+from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.sections.task import task_parts
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.timeline.entry_lines import entries_text
@@ -244,7 +244,7 @@ def test_a_task_that_nothing_verified_says_so_wherever_it_is_shown() -> None:
         tasks_total=1,
         tasks_unverified=1,
     )
-    lines = [line.text for line in Narrator(UNICODE).tell(end)]
+    lines = [line.text for line in EventPrinter(UNICODE).lines(end)]
     assert lines[0].startswith("ralph: 1 of 1 task complete (1 unverified), ")
     checked = task.model_copy(
         update={"verification": rests.model_copy(update={"outcome": VerificationOutcome.VERIFIED})}

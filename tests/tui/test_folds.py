@@ -335,9 +335,9 @@ def test_every_state_and_every_end_has_a_look() -> None:
 
 
 def _noted() -> set[type[ev.EventBase]]:
-    from ralph_tui.present.events import event_notes
+    from ralph_tui.present.events import event_sentences
 
-    return set(event_notes._TABLE)
+    return set(event_sentences.SENTENCES)
 
 
 def test_a_report_shows_what_extra_tools_returned() -> None:

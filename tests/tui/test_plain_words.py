@@ -12,7 +12,7 @@ from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.present.events.event_lines import Narrator
+from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline import entry_lines
@@ -57,7 +57,7 @@ INTERNAL = re.compile(
 def test_what_is_told_is_in_words(event: ev.Event) -> None:
     timeline = Timeline()
     timeline.feed(event)
-    told = [line.text for line in Narrator().tell(event)]
+    told = [line.text for line in EventPrinter().lines(event)]
     for entry in timeline.entries:
         rows = range(entry_lines.height(entry, 120))
         told += [plain(entry_lines.line(entry, row, 120, UNICODE)) for row in rows]

@@ -16,7 +16,7 @@ from ralph_tui.present.board.board import (
     sizes_of,
     why_not_build,
 )
-from ralph_tui.present.events.event_notes import unfinished
+from ralph_tui.present.events.event_sentences import unfinished
 from ralph_tui.present.text.figures import breaker_counts, clock, money, plural
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, by_key, hint

@@ -12,7 +12,7 @@ from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.present.events.deduplicate import News
-from ralph_tui.present.events.event_notes import Note, note_of
+from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.timeline.entries import (
     CallEntry,
@@ -153,7 +153,7 @@ class Timeline:
         handler = self._handlers.get(kind)
         if handler:
             handler(event)
-        elif self._news.tells(event) and (note := note_of(event)):
+        elif self._news.tells(event) and (note := sentence_of(event)):
             self._note(note)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
             self._wait_or_go_on(event)
@@ -163,7 +163,7 @@ class Timeline:
             self._open.clear()
             self._asking = Asking()
 
-    def _note(self, note: Note) -> None:
+    def _note(self, note: Sentence) -> None:
         self._add(
             NoteEntry(self.end, note.glyph, note.label, note.text, note.tone, note.right, note.more)
         )
@@ -254,7 +254,7 @@ class Timeline:
         self._update(e.tool_id, "Bash", rewrite=e)
 
     def _tool_denied(self, e: ev.ToolDenied) -> None:
-        if e.name == NETWORK and e.tool_id not in self._open and (note := note_of(e)):
+        if e.name == NETWORK and e.tool_id not in self._open and (note := sentence_of(e)):
             self._note(note)  # a host that a command wants is no call
         else:
             self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
@@ -262,7 +262,7 @@ class Timeline:
     def _tool_allowed(self, e: ev.ToolAllowed) -> None:
         if e.tool_id in self._open:
             self._update(e.tool_id, e.name, allowance=e)
-        elif note := note_of(e):
+        elif note := sentence_of(e):
             self._note(note)
 
     def _tool_finished(self, e: ev.ToolFinished) -> None:

@@ -1,0 +1,390 @@
+"""Says in one sentence what an event means: one table for the stream and for a log.
+
+The stream of the screen shows `label` in a column of its own; a log has no columns, so its line is
+`line`, or the label and the text where the two read on.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.formatting import duration, took
+from ralph_tui.domain.labels import ENDS, FAILURES
+from ralph_tui.domain.permissions import answer_told
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import DECISIONS, Phase
+from ralph_tui.domain.run.breaker import BreakerState
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.review import criteria_count, evidence_lines
+from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, plural, tokens
+from ralph_tui.present.text.spans import Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What one event says.
+
+    Attributes:
+        glyph: The name of a field of `Glyphs`.
+        label: What it is about, in a word or two.
+        text: What happened.
+        tone: How it is coloured.
+        right: Figures, or who did it; shown at the end of the line.
+        more: What only a detail shows, over as many lines as it takes.
+        line: The whole of it for a log, where label and text do not read as one sentence.
+    """
+
+    glyph: str
+    label: str
+    text: str
+    tone: Tone = Tone.MUTED
+    right: str = ""
+    more: str = ""
+    line: str = ""
+
+
+_PHASES = frozenset(Phase)
+"""What a phase without tasks is worked and checked as."""
+
+_END = {
+    ev.LoopStatus.COMPLETE: ("ok", Tone.OK),
+    ev.LoopStatus.STOPPED: ("stop", Tone.WARN),
+    ev.LoopStatus.USAGE_LIMIT: ("stop", Tone.WARN),
+    ev.LoopStatus.INTERRUPTED: ("interrupted", Tone.WARN),
+    ev.LoopStatus.ERROR: ("failed", Tone.BAD),
+    ev.LoopStatus.WAITING: ("asking", Tone.WARN),
+}
+
+_OUTCOME = {
+    ev.IterationOutcome.COMPLETE: ("ok", Tone.OK),
+    ev.IterationOutcome.INCOMPLETE: ("warning", Tone.WARN),
+    ev.IterationOutcome.BLOCKED: ("blocked", Tone.BAD),
+    ev.IterationOutcome.HANDED_OFF: ("handoff", Tone.INFO),
+    ev.IterationOutcome.FAILED: ("failed", Tone.BAD),
+    ev.IterationOutcome.INTERRUPTED: ("interrupted", Tone.WARN),
+    ev.IterationOutcome.SKIPPED: ("skipped", Tone.MUTED),
+    ev.IterationOutcome.SENT_BACK: ("retry", Tone.WARN),
+}
+
+_WHEN = {True: "now", False: "after this iteration"}
+
+_LEVEL = {
+    "info": ("note", Tone.MUTED),
+    "warning": ("warning", Tone.WARN),
+    "error": ("failed", Tone.BAD),
+}
+
+
+def _loop_started(e: ev.LoopStarted) -> Sentence:
+    bounds = f"at most {plural(e.max_iterations, 'iteration')}" if e.max_iterations else ""
+    parts = [f"phase {e.phase}", e.model, bounds]
+    return Sentence("current", "loop started", ", ".join(p for p in parts if p), Tone.INFO)
+
+
+def _loop_finished(e: ev.LoopFinished) -> Sentence:
+    glyph, tone = _END[e.status]
+    right = f"{money(e.cost_usd)}  {took(e.seconds)}"
+    return Sentence(glyph, f"loop {ENDS[e.status]}", e.reason, tone, right, e.hint)
+
+
+def _plan_loaded(e: ev.PlanLoaded) -> Sentence:
+    size = plural(len(e.tasks), "task")
+    who = {"disk": "changed on disk: ", "here": "you changed it: "}.get(e.source, "")
+    done = sum(1 for task in e.tasks if task.status is TaskStatus.COMPLETE)
+    changed = " changed on disk" if e.source == "disk" else ""
+    line = f"plan{changed}: {size}, {done} complete"
+    return Sentence("note", "plan", f"{who}{size}", Tone.INFO if who else Tone.MUTED, line=line)
+
+
+def _task_changed(e: ev.TaskChanged) -> Sentence | None:
+    task = e.task
+    if not (e.reason or task.status is TaskStatus.BLOCKED):
+        return None
+    word = "held" if task.is_held else task.status.replace("_", " ")
+    why = e.reason or "; ".join(task.blockers)
+    glyph, tone = "note", Tone.MUTED
+    if task.is_held:
+        glyph, tone = "pause", Tone.WARN
+    elif task.status is TaskStatus.BLOCKED:
+        glyph, tone = "blocked", Tone.BAD
+    return Sentence(glyph, "task", f"{task.id} is {word}" + (f": {why}" if why else ""), tone)
+
+
+def _iteration_finished(e: ev.IterationFinished) -> Sentence:
+    glyph, tone = _OUTCOME[e.outcome]
+    files = plural(len(e.files_changed), "file") if e.files_changed else ""
+    text = ": ".join(p for p in (e.outcome.replace("_", " "), e.reason) if p)
+    right = "  ".join(p for p in (files, money(e.cost_usd), took(e.seconds)) if p)
+    more = f"{tokens(e.tokens)} tokens used\n" + "\n".join(e.files_changed)
+    return Sentence(glyph, f"iteration {e.iteration}", text, tone, right, more.strip())
+
+
+def _session_started(e: ev.SessionStarted) -> Sentence:
+    cli = f"CLI {e.cli_version}" if e.cli_version else ""
+    about = ", ".join(p for p in (e.model, plural(len(e.tools), "tool"), cli) if p)
+    line = f"session with {e.model or 'the default model'}" + (f", {cli}" if cli else "")
+    more = "\n".join(e.tools)
+    return Sentence("note", "session", f"fresh context, {about}", more=more, line=line)
+
+
+def _gate_started(e: ev.GateStarted) -> Sentence:
+    running = f"running {plural(len(e.commands), 'check')}"
+    text = running if e.task_id in _PHASES else f"{e.task_id} is claimed complete; {running}"
+    more = "\n".join((e.notes, *e.commands))
+    return Sentence("verifying", "gate", text, Tone.INFO, more=more, line=_of_task(e.task_id, text))
+
+
+def _gate_finished(e: ev.GateFinished) -> Sentence:
+    is_phase, basis = (
+        e.task_id in _PHASES,
+        GateResult(task_id=e.task_id, receipts=e.receipts).basis,
+    )
+    if e.reviewed:
+        glyph, tone, text = "note", Tone.MUTED, f"{basis}; a reviewer judges the rest"
+    elif e.passed:
+        glyph, tone = ("warning", Tone.WARN) if e.unverified else ("ok", Tone.OK)
+        word = "unverified" if e.unverified else "accepted"
+        text = basis if is_phase else f"{word}: {e.task_id}, {basis}"
+    else:
+        failed = sum(1 for receipt in e.receipts if not receipt.ok)
+        told = "" if is_phase else ", the agent was told"
+        glyph, tone = "failed", Tone.BAD
+        text = f"not yet: {failed} of {plural(len(e.receipts), 'check')} failed{told}"
+    more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
+    return Sentence(glyph, "gate", text, tone, more=more, line=_of_task(e.task_id, text))
+
+
+def _of_task(task_id: str, text: str) -> str:
+    """A text of the gate that says of which task or phase it is."""
+    return text if task_id in text else f"{task_id}: {text}"
+
+
+def _review_started(e: ev.ReviewStarted) -> Sentence:
+    about, more = f"{criteria_count(e.criteria)} of {e.task_id}", "\n".join(e.criteria)
+    line = f"reviewing {about}" + (f" ({e.model})" if e.model else "")
+    return Sentence("verifying", "review", f"judging {about}", Tone.INFO, e.model, more, line)
+
+
+def _review_finished(e: ev.ReviewFinished) -> Sentence:
+    review, cost = e.review, money(e.review.cost_usd)
+    text, more = f"{e.task_id}: {review.told}", "\n".join(evidence_lines(review))
+    glyph, tone = ("failed", Tone.BAD) if review.rejected else ("warning", Tone.WARN)
+    if review.agreed:
+        glyph, tone = "ok", Tone.OK
+    return Sentence(glyph, "review", text, tone, cost, more, f"{text}, {cost}")
+
+
+def _learning_recorded(e: ev.LearningRecorded) -> Sentence:
+    kind = e.category.lower()
+    line = f"learned ({kind}): {e.text}"
+    return Sentence("learned", "learned", f"{kind}: {e.text}", Tone.INFO, line=line)
+
+
+def _handoff_started(e: ev.HandoffStarted) -> Sentence:
+    return Sentence("handoff", "hand-off", e.reason, Tone.INFO, line=f"handing off: {e.reason}")
+
+
+def _handoff_finished(e: ev.HandoffFinished) -> Sentence:
+    how = "" if e.summarised else " from what ralph knows; the model gave no summary"
+    text = f"{e.path} written{how}"
+    return Sentence("handoff", "hand-off", text, Tone.INFO, line=f"handed off: {text}")
+
+
+def _breaker_changed(e: ev.BreakerChanged) -> Sentence | None:
+    closed, counts = e.breaker.state is BreakerState.CLOSED, breaker_counts(e.breaker)
+    if closed and not (e.reason or counts):
+        return None
+    if closed and counts:  # why is said of the iteration
+        return Sentence("warning", "breaker", counts, Tone.WARN)
+    state = e.breaker.state.replace("_", "-")
+    text = f"{state}: {e.reason}" if e.reason else state
+    if closed:
+        return Sentence("note", "breaker", text)
+    tone = Tone.BAD if e.breaker.state is BreakerState.OPEN else Tone.WARN
+    return Sentence("warning", "breaker", text, tone)
+
+
+def _api_retry(e: ev.ApiRetry) -> Sentence:
+    status = f" ({e.status})" if e.status else ""
+    what = e.error or "the model did not answer"
+    text = f"{what}{status}; asking again in {duration(e.delay_seconds)}"
+    count = f"{e.attempt}/{e.max_attempts}"
+    return Sentence("retry", "waiting", text, Tone.WARN, count, line=f"{text} ({count})")
+
+
+def _agent_failed(e: ev.AgentFailed) -> Sentence:
+    text = f"{e.message} {e.hint}".strip()
+    return Sentence("failed", FAILURES[e.failure], text, Tone.BAD, line=text)
+
+
+def _notice(e: ev.Notice) -> Sentence:
+    glyph, tone = _LEVEL[e.level]
+    if e.level == "info":
+        return Sentence(glyph, "notice", e.text, tone, line=e.text)
+    return Sentence(glyph, e.level, e.text, tone, line=f"{e.level}: {e.text}")
+
+
+def unfinished(names: Sequence[str]) -> str:
+    """What is to be said of files that are not whole, without its full stop."""
+    verb = "is" if len(names) == 1 else "are"
+    return f"{', '.join(names)} {verb} being written by another program, or cannot be read"
+
+
+def _files_unfinished(e: ev.FilesUnfinished) -> Sentence:
+    if not e.names:
+        return Sentence("ok", "files", "whole again")
+    text = f"{unfinished(e.names)}; using the last valid version"
+    return Sentence("note", "files", text, Tone.INFO, line=text)
+
+
+def _loop_found(e: ev.LoopFound) -> Sentence:
+    where = f"process {e.pid}" + (f" on {e.host}" if e.host else "")
+    return Sentence(
+        "current", "attached", f"the loop runs in {where}; quitting leaves it alone", Tone.INFO
+    )
+
+
+def _question_asked(e: ev.QuestionAsked) -> Sentence:
+    asked = e.question
+    options = "\n".join(f"{o.label}  {o.description}".rstrip() for o in asked.question.options)
+    if asked.permission is not None:
+        more = f"{asked.permission.argument}\n\n{asked.permission.reason}\n\n{options}"
+        return Sentence("asking", "allow?", asked.question.question, Tone.WARN, more=more)
+    return Sentence("asking", "question", asked.question.question, Tone.WARN, more=options)
+
+
+def _question_answered(e: ev.QuestionAnswered) -> Sentence:
+    asked, answer = e.question.question, e.question.answer
+    about = one_line(asked.header or asked.question, 80)
+    if answer is None:
+        text = "withdrawn: the session that asked is gone"
+        return Sentence("asking", "question", text, line=f"{about}: {text}")
+    is_plain = e.question.permission is None and not answer.declined
+    text, by = answer_told(e.question), f"by {answer.by}"
+    tone = Tone.INFO if is_plain else Tone.WARN
+    return Sentence("asking", "answer", text, tone, by, line=f"{about}: {text} ({by})")
+
+
+def _uncalled_allowed(e: ev.ToolAllowed) -> Sentence:
+    return Sentence("ok", "reach", e.part, right=f"allowed by {e.by}" if e.by else "allowed before")
+
+
+def _uncalled_denied(e: ev.ToolDenied) -> Sentence:
+    by = f"denied by {e.by}" if e.by else "denied"
+    return Sentence("denied", "reach", e.part, Tone.WARN, by, more=f"Rule: {e.rule}\n{e.reason}")
+
+
+def _approval_requested(e: ev.ApprovalRequested) -> Sentence:
+    text = f"of {DECISIONS[e.kind]} is needed" + (f": {e.summary}" if e.summary else "")
+    line = f"your approval {text}"
+    return Sentence("asking", "approval", in_local(text, e.time), Tone.WARN, line=line)
+
+
+def _approval_given(e: ev.ApprovalGiven) -> Sentence:
+    verdict = "given" if e.approved else "refused"
+    text = f"of {DECISIONS[e.kind]} {verdict}" + (f": {e.reason}" if e.reason else "")
+    look = ("ok", Tone.OK) if e.approved else ("failed", Tone.WARN)
+    return Sentence(look[0], "approval", text, look[1], f"by {e.by}" if e.by else "")
+
+
+def _specs_checked(e: ev.SpecsChecked) -> Sentence:
+    good = plural(len(e.valid), "spec")
+    if not e.problems:
+        text, more = f"{good} read", "\n".join(e.valid)
+        return Sentence("ok", "specs", text, Tone.OK, more=more, line=text)
+    wrong = "\n".join(f"{name}: {'; '.join(found)}" for name, found in e.problems.items())
+    text = f"{good} read, {len(e.problems)} with problems"
+    return Sentence("warning", "specs", text, Tone.WARN, more=wrong, line=text)
+
+
+def _validation_finished(e: ev.ValidationFinished) -> Sentence:
+    look = ("ok", Tone.OK) if e.passed else ("failed", Tone.BAD)
+    verdict = "passed" if e.passed else f"failed: {plural(len(e.failures), 'finding')}"
+    text, more = f"round {e.round} {verdict}", "\n".join((e.summary, *e.failures)).strip()
+    return Sentence(look[0], "validate", text, look[1], more=more, line=f"validation {text}")
+
+
+def _limit_wait(e: ev.LimitWait) -> Sentence:
+    text, until = e.message or "for the usage limit", f"until {clock(e.until, e.time)}"
+    line = f"waiting until {e.until:%Y-%m-%d %H:%M:%S} UTC" + (
+        f": {e.message}" if e.message else ""
+    )
+    return Sentence("retry", "waiting", text, Tone.WARN, until, line=line)
+
+
+def _told_whole(glyph: str, label: str, text: str, tone: Tone = Tone.MUTED) -> Sentence:
+    """A sentence that says everything without its label."""
+    return Sentence(glyph, label, text, tone, line=text)
+
+
+SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
+    ev.LoopStarted: _loop_started,
+    ev.LoopFinished: _loop_finished,
+    ev.PhaseChanged: lambda e: Sentence("current", "phase", f"{e.phase}: {e.reason}", Tone.INFO),
+    ev.PlanLoaded: _plan_loaded,
+    ev.TaskChanged: _task_changed,
+    ev.IterationFinished: _iteration_finished,
+    ev.SessionStarted: _session_started,
+    ev.GateStarted: _gate_started,
+    ev.GateFinished: _gate_finished,
+    ev.ReviewStarted: _review_started,
+    ev.ReviewFinished: _review_finished,
+    ev.LearningRecorded: _learning_recorded,
+    ev.InjectionQueued: lambda e: Sentence("guidance", "guidance", f"waits: {e.text}", Tone.INFO),
+    ev.InjectionConsumed: lambda e: Sentence(
+        "guidance", "guidance", f"given to iteration {e.iteration}", Tone.INFO
+    ),
+    ev.HandoffStarted: _handoff_started,
+    ev.HandoffFinished: _handoff_finished,
+    ev.BreakerChanged: _breaker_changed,
+    ev.LimitReached: lambda e: _told_whole("warning", "limit", e.message, Tone.WARN),
+    ev.ApiRetry: _api_retry,
+    ev.AgentFailed: _agent_failed,
+    ev.PauseRequested: lambda e: Sentence("pause", "pause", _WHEN[e.now], Tone.WARN),
+    ev.StopRequested: lambda e: Sentence("stop", "stop", _WHEN[e.now], Tone.WARN),
+    ev.LoopPaused: lambda _: Sentence(
+        "pause",
+        "paused",
+        "until you resume it",
+        Tone.WARN,
+        line="paused; run `ralph resume` to continue",
+    ),
+    ev.LoopResumed: lambda _: Sentence(
+        "current", "resumed", "the loop goes on", Tone.INFO, line="resumed"
+    ),
+    ev.LimitsChanged: lambda e: Sentence(
+        "note", "limits", f"changed for this run: {e.adjusted.told}", Tone.INFO
+    ),
+    ev.FilesUnfinished: _files_unfinished,
+    ev.Notice: _notice,
+    ev.ProjectRead: lambda _: Sentence("ok", "notice", "the project can be read again", Tone.INFO),
+    ev.ProjectUnreadable: lambda e: Sentence("failed", "error", e.reason, Tone.BAD),
+    ev.LoopFound: _loop_found,
+    ev.LoopLost: lambda e: Sentence(
+        "interrupted", "detached", f"process {e.pid} does not run the loop any more"
+    ),
+    ev.ToolAllowed: _uncalled_allowed,
+    ev.ToolDenied: _uncalled_denied,
+    ev.QuestionAsked: _question_asked,
+    ev.QuestionAnswered: _question_answered,
+    ev.ApprovalRequested: _approval_requested,
+    ev.ApprovalGiven: _approval_given,
+    ev.SpecsChecked: _specs_checked,
+    ev.ValidationFinished: _validation_finished,
+    ev.LimitWait: _limit_wait,
+    ev.LimitWaitEnded: lambda e: _told_whole(
+        "current", "limit", e.why or "the wait is over", Tone.INFO
+    ),
+    ev.AllowanceReported: lambda e: _told_whole(
+        "current", "allowance", f"{e.allowance.percent:.0f} % of the {e.allowance.name} window used"
+    ),
+}
+"""How each kind of event is said; a kind that is missing is shown another way, or not at all."""
+
+
+def sentence_of(event: ev.Event) -> Sentence | None:
+    """Say what an event means, or None where it is shown another way or not at all."""
+    make = SENTENCES.get(type(event))
+    return make(event) if make else None
