@@ -99,7 +99,9 @@ class BuildDesk:
         """End the turn when the task is settled; pass on the wrap-up request once."""
         del output
         self._sub_agents.ended(call)
-        if astray := await stop_if_astray(self._shop, call):
+        shop = self._shop
+        astray = await stop_if_astray(shop.ledger, shop.emit, call, shop.landed(call))
+        if astray:
             return AfterTool(end_turn=True, note=astray)
         if call.agent_id is None and self._settled(call):
             return AfterTool(end_turn=True, note="The task is settled.")

@@ -7,14 +7,21 @@ again. It gives nobody new rights (whoever can change the link can write as the 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Halt
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.ports import EventSink
 from ralph_tui.store.project import Documents
 
 
-async def stop_if_astray(shop: Workshop, call: ToolCall) -> str:
-    """Stop the loop when a file was written where it may not be; why, or nothing."""
-    verdict = shop.landed(call)
+async def stop_if_astray(ledger: Ledger, emit: EventSink, call: ToolCall, verdict: Verdict) -> str:
+    """Stop the loop when a file was written where it may not be; returns why, or nothing.
+
+    Args:
+        ledger: The project's documents, which hold the request to stop.
+        emit: Takes the notice for the person.
+        call: The call that wrote the file.
+        verdict: The guard's verdict on the path, looked up again after the write.
+    """
     if verdict.decision != "deny":
         return ""
     why = (
@@ -22,11 +29,11 @@ async def stop_if_astray(shop: Workshop, call: ToolCall) -> str:
         f"({verdict.reason[:1].lower()}{verdict.reason[1:]})"
     )
     text = f"{why}: a link was changed meanwhile. Look what was written there, then run again."
-    shop.emit(ev.Notice(level="error", text=text))
+    emit(ev.Notice(level="error", text=text))
 
     def change(docs: Documents) -> Documents:
         state = docs.state.model_copy(update={"stop": Halt.NOW, "stop_why": why})
         return docs.model_copy(update={"state": state})
 
-    await shop.ledger.transact(change)
+    await ledger.transact(change)
     return why

@@ -115,7 +115,9 @@ class PhaseDesk:
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn after the tool that hands in the result."""
         self._sub_agents.ended(call)
-        if astray := await stop_if_astray(self._shop, call):
+        shop = self._shop
+        astray = await stop_if_astray(shop.ledger, shop.emit, call, shop.landed(call))
+        if astray:
             return AfterTool(end_turn=True, note=astray)
         if self._on_output is not None and output != ToolOutput():
             await self._on_output(call, output)
