@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from ralph_tui.domain.events import Notice
-from ralph_tui.engine.verification.work_done import NOT_THE_PROJECT
+from ralph_tui.engine.project_tree import NOT_THE_PROJECT
 
 _SECONDS = 20
 

@@ -4,7 +4,6 @@ A claim is held against the project as it was when the first attempt at the task
 """
 
 import hashlib
-import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from ralph_tui.domain.plan.plan import Begun, Task
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus, criterion_text
+from ralph_tui.engine.project_tree import files_of
 
 MOST_FILES = 50_000
 """A project with more is not looked at: nobody would wait for it before each task."""
@@ -19,13 +19,6 @@ MOST_FILES = 50_000
 MOST_BYTES = 8 * 1024 * 1024
 """Of a file of tests; what an agent makes may be of any size, and must fit into memory."""
 
-NOT_THE_PROJECT = frozenset({
-    ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
-    ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
-})  # fmt: skip
-"""Directories that change by themselves when checks run."""
-
-_NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
 _LOCK = "uv.lock"
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py")
 _TEST = re.compile(rb"^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(", re.MULTILINE)
@@ -61,21 +54,6 @@ def look(root: Path) -> Begun:
 def _head(path: str) -> bytes:
     with Path(path).open("rb") as file:
         return file.read(MOST_BYTES)
-
-
-def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
-    """Every file of the project, in the same order each time."""
-    left = [str(root)]
-    while left:
-        try:
-            entries = sorted(os.scandir(left.pop()), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                left += [entry.path] if entry.name not in NOT_THE_PROJECT else []
-            elif not _NOISE.fullmatch(entry.name):
-                yield entry
 
 
 def objections(task: Task, now: Begun, receipts: Sequence[Receipt]) -> Iterator[Receipt]:

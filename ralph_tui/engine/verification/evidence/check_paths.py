@@ -7,8 +7,8 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
+from ralph_tui.engine.project_tree import NOT_THE_PROJECT
 from ralph_tui.engine.verification.evidence.runners import programs
-from ralph_tui.engine.verification.work_done import NOT_THE_PROJECT
 
 TEST_DIRECTORIES = frozenset({
     "tests", "test", "__tests__", "__snapshots__", "__mocks__", "testdata", "spec", "e2e", "t",

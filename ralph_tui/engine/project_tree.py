@@ -1,0 +1,29 @@
+"""Walk the files that make up a project, without what tools leave beside them."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+NOT_THE_PROJECT = frozenset({
+    ".git", ".ralph", ".venv", "venv", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache",
+    ".ruff_cache", ".hypothesis", ".tox", ".nox", ".cache",
+})  # fmt: skip
+"""Directories that change by themselves when checks run."""
+
+_NOISE = re.compile(r"\.coverage.*|.*\.py[co]|MEMORY\.md|progress\.txt(\.1)?")
+
+
+def files_of(root: Path) -> Iterator["os.DirEntry[str]"]:
+    """Yield every file of the project, in the same order each time."""
+    left = [str(root)]
+    while left:
+        try:
+            entries = sorted(os.scandir(left.pop()), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                left += [entry.path] if entry.name not in NOT_THE_PROJECT else []
+            elif not _NOISE.fullmatch(entry.name):
+                yield entry
