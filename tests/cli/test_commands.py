@@ -90,28 +90,6 @@ def test_help_lists_every_command_and_gives_an_example(tmp_path: Path) -> None:
     assert [line for line in listed if line.endswith("...")] == [], "no sentence is cut"
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c not in GROUPS])
-def test_every_commands_help_has_an_example(command: str, tmp_path: Path) -> None:
-    done = inside(command, "--help", cwd=tmp_path)
-    assert done.returncode == 0
-    assert f"Example: ralph {command}" in done.stdout
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "config show",
-        "config set",
-        "config path",
-        "guard check",
-        *(f"deps {w}" for w in ("add", "sync")),
-    ],
-)
-def test_every_commands_of_a_group_has_an_example(words: str, tmp_path: Path) -> None:
-    done = inside(*words.split(), "--help", cwd=tmp_path)
-    assert f"Example: ralph {words}" in done.stdout
-
-
 def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
     def completed(line: str) -> set[str]:
         count = len(line.split()) - (not line.endswith(" "))
