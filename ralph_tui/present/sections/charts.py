@@ -6,8 +6,6 @@ from enum import StrEnum
 from itertools import count, groupby
 from typing import NamedTuple
 
-from textual_plotext.plot import Plot
-
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.present.text.glyphs import Glyphs
@@ -153,6 +151,8 @@ class Drawing(NamedTuple):
 def drawn(drawing: Drawing) -> list[str]:
     """The chart as lines of text without colours."""
     (xs, ys), width, height = drawing.series, drawing.width, drawing.height
+    from textual_plotext.plot import Plot  # nothing on the first paint is plotted
+
     plot = Plot()
     plot.plotsize(width, height)
     plot._set_size(width, height)  # noqa: SLF001 - textual-plotext does it, too: its issue 5
