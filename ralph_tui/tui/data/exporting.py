@@ -1,11 +1,9 @@
-"""The history as CSV, JSON or Markdown. Pure functions, and one that writes the file."""
+"""The run history as CSV, JSON or Markdown. Pure functions."""
 
 import csv
 import io
 import json
 from collections.abc import Sequence
-from datetime import datetime
-from pathlib import Path
 
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import one_line
@@ -13,8 +11,6 @@ from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.sections.iterations import look_of
-from ralph_tui.store.layout import Layout
-from ralph_tui.store.text_files import write_text
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (
@@ -39,16 +35,6 @@ def left_of(chronicle: Chronicle, open_tasks: int | None) -> Forecast:
     tries = [it for it in its if it.phase is Phase.BUILDING]
     known = its[-1].open_tasks if its else 0
     return forecast(tries, known if open_tasks is None else open_tasks)
-
-
-def write_export(root: Path, form: str, text: str, now: datetime, *, stem: str = "history") -> Path:
-    """Write it beside ralph's other files.
-
-    Raises:
-        StoreError: The disk is full or broken.
-    """
-    directory = Layout(root).dot / "exports"
-    return write_text(directory / f"{stem}-{now:%Y%m%dT%H%M%S}.{form}", text)
 
 
 def _rows(iterations: Sequence[Iteration]) -> list[dict[str, object]]:

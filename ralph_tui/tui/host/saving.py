@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.tui.data.exporting import write_export
+from ralph_tui.store.layout import Layout
+from ralph_tui.store.text_files import write_text
 
 if TYPE_CHECKING:
     from ralph_tui.tui.host.widget_host import Host
@@ -27,7 +28,8 @@ async def save(
         return
     root, now = app.launch.root, app.clock()
     try:
-        path = await asyncio.to_thread(write_export, root, form, text, now, stem=stem)
+        path = Layout(root).dot / "exports" / f"{stem}-{now:%Y%m%dT%H%M%S}.{form}"
+        await asyncio.to_thread(write_text, path, text)
     except RalphError as error:
         app.say(_within(root, str(error)), error=True)
     else:
