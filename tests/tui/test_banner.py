@@ -9,7 +9,7 @@ from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.ending import nothing_ready
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.present.text.key_hints import Keys, said_by_key
+from ralph_tui.present.text.key_hints import Keys, commands_as_key_text
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 
 HELD = Task(id="h", held=True)
@@ -64,4 +64,4 @@ def test_what_the_end_says_of_commands_is_said_of_the_keys_that_a_person_has() -
     ],
 )
 def test_only_commands_that_have_a_key_here_become_it(hint: str, said: str) -> None:
-    assert said_by_key(DEFAULT_KEYS, hint) == said
+    assert commands_as_key_text(DEFAULT_KEYS, hint) == said

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ralph_tui.present.sections.charts import Drawing, Measure, drawn, heights, iterations, thinned
 from ralph_tui.present.sections.history import Table, table_blocks
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import history
 from ralph_tui.tui.widgets import charts
@@ -109,7 +109,7 @@ async def test_sessions_are_not_laid_out_behind_the_plots(
 ) -> None:
     laid_out: list[int] = []
 
-    def watched(table: Table, width: int, glyphs: Glyphs) -> list[Block]:
+    def watched(table: Table, width: int, glyphs: Glyphs) -> list[LineBlock]:
         laid_out.append(len(table.rows))
         return table_blocks(table, width, glyphs)
 

@@ -35,7 +35,7 @@ from ralph_tui.present.text.spans import (
     width_of,
 )
 from ralph_tui.present.text.status_labels import BUSY, look_of
-from ralph_tui.present.timeline.changed_files import FileChange, Touched
+from ralph_tui.present.timeline.changed_files import ChangedFiles, FileChange
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.screens.dashboard import Dashboard
@@ -330,7 +330,7 @@ def test_the_last_iterations_are_small_bars_and_hand_offs_stand_out() -> None:
 
 
 def test_files_are_counted_from_the_edits_and_anew_for_each_iteration() -> None:
-    touched = Touched(("/p",))
+    touched = ChangedFiles(("/p",))
     edit = {"file_path": "/p/a.py", "old_string": "x\ny\n", "new_string": "x\nz\nw\n"}
     write = {"file_path": "b.py", "content": "1\n2\n"}
     happened: list[ev.Event] = [

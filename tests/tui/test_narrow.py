@@ -5,7 +5,7 @@ from functools import reduce as fold
 from ralph_tui.config.load import Effective
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.sections.settings import LIVE, live_blocks
+from ralph_tui.present.sections.settings import LIVE_LIMITS, live_blocks
 from ralph_tui.present.text.spans import plain, width_of
 from tests.tui import feed
 
@@ -14,12 +14,12 @@ ROOM = 54
 
 
 def test_a_limit_its_value_and_what_is_used_of_it_are_told_apart_at_60_columns() -> None:
-    settings = {live.key: Effective(live.key, "sonnet", "default", "") for live in LIVE}
+    settings = {live.key: Effective(live.key, "sonnet", "default", "") for live in LIVE_LIMITS}
     view = fold(reduce, feed.running(), LoopView())
     for running in (True, False):
         _, *blocks = live_blocks(settings, None, view, running=running)
-        assert len(blocks) == len(LIVE)
-        for live, block in zip(LIVE, blocks, strict=True):
+        assert len(blocks) == len(LIVE_LIMITS)
+        for live, block in zip(LIVE_LIMITS, blocks, strict=True):
             assert all(width_of(line) <= ROOM for line in block.lines), "nothing is folded"
             first, *more = [plain(line) for line in block.lines]
             assert first.index("sonnet") == plain(blocks[0].lines[0]).index("sonnet")

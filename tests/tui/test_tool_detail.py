@@ -13,7 +13,14 @@ from textual.widget import AwaitMount, Widget
 
 from ralph_tui.domain import events as ev
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.present.text.long_text import CHARACTERS, LINES, paired, pieces, sided, texts
+from ralph_tui.present.text.long_text import (
+    CHARACTERS,
+    LINES,
+    diff_lines,
+    diff_rows,
+    text_chunks,
+    texts_before_and_after,
+)
 from ralph_tui.present.timeline.entries import CallEntry
 from ralph_tui.present.timeline.entry_detail import MAX_DIFF, detail_of
 from ralph_tui.present.tools.calls import Call, SectionKind
@@ -42,13 +49,13 @@ def edited(path: str = "src/totals.py", old: str = OLD, new: str = NEW) -> list[
 
 @given(st.lists(st.text(" +-@x", max_size=3), max_size=30))
 def test_no_line_is_lost_or_made_up(lines: list[str]) -> None:
-    sides = sided(lines)
-    pairs = paired(sides)
+    sides = diff_lines(lines)
+    pairs = diff_rows(sides)
     for sign, column in (("-", 0), ("+", 1)):
         assert [p[column] for p in pairs if p[column].sign == sign] == [
             side for side in sides if side.sign == sign
         ]
-    before, after = (text.split("\n") for text in texts(sides))
+    before, after = (text.split("\n") for text in texts_before_and_after(sides))
     assert all(before[s.number] == s.text for s in sides if s.sign == "-")
     assert all(after[s.number] == s.text for s in sides if s.sign in ("+", " "))
 
@@ -106,7 +113,7 @@ async def test_hostile_lines_are_only_text(open_app: Open) -> None:
 @given(st.lists(st.sampled_from(["", "a", "word " * 30, "x" * 12_000, "two words " * 900])))
 def test_a_text_in_pieces_is_the_whole_text(lines: list[str]) -> None:
     text = "\n".join(lines)
-    parts = list(pieces(text))
+    parts = list(text_chunks(text))
     assert "\n".join(parts).replace("\n", "") == text.replace("\n", "")
     assert all(len(part) <= CHARACTERS + LINES for part in parts)
     assert all(part.count("\n") < LINES for part in parts)

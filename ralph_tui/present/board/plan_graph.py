@@ -15,7 +15,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.plan.plan_order import needing
 from ralph_tui.present.board.board import complete_ids, group_of, look_of_group
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.parts import Block, Made
+from ralph_tui.present.text.parts import LazyLines, LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
@@ -28,7 +28,7 @@ MOST = 500
 
 def graph_blocks(
     order: Sequence[Task], tasks: Mapping[str, Task], width: int, glyphs: Glyphs
-) -> list[Block]:
+) -> list[LineBlock]:
     """Every task with its lanes; what it waits for is said in words, too, where there is room.
 
     `order` is the `work_order` of the tasks, which takes longer than the drawing.
@@ -48,13 +48,13 @@ def graph_blocks(
         return [row([*left, *said], right, width, glyphs.ellipsis, crop_fair)]
 
     blocks = [
-        Block(drawn[0].id, Made(partial(line, *drawn)), folds=False)
+        LineBlock(drawn[0].id, LazyLines(partial(line, *drawn)), folds=False)
         for drawn in lanes(order[:MOST], max(4, width // 8), glyphs)
     ]
     if len(order) > MOST:
         text = f"{len(order) - MOST:,} more tasks; the list has them all"
-        blocks.append(Block(None, [[Span(text, Tone.MUTED)]]))
-    return blocks or [Block(None, [[Span("The plan is empty", Tone.MUTED)]])]
+        blocks.append(LineBlock(None, [[Span(text, Tone.MUTED)]]))
+    return blocks or [LineBlock(None, [[Span("The plan is empty", Tone.MUTED)]])]
 
 
 def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:

@@ -13,7 +13,7 @@ _KNOWN = frozenset(
 """Kinds of events that may repeat what is known."""
 
 
-class News:
+class Deduplicator:
     """Remembers the breaker and where every task stands as they were last told."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class News:
         self._stands: dict[str, tuple[TaskStatus, bool]] = {}
         self._unreadable = False
 
-    def tells(self, event: ev.Event) -> bool:
+    def is_news(self, event: ev.Event) -> bool:
         """Whether an event says something that was not known; every other kind of event does."""
         if type(event) not in _KNOWN:
             return True

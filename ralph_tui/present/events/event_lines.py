@@ -16,7 +16,7 @@ from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.events.deduplicate import News
+from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import money, plural, tokens
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
@@ -88,7 +88,7 @@ class EventPrinter:
         self.glyphs = glyphs
         self.view = LoopView()
         self.calls: dict[str, Call] = {}
-        self._news = News()
+        self._deduplicator = Deduplicator()
 
     def lines(self, event: ev.Event) -> Iterator[LogLine]:
         """Say one more event; what repeats what is known says nothing."""
@@ -96,7 +96,7 @@ class EventPrinter:
         kind = type(event)
         if kind in _SCREEN_ONLY:
             return
-        is_news = self._news.tells(event)
+        is_news = self._deduplicator.is_news(event)
         if (own := _OWN_WORDS.get(kind)) is not None:
             yield from own(self, event)
         elif is_news and (sentence := sentence_of(event)) is not None:

@@ -18,7 +18,7 @@ from ralph_tui.domain.verification.verification import Receipt, criterion_text, 
 from ralph_tui.present.text.figures import plural, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.markdown import markdown_lines
-from ralph_tui.present.text.parts import Block, Made, Part, parts_blocks
+from ralph_tui.present.text.parts import LazyLines, LineBlock, Part, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.present.timeline.entry_lines import receipt_look, receipt_note
 
@@ -59,17 +59,17 @@ SHORT_ABOVE = 500
 """Tasks; a list of more has a line for each, because nobody reads all of it from top to bottom."""
 
 
-def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Block]:
+def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:
     """The open tasks as a list to choose from: whole, or a line each where there are very many."""
     if len(tasks) <= SHORT_ABOVE:
         return parts_blocks(plan_parts(tasks, glyphs))
     blocks = [
-        Block(task.id, Made(partial(_short, task)), folds=False)
+        LineBlock(task.id, LazyLines(partial(_short, task)), folds=False)
         for task in in_order(tasks.values())
     ]
     done = len(tasks) - len(blocks)
     said = f"{plural(done, 'task')} complete already" if done else ""
-    return [*blocks, *([Block(None, [[], [Span(said, Tone.MUTED)]])] if said else [])]
+    return [*blocks, *([LineBlock(None, [[], [Span(said, Tone.MUTED)]])] if said else [])]
 
 
 def _short(task: Task) -> list[Line]:

@@ -19,7 +19,7 @@ from ralph_tui.present.board.board import (
 from ralph_tui.present.events.event_sentences import unfinished
 from ralph_tui.present.text.figures import breaker_counts, clock, money, plural
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.key_hints import Keys, by_key, hint
+from ralph_tui.present.text.key_hints import Keys, commands_as_keys, hint
 from ralph_tui.present.text.spans import Line, Span, Tone, flow, wrap
 from ralph_tui.present.text.status_labels import RUN, UNREADABLE, Look
 
@@ -223,5 +223,8 @@ def _outcome(e: LoopFinished, glyphs: Glyphs, keys: Keys, *, again: bool) -> Ban
     ]
     between = f" {glyphs.between} ".join(f for f in figures if f)
     return Banner(
-        look, _sentence(e.reason), [*by_key(keys, f"{e.hint} ".lstrip()), *advice], between
+        look,
+        _sentence(e.reason),
+        [*commands_as_keys(keys, f"{e.hint} ".lstrip()), *advice],
+        between,
     )

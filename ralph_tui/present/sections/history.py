@@ -14,7 +14,7 @@ from ralph_tui.present.sections.iterations import look_of
 from ralph_tui.present.text.figures import money, plural, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint
-from ralph_tui.present.text.parts import Block, Made, Part
+from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
 
 _HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began", "session")
@@ -65,10 +65,10 @@ def table_of(iterations: Sequence[Iteration]) -> Table:
     return Table(newest, rows, [max(map(len, column)) for column in columns])
 
 
-def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[Block]:
+def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[LineBlock]:
     """One line per iteration; columns go from the right when there is no room."""
     if not table.rows:
-        return [Block(None, [[Span("No session has ended here yet.", Tone.MUTED)]])]
+        return [LineBlock(None, [[Span("No session has ended here yet.", Tone.MUTED)]])]
     widths, shown = table.widths, len(_HEADS)
     while shown > 3 and 2 + sum(widths[:shown]) + 2 * (shown - 1) > width:
         shown -= 1
@@ -86,8 +86,11 @@ def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[Block]:
 
     pairs = zip(table.iterations, table.rows, strict=True)
     return [
-        Block(None, [head]),
-        *(Block(it.start, Made(partial(line, it, cells)), folds=False) for it, cells in pairs),
+        LineBlock(None, [head]),
+        *(
+            LineBlock(it.start, LazyLines(partial(line, it, cells)), folds=False)
+            for it, cells in pairs
+        ),
     ]
 
 

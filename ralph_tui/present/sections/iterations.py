@@ -12,7 +12,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.present.text.figures import money, plural, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.parts import Block, Made, Part
+from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
 from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
 from ralph_tui.present.text.status_labels import Look
 
@@ -40,21 +40,21 @@ def look_of(iteration: Iteration) -> Look:
 
 def iteration_blocks(
     iterations: Sequence[Iteration], runs: Iterable[Run], width: int, glyphs: Glyphs
-) -> list[Block]:
+) -> list[LineBlock]:
     """The list, newest first, under the head of each run."""
     heads = {run.run_id: run for run in runs}
-    blocks: list[Block] = []
+    blocks: list[LineBlock] = []
     shown: str | None = None
     for iteration in reversed(iterations):
         if iteration.run_id != shown:
             shown = iteration.run_id
             if blocks:
-                blocks.append(Block(None, [[]]))
-            blocks.append(Block(None, [_run_head(heads.get(shown), width, glyphs)]))
+                blocks.append(LineBlock(None, [[]]))
+            blocks.append(LineBlock(None, [_run_head(heads.get(shown), width, glyphs)]))
         room = width - len(INDENT)
         folds = cell_len(_about(iteration)) > room
-        lines = Made(partial(_iteration, iteration, width, glyphs), 2 + folds)
-        blocks.append(Block(iteration.start, lines, folds=False))
+        lines = LazyLines(partial(_iteration, iteration, width, glyphs), 2 + folds)
+        blocks.append(LineBlock(iteration.start, lines, folds=False))
     return blocks
 
 

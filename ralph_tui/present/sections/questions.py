@@ -7,7 +7,7 @@ from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Permissi
 from ralph_tui.domain.permissions import CHECK_FILES
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.present.tools.calls import Section, SectionKind
 
@@ -71,12 +71,12 @@ def who_asks(question: AskedQuestion) -> str:
     return f"{question.phase.value}{task} asks"
 
 
-def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[Block]:
+def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[LineBlock]:
     """The question, its options, words of one's own, and declining."""
     asked: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
     if question.multi_select:
         asked.append([Span("Any number: space marks, enter goes on.", Tone.MUTED)])
-    blocks = [Block(None, [*asked, []])]
+    blocks = [LineBlock(None, [*asked, []])]
     for index, option in enumerate(question.options):
         sign = _sign(question, glyphs, on=index in draft.marked)
         blocks.append(choice(index, sign, option.label, option.description))
@@ -96,29 +96,33 @@ def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
     return Span(f"{glyphs.dot if on else glyphs.no_dot} ", Tone.ACCENT if on else Tone.MUTED)
 
 
-def choice(index: int, sign: Span, label: str, description: str) -> Block:
+def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
     """One numbered answer."""
     number = f"{index + 1}  " if index < 9 else "   "
     lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
     indent = Span(" " * (len(number) + len(sign.text)))
     lines += [[indent, Span(text, Tone.MUTED)] for text in description.splitlines()]
-    return Block(index, lines)
+    return LineBlock(index, lines)
 
 
 def review_blocks(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], glyphs: Glyphs
-) -> list[Block]:
+) -> list[LineBlock]:
     """Every answer once more before it is sent."""
-    blocks = [Block(None, [[Span("Your answers", Tone.TITLE)], []])]
+    blocks = [LineBlock(None, [[Span("Your answers", Tone.TITLE)], []])]
     for index, asked in enumerate(batch):
         text, tone = said(asked.question, drafts.get(asked.id, NOTHING))
         lines: list[Line] = [
             [Span(f"{index + 1}  ", Tone.INFO), Span(one_line(asked.question.question, 400))],
             [Span(f"   {glyphs.arrow} ", Tone.MUTED), Span(text, tone)],
         ]
-        blocks.append(Block(index, lines))
+        blocks.append(LineBlock(index, lines))
     plural = "answer" if len(batch) == 1 else "answers"
-    return [*blocks, Block(None, [[]]), Block(SEND, [[Span(f"Send the {plural}", Tone.ACCENT)]])]
+    return [
+        *blocks,
+        LineBlock(None, [[]]),
+        LineBlock(SEND, [[Span(f"Send the {plural}", Tone.ACCENT)]]),
+    ]
 
 
 def said(question: Question, draft: Draft) -> tuple[str, Tone]:
@@ -207,7 +211,7 @@ def permission_sections(permission: Permission) -> list[Section]:
     return sections
 
 
-def permission_blocks(question: Question, draft: Draft) -> list[Block]:
+def permission_blocks(question: Question, draft: Draft) -> list[LineBlock]:
     """The three answers; a reason that was typed stands beside its answer."""
     blocks = []
     for index, option in enumerate(question.options):

@@ -8,12 +8,12 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveLimit:
     """One of them.
 
     Attributes:
@@ -35,29 +35,29 @@ def _nothing(_: LoopView) -> str:
     return ""
 
 
-LIVE = (
-    Live(
+LIVE_LIMITS = (
+    LiveLimit(
         "max_iterations", "phases.building.max_iterations", "iterations of this run",
         lambda view: f"{view.run_iterations} begun", "at once",
     ),
-    Live(
+    LiveLimit(
         "per_iteration", "safety.cost_limits.per_iteration", "dollars an iteration",
         lambda view: f"${view.costs.iteration:.2f} spent", "at once",
     ),
-    Live(
+    LiveLimit(
         "per_session", "safety.cost_limits.per_session", "dollars this run",
         lambda view: f"${view.costs.session:.2f} spent", "at once",
     ),
-    Live(
+    LiveLimit(
         "total", "safety.cost_limits.total", "dollars in total",
         lambda view: f"${view.costs.total:.2f} spent", "at once",
     ),
-    Live("model", "models.primary", "model that builds", _nothing, "from the next session on"),
-    Live("planning_model", "models.planning", "model that plans", _nothing, "from the next session on"),
+    LiveLimit("model", "models.primary", "model that builds", _nothing, "from the next session on"),
+    LiveLimit("planning_model", "models.planning", "model that plans", _nothing, "from the next session on"),
 )  # fmt: skip
 
 
-def parsed(live: Live, typed: str) -> Adjusted:
+def parsed(live: LiveLimit, typed: str) -> Adjusted:
     """What was typed, as a change.
 
     Raises:
@@ -85,15 +85,15 @@ def parsed(live: Live, typed: str) -> Adjusted:
 
 def live_blocks(
     settings: Mapping[str, Effective], adjusted: Adjusted | None, view: LoopView, *, running: bool
-) -> list[Block]:
+) -> list[LineBlock]:
     """What can be changed now; without a loop, what the next one begins with."""
     word = (
         "Enter changes a limit of the run that goes on; the settings stay as they are."
         if running
         else "No loop is running: Enter changes the setting, for the next run."
     )
-    blocks = [Block(None, [[Span(word, Tone.MUTED)], []])]
-    for live in LIVE:
+    blocks = [LineBlock(None, [[Span(word, Tone.MUTED)], []])]
+    for live in LIVE_LIMITS:
         changed = getattr(adjusted, live.name, None) if running else None
         setting = settings.get(live.key)
         value = str(changed) if changed is not None else setting.value if setting else ""
@@ -112,36 +112,38 @@ def live_blocks(
             more = [[Span("  "), *used, Span(note, Tone.MUTED)]]
         elif setting:
             line.append(Span(f"from {setting.source}", Tone.MUTED))
-        blocks.append(Block(live.name, [line, *more]))
+        blocks.append(LineBlock(live.name, [line, *more]))
     return blocks
 
 
-def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[Block]:
+def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[LineBlock]:
     """Every setting under its section; what is not the default stands out."""
     del glyphs
-    blocks: list[Block] = []
+    blocks: list[LineBlock] = []
     section = ""
     width = max((len(s.key.rpartition(".")[2]) for s in settings), default=0)
     for setting in settings:
         place, _, name = setting.key.rpartition(".")
         if place != section:
             section = place
-            blocks.append(Block(None, [*([[]] if blocks else []), [Span(place, Tone.INFO)]]))
+            blocks.append(LineBlock(None, [*([[]] if blocks else []), [Span(place, Tone.INFO)]]))
         own = setting.source != "default"
         first: Line = [
             Span(f"{name.ljust(width)}  ", Tone.TEXT),
             Span(setting.value or "(empty)", Tone.ACCENT if own else Tone.TITLE),
             Span(f"   {setting.source}", Tone.WARN if own else Tone.MUTED),
         ]
-        blocks.append(Block(setting.key, [first, [Span("  "), Span(setting.help, Tone.MUTED)]]))
+        blocks.append(LineBlock(setting.key, [first, [Span("  "), Span(setting.help, Tone.MUTED)]]))
     return blocks
 
 
-def theme_blocks(names: Sequence[str], kept: str) -> list[Block]:
+def theme_blocks(names: Sequence[str], kept: str) -> list[LineBlock]:
     """The themes; the one that was in use is named."""
     head: Line = [Span("The cursor shows a theme, Enter keeps it, leaving goes back.", Tone.MUTED)]
     rows = [
-        Block(name, [[Span(name, Tone.TITLE), Span("   in use" if name == kept else "", Tone.OK)]])
+        LineBlock(
+            name, [[Span(name, Tone.TITLE), Span("   in use" if name == kept else "", Tone.OK)]]
+        )
         for name in names
     ]
-    return [Block(None, [head, []]), *rows]
+    return [LineBlock(None, [head, []]), *rows]

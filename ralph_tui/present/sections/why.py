@@ -15,7 +15,7 @@ from ralph_tui.present.sections.guard_log import cooling, labelled, next_step
 from ralph_tui.present.sections.questions import who_asks
 from ralph_tui.present.text.figures import clock, in_local, plural, when
 from ralph_tui.present.text.glyphs import Glyphs
-from ralph_tui.present.text.key_hints import Keys, by_key
+from ralph_tui.present.text.key_hints import Keys, commands_as_keys
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.present.text.status_labels import look_of
@@ -212,7 +212,7 @@ def _stopped(
     if mine and mine[-1].reason and end.exit_code != 0:
         lines.append(labelled("evidence", f"iteration {mine[-1].number}: {mine[-1].reason}"))
     if end.hint:
-        lines.append([*labelled("next", ""), *by_key(keys, end.hint, Tone.ACCENT)])
+        lines.append([*labelled("next", ""), *commands_as_keys(keys, end.hint, Tone.ACCENT)])
     return [Part("Why stopped", lines)]
 
 

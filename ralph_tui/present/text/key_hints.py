@@ -86,7 +86,7 @@ def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[S
     ]
 
 
-class Piece(NamedTuple):
+class HintPiece(NamedTuple):
     """A part of what a dialog says of its keys."""
 
     text: str
@@ -95,7 +95,7 @@ class Piece(NamedTuple):
     """The key that a click on it is, as people write it."""
 
 
-def foot_lines(text: str, width: int) -> list[list[Piece]]:
+def foot_lines(text: str, width: int) -> list[list[HintPiece]]:
     """Keys with their words, which commas part, in as few lines as hold them; what does not fit is left out.
 
     What is behind a semicolon is not worth a line more. One key with its word is one place to click; where
@@ -120,29 +120,29 @@ def _fits(item: str, line: list[str], width: int) -> bool:
     return not line or cell_len(GAP.join([*line, item])) <= width
 
 
-def _pieced(lines: list[list[str]]) -> list[list[Piece]]:
+def _pieced(lines: list[list[str]]) -> list[list[HintPiece]]:
     return [
         [piece for at, item in enumerate(line) for piece in (*_gap(at), *_pieces(item))]
         for line in lines
     ]
 
 
-def _gap(at: int) -> tuple[Piece, ...]:
-    return (Piece(GAP),) if at else ()
+def _gap(at: int) -> tuple[HintPiece, ...]:
+    return (HintPiece(GAP),) if at else ()
 
 
-def _pieces(item: str) -> Iterator[Piece]:
+def _pieces(item: str) -> Iterator[HintPiece]:
     words = item.split(" ")
     count = next((at for at, word in enumerate(words) if not _leads(word)), len(words))
     keys = [word for word in words[:count] if is_key(word)]
     alone = keys[0] if len(words[:count]) == 1 and keys else ""
     for at, word in enumerate(words[:count]):
-        yield Piece(word, is_key=True, presses=word if is_key(word) else "")
+        yield HintPiece(word, is_key=True, presses=word if is_key(word) else "")
         if at < count - 1:
-            yield Piece(" ")
+            yield HintPiece(" ")
     said = " ".join(["", *words[count:]] if count else words)
     if said:
-        yield Piece(said, presses=alone)
+        yield HintPiece(said, presses=alone)
 
 
 def _leads(word: str) -> bool:
@@ -182,7 +182,7 @@ _OF_A_TASK = ("retry", "hold", "edit")
 _COMMAND = re.compile("|".join(f"(?P<k{at}>`{words}`)" for at, (words, _) in enumerate(_KEYS)))
 
 
-def by_key(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
+def commands_as_keys(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
     """A sentence of the engine for the screen: `ralph retry TASK` is the key that retries."""
     spans: list[Span] = []
     at = 0
@@ -196,6 +196,6 @@ def by_key(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
     return [*spans, Span(text[at:], tone)] if at < len(text) else spans
 
 
-def said_by_key(keys: Keys, text: str) -> str:
+def commands_as_key_text(keys: Keys, text: str) -> str:
     """The same as plain text."""
-    return "".join(span.text for span in by_key(keys, text))
+    return "".join(span.text for span in commands_as_keys(keys, text))

@@ -9,7 +9,7 @@ CHARACTERS = 5_000
 """At most so much of a piece: more than a screen, and yet laid out in a few milliseconds."""
 
 
-def pieces(text: str, first: int = LINES) -> Iterator[str]:
+def text_chunks(text: str, first: int = LINES) -> Iterator[str]:
     """The text cut at ends of lines, and sooner the `first` time; a line that is longer is cut at a space, or where there is none, anywhere."""
     kept: list[str] = []
     size, most = 0, first
@@ -35,7 +35,7 @@ def _short(text: str) -> Iterator[str]:
         yield line[at:]
 
 
-class Side(NamedTuple):
+class DiffLine(NamedTuple):
     """A line of one column: its sign (` `, `-`, `+`, `@` or none) and its place in its text."""
 
     sign: str = ""
@@ -43,38 +43,38 @@ class Side(NamedTuple):
     number: int = -1
 
 
-class Pair(NamedTuple):
+class DiffRow(NamedTuple):
     """What was and what is, beside each other."""
 
-    before: Side
-    after: Side
+    before: DiffLine
+    after: DiffLine
 
 
-def sided(lines: Iterable[str]) -> list[Side]:
+def diff_lines(lines: Iterable[str]) -> list[DiffLine]:
     """Each line with its sign; its number is its place among the lines of its own text."""
     was = now = 0
-    found: list[Side] = []
+    found: list[DiffLine] = []
     for line in lines:
         sign, text = line[:1], line[1:]
         if sign == "-":
-            found.append(Side(sign, text, was))
+            found.append(DiffLine(sign, text, was))
         elif sign in ("+", " "):
-            found.append(Side(sign, text, now))
+            found.append(DiffLine(sign, text, now))
         else:
-            found.append(Side("@", line))
+            found.append(DiffLine("@", line))
         was += sign in ("-", " ")
         now += sign in ("+", " ")
     return found
 
 
-def paired(sides: Sequence[Side]) -> list[Pair]:
+def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
     """Removed lines beside the added lines that stand for them."""
-    pairs: list[Pair] = []
-    gone: list[Side] = []
-    new: list[Side] = []
+    pairs: list[DiffRow] = []
+    gone: list[DiffLine] = []
+    new: list[DiffLine] = []
 
     def settle() -> None:
-        pairs.extend(Pair(*both) for both in zip_longest(gone, new, fillvalue=Side()))
+        pairs.extend(DiffRow(*both) for both in zip_longest(gone, new, fillvalue=DiffLine()))
         gone.clear()
         new.clear()
 
@@ -87,12 +87,12 @@ def paired(sides: Sequence[Side]) -> list[Pair]:
             new.append(side)
         else:
             settle()
-            pairs.append(Pair(side, side))
+            pairs.append(DiffRow(side, side))
     settle()
     return pairs
 
 
-def texts(sides: Iterable[Side]) -> tuple[str, str]:
+def texts_before_and_after(sides: Iterable[DiffLine]) -> tuple[str, str]:
     """The lines before and after, as far as the diff has them."""
     sides = tuple(sides)
     before = "\n".join(side.text for side in sides if side.sign in ("-", " "))

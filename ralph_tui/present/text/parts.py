@@ -16,7 +16,7 @@ class Part:
     key: Hashable = None
 
 
-class Made(Sequence[Line]):
+class LazyLines(Sequence[Line]):
     """Lines of which only the number is known until somebody looks: a list may have ten thousand."""
 
     __slots__ = ("_count", "_make")
@@ -40,7 +40,7 @@ class Made(Sequence[Line]):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Lines that are one item of a list; one without a key cannot be chosen."""
 
     key: Hashable
@@ -48,12 +48,12 @@ class Block:
     folds: bool = True
     """Lines that are too long go on below; else they are cut."""
 
-    def folded(self, width: int) -> "Block":
+    def folded(self, width: int) -> "LineBlock":
         """Its lines in so many cells."""
         if not self.folds:
             return self
         lines = [piece for line in self.lines for piece in fold(line, width)]
-        return Block(self.key, lines, folds=False)
+        return LineBlock(self.key, lines, folds=False)
 
 
 def parts_text(parts: list[Part]) -> str:
@@ -63,10 +63,10 @@ def parts_text(parts: list[Part]) -> str:
     )
 
 
-def parts_blocks(parts: Iterable[Part]) -> list[Block]:
+def parts_blocks(parts: Iterable[Part]) -> list[LineBlock]:
     """Parts below each other, each under its title, with an empty line between."""
     return [
-        Block(
+        LineBlock(
             part.key,
             [
                 _title(part),

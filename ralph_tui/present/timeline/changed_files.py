@@ -78,7 +78,7 @@ class FileChange(NamedTuple):
         return bool(self.added or self.removed)
 
 
-class Touched:
+class ChangedFiles:
     """A fold of the stream that begins anew with each iteration."""
 
     def __init__(self, roots: tuple[str, ...] = ()) -> None:

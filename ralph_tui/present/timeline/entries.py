@@ -61,7 +61,7 @@ class NoteEntry:
 Entry = CallEntry | TextEntry | HeadingEntry | CheckEntry | NoteEntry
 
 
-class Sieve(StrEnum):
+class EntryFilter(StrEnum):
     """Which entries pass; the values are the words on the screen."""
 
     ALL = "everything"
@@ -69,19 +69,19 @@ class Sieve(StrEnum):
     TROUBLE = "trouble"
     SAID = "what was said"
 
-    def next(self) -> "Sieve":
+    def next(self) -> "EntryFilter":
         """The one after this, round and round."""
-        kinds = list(Sieve)
+        kinds = list(EntryFilter)
         return kinds[(kinds.index(self) + 1) % len(kinds)]
 
 
-def passes(entry: Entry, sieve: Sieve) -> bool:
+def passes(entry: Entry, entry_filter: EntryFilter) -> bool:
     """Whether an entry is wanted; headings always are, for orientation."""
-    if sieve is Sieve.ALL or isinstance(entry, HeadingEntry):
+    if entry_filter is EntryFilter.ALL or isinstance(entry, HeadingEntry):
         return True
-    if sieve is Sieve.SAID:
+    if entry_filter is EntryFilter.SAID:
         return isinstance(entry, TextEntry)
-    if sieve is Sieve.CALLS:
+    if entry_filter is EntryFilter.CALLS:
         return isinstance(entry, CallEntry | CheckEntry)
     return _is_trouble(entry)
 

@@ -11,7 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.sanitize import head, one_line
-from ralph_tui.present.events.deduplicate import News
+from ralph_tui.present.events.deduplicate import Deduplicator
 from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.present.timeline.entries import (
@@ -28,7 +28,7 @@ from ralph_tui.present.tools.renderers import renderer_for
 ASK_TOOL = "AskUserQuestion"
 
 
-class Asking:
+class PendingCalls:
     """The open questions, and since when each of their calls waits."""
 
     def __init__(self) -> None:
@@ -105,8 +105,8 @@ class Timeline:
         self.changed: set[int] = set()
         """Numbers of entries replaced since the reader last cleared this."""
         self._roots = roots
-        self._news = News()
-        self._asking = Asking()
+        self._deduplicator = Deduplicator()
+        self._pending = PendingCalls()
         self._max_entries = max_entries
         self._max_detail = max_detail_chars
         self._detail_chars = 0
@@ -153,7 +153,7 @@ class Timeline:
         handler = self._handlers.get(kind)
         if handler:
             handler(event)
-        elif self._news.tells(event) and (note := sentence_of(event)):
+        elif self._deduplicator.is_news(event) and (note := sentence_of(event)):
             self._note(note)
         if isinstance(event, ev.QuestionAsked | ev.QuestionAnswered):
             self._wait_or_go_on(event)
@@ -161,7 +161,7 @@ class Timeline:
             self._interrupt_open()
             self._live.clear()
             self._open.clear()
-            self._asking = Asking()
+            self._pending = PendingCalls()
 
     def _note(self, note: Sentence) -> None:
         self._add(
@@ -176,7 +176,7 @@ class Timeline:
 
     def _wait_or_go_on(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
         """A call that needs the person's word does not run, and its time is not its own."""
-        for entry in self._asking.changed(event, self._open.values()):
+        for entry in self._pending.changed(event, self._open.values()):
             self._open[entry.call.tool_id] = entry
             self._replace(entry)
 
@@ -230,7 +230,7 @@ class Timeline:
     def _tool_started(self, e: ev.ToolStarted) -> None:
         data = with_relative_paths(bounded(e.input), self._roots)
         begun = self._begin(Call(e.tool_id, e.name, data, since=e.time), e.parent_id)
-        if (waits := self._asking.now(begun, e.time)) is not begun:
+        if (waits := self._pending.now(begun, e.time)) is not begun:
             self._open[e.tool_id] = waits
             self._replace(waits)
 

@@ -27,7 +27,7 @@ def _path(call: Call) -> str:
     return text_of(call.input, "file_path", "notebook_path", "path", "argument")
 
 
-class Read:
+class ReadRenderer:
     """`Read`."""
 
     verb = "read"
@@ -47,7 +47,7 @@ class Read:
         return (Section("File", self.argument(call)),)
 
 
-class Write:
+class WriteRenderer:
     """`Write`: a whole new file."""
 
     verb = "write"
@@ -67,7 +67,7 @@ class Write:
         return (Section("File", _path(call)), Section("Content", body, SectionKind.DIFF))
 
 
-class Edit:
+class EditRenderer:
     """`Edit`, `MultiEdit` and `NotebookEdit`: replacements within a file."""
 
     verb = "edit"

@@ -15,7 +15,7 @@ from ralph_tui.present.tools.calls import (
     last_line,
     text_of,
 )
-from ralph_tui.present.tools.files import Edit, Read, Write
+from ralph_tui.present.tools.files import EditRenderer, ReadRenderer, WriteRenderer
 
 _EXIT = re.compile(r"^(?:Exit code|exit status)[: ]+(\d+)", re.IGNORECASE)
 _PYTEST = re.compile(
@@ -23,7 +23,7 @@ _PYTEST = re.compile(
 )
 
 
-class Bash:
+class BashRenderer:
     """`Bash`: the command is the argument; the exit status or the test summary is the note."""
 
     verb = "bash"
@@ -57,7 +57,7 @@ class Bash:
         return tuple(found)
 
 
-class Search:
+class SearchRenderer:
     """`Grep`, `Glob`, `LS`: a pattern and where it is looked for."""
 
     def __init__(self, verb: str) -> None:
@@ -86,7 +86,7 @@ class Search:
         )
 
 
-class Web:
+class WebRenderer:
     """`WebFetch` and `WebSearch`."""
 
     verb = "web"
@@ -107,7 +107,7 @@ class Web:
         return (address, Section("Question", asked)) if asked else (address,)
 
 
-class SubAgent:
+class SubAgentRenderer:
     """`Agent`, also called `Task`: its own calls are nested below it."""
 
     verb = "agent"
@@ -131,7 +131,7 @@ class SubAgent:
 PREFIX = "mcp__ralph__"
 
 
-class RalphTool:
+class RalphToolRenderer:
     """A claim, a learning, a look at the plan: the name says it, the task is the argument."""
 
     verb = "ralph"
@@ -154,7 +154,7 @@ class RalphTool:
         )
 
 
-class Asking:
+class QuestionRenderer:
     """`AskUserQuestion`: the dialog is where it is answered."""
 
     verb = "ask"
@@ -177,7 +177,7 @@ class Asking:
         return (Section(plural(len(texts), "question"), "\n".join(texts)),)
 
 
-class PlanIsDone:
+class PlanRenderer:
     """`ExitPlanMode`: the model asks for the plan's approval."""
 
     verb = "plan"
@@ -202,7 +202,7 @@ def _questions(data: Input) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-class Generic:
+class GenericRenderer:
     """The tool's name and its first short text."""
 
     def __init__(self, name: str) -> None:
@@ -226,23 +226,23 @@ class Generic:
         )
 
 
-_RALPH = RalphTool()
+_RALPH = RalphToolRenderer()
 _BY_NAME: dict[str, Renderer] = {
-    "Bash": Bash(),
-    "Read": Read(),
-    "Write": Write(),
-    "Edit": Edit(),
-    "MultiEdit": Edit(),
-    "NotebookEdit": Edit(),
-    "Grep": Search("grep"),
-    "Glob": Search("glob"),
-    "LS": Search("list"),
-    "Agent": SubAgent(),
-    "Task": SubAgent(),
-    "AskUserQuestion": Asking(),
-    "ExitPlanMode": PlanIsDone(),
-    "WebFetch": Web(),
-    "WebSearch": Web(),
+    "Bash": BashRenderer(),
+    "Read": ReadRenderer(),
+    "Write": WriteRenderer(),
+    "Edit": EditRenderer(),
+    "MultiEdit": EditRenderer(),
+    "NotebookEdit": EditRenderer(),
+    "Grep": SearchRenderer("grep"),
+    "Glob": SearchRenderer("glob"),
+    "LS": SearchRenderer("list"),
+    "Agent": SubAgentRenderer(),
+    "Task": SubAgentRenderer(),
+    "AskUserQuestion": QuestionRenderer(),
+    "ExitPlanMode": PlanRenderer(),
+    "WebFetch": WebRenderer(),
+    "WebSearch": WebRenderer(),
 }
 
 
@@ -250,4 +250,4 @@ def renderer_for(call: Call) -> Renderer:
     """The renderer of a call's tool."""
     if call.name.startswith(PREFIX):
         return _RALPH
-    return _BY_NAME.get(call.name) or Generic(call.name)
+    return _BY_NAME.get(call.name) or GenericRenderer(call.name)

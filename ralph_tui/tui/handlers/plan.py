@@ -11,7 +11,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.doings import CHANGED_ON_DISK
 from ralph_tui.engine.plan_fields import TaskFields
 from ralph_tui.present.text.figures import plural
-from ralph_tui.present.text.key_hints import key_label, said_by_key
+from ralph_tui.present.text.key_hints import commands_as_key_text, key_label
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
@@ -152,7 +152,7 @@ class PlanHandlers:
             try:
                 return await asyncio.to_thread(write, fields)
             except RalphError as error:
-                return said_by_key(self._app.keys, str(error))
+                return commands_as_key_text(self._app.keys, str(error))
 
         return save
 
@@ -167,7 +167,7 @@ class PlanHandlers:
             try:
                 made.extend(await asyncio.to_thread(self._controls.split_task, task.id, parts))
             except RalphError as error:
-                return said_by_key(self._app.keys, str(error))
+                return commands_as_key_text(self._app.keys, str(error))
             return ""
 
         dialog = Split(task.id, self._parts.pop(task.id, f"{one_line(task.title)}\n"), write)

@@ -67,8 +67,8 @@ class ViewHandlers:
         if board.has_focus:
             self._app.say(f"The board shows tasks: {board.sift()}.")
             return
-        stream.sift(stream.sieve.next())
-        self._app.say(f"The activity shows {stream.sieve}.")
+        stream.filter_entries(stream.entry_filter.next())
+        self._app.say(f"The activity shows {stream.entry_filter}.")
 
     async def follow(self) -> None:
         """Follow the stream, or let go."""

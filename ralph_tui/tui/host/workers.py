@@ -8,7 +8,7 @@ from textual.dom import DOMNode
 from textual.worker import Worker
 
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.present.text.key_hints import said_by_key
+from ralph_tui.present.text.key_hints import commands_as_key_text
 from ralph_tui.tui.host.widget_host import Host
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ async def attempt(app: Host, request: Callable[[], T]) -> T | None:
     try:
         return await asyncio.to_thread(request)
     except RalphError as error:
-        app.complain(said_by_key(app.keys, str(error)))
+        app.complain(commands_as_key_text(app.keys, str(error)))
     except Exception as error:  # noqa: BLE001 - a bug in one request must not close the screen
         await app.failed(error)
     return None

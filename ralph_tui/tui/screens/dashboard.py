@@ -29,7 +29,7 @@ from ralph_tui.present.sections.banner import (
     waiting_banner,
     with_findings,
 )
-from ralph_tui.present.timeline.changed_files import Touched
+from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.commands.context import Situation
@@ -132,7 +132,7 @@ class Dashboard(Screen[None], Picking):
 
     def on_mount(self) -> None:
         """Show what is known already, and every later view."""
-        self._touched = Touched(self._roots())
+        self._touched = ChangedFiles(self._roots())
         self.add_class("-pane-activity")
         self.watch(self.app, "view", self.show, init=True)
         self.set_timer(SLOW_SECONDS, self.be_slow)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.message import Message
 from textual.strip import Strip
 
-from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.widgets.row_list import Key, Row, RowsView
 
@@ -26,7 +26,7 @@ class Blocks(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._blocks: Sequence[Block] = ()
+        self._blocks: Sequence[LineBlock] = ()
         self._rows: list[Row] = []
         self._lines: list[Sequence[Line]] = []
         """For each row all lines of its block; what is not folded is not made before it is seen."""
@@ -34,7 +34,7 @@ class Blocks(RowsView):
         self._last: dict[Key, int] = {}
         self._width = 0
 
-    def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
+    def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
         """Show these; the cursor goes to the named one, or stays where it can."""
         before = list(self._first)
         self._blocks = blocks

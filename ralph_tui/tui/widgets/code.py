@@ -10,7 +10,13 @@ from textual.highlight import HighlightTheme, guess_language, highlight
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from ralph_tui.present.text.long_text import LINES, Side, paired, sided, texts
+from ralph_tui.present.text.long_text import (
+    LINES,
+    DiffLine,
+    diff_lines,
+    diff_rows,
+    texts_before_and_after,
+)
 from ralph_tui.tui.host.widget_host import Host
 
 AT_ONCE = 5_000
@@ -48,12 +54,12 @@ class Diff:
 
     def __init__(self, body: str, path: str) -> None:
         """Of the file at `path`, whose name tells the language; both may be hostile, but inert."""
-        self.sides = sided(body.splitlines())
-        self.pairs = paired(self.sides)
+        self.sides = diff_lines(body.splitlines())
+        self.pairs = diff_rows(self.sides)
         self.is_plain = len(body) > AT_ONCE
         """The colours are still to come."""
         self._path = path
-        self._before, self._after = texts(self.sides)
+        self._before, self._after = texts_before_and_after(self.sides)
         self._colours: tuple[Sequence[Content], Sequence[Content]] = ((), ())
         if not self.is_plain:
             self.colour()
@@ -64,7 +70,7 @@ class Diff:
         self._colours = before, after
         self.is_plain = False
 
-    def line(self, side: Side, *, behind: bool) -> Content:
+    def line(self, side: DiffLine, *, behind: bool) -> Content:
         """A line of one column, with its sign; `behind`: what is behind it has a colour, too."""
         if not side.sign:
             return Content("")

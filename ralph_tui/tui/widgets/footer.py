@@ -8,7 +8,7 @@ from textual.geometry import Size
 from textual.reactive import reactive
 from textual.style import Style
 
-from ralph_tui.present.text.key_hints import Keys, Piece, foot_lines, key_label
+from ralph_tui.present.text.key_hints import HintPiece, Keys, foot_lines, key_label
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.commands.availability import is_done, is_empty
 from ralph_tui.tui.commands.command import Command
@@ -161,9 +161,9 @@ class Foot(Toned):
         lines = foot_lines(self.keys, self.content_size.width)
         return Content("\n").join([self._line(line) for line in lines])
 
-    def _line(self, line: Iterable[Piece]) -> Content:
+    def _line(self, line: Iterable[HintPiece]) -> Content:
         return Content.assemble(*((piece.text, self._style(piece)) for piece in line))
 
-    def _style(self, piece: Piece) -> Style:
+    def _style(self, piece: HintPiece) -> Style:
         style = self.visual(Tone.ACCENT if piece.is_key else Tone.TEXT)
         return style + Style.from_meta(pressing(piece.presses)) if piece.presses else style

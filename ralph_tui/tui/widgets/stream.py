@@ -10,7 +10,7 @@ from textual.content import Content
 from ralph_tui.domain.events import Event
 from ralph_tui.present.text.spans import Line, Span, Tone, plain, wrap
 from ralph_tui.present.timeline import entry_lines
-from ralph_tui.present.timeline.entries import Entry, Sieve, holds, passes
+from ralph_tui.present.timeline.entries import Entry, EntryFilter, holds, passes
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.tui.widgets.row_list import Key, Row, Searched
 
@@ -34,7 +34,7 @@ class Stream(Searched):
         self._width = 0
         self._is_behind = False
         self._follow_text = ""
-        self.sieve = Sieve.ALL
+        self.entry_filter = EntryFilter.ALL
 
     def on_mount(self) -> None:
         """Name the pane."""
@@ -118,13 +118,13 @@ class Stream(Searched):
     def _append_new(self, width: int) -> None:
         for number in range(self._laid_out, self.timeline.end):
             entry = self.timeline.entry(number)
-            if entry is not None and passes(entry, self.sieve):
+            if entry is not None and passes(entry, self.entry_filter):
                 self._rows.extend((number, i) for i in range(entry_lines.height(entry, width)))
         self._laid_out = self.timeline.end
 
     def _redraw_changed(self) -> None:
         """A call that has ended may pass where it did not before."""
-        if self.timeline.changed and self.sieve is Sieve.TROUBLE:
+        if self.timeline.changed and self.entry_filter is EntryFilter.TROUBLE:
             self._rows, self._laid_out = [], self.timeline.first
             self._append_new(self.row_width)
         for number in self.timeline.changed:
@@ -137,13 +137,13 @@ class Stream(Searched):
         self._redraw_changed()
         self.refresh()
 
-    def sift(self, sieve: Sieve) -> None:
+    def filter_entries(self, entry_filter: EntryFilter) -> None:
         """Show only some entries."""
-        self.sieve = sieve
+        self.entry_filter = entry_filter
         self._rows, self._laid_out = [], 0
         self._strips.clear()
         self._lay_out()
-        self.show_sieve()
+        self.show_filter()
         if not self.following and isinstance(self.cursor, int):
             self.move_cursor(self._nearest(self.cursor))
 
@@ -152,14 +152,16 @@ class Stream(Searched):
         y = min(bisect_left(self._rows, (number, 0)), len(self._rows) - 1)
         return self._rows[y][0] if self._rows else None
 
-    def show_sieve(self) -> None:
+    def show_filter(self) -> None:
         """The pane's title says that something is left out."""
-        shown = "activity" if self.sieve is Sieve.ALL else f"activity: {self.sieve}"
+        shown = (
+            "activity" if self.entry_filter is EntryFilter.ALL else f"activity: {self.entry_filter}"
+        )
         self.border_title = shown
 
     def shown(self) -> list[Entry]:
         """What passes the filter, oldest first."""
-        return [entry for entry in self.timeline.entries if passes(entry, self.sieve)]
+        return [entry for entry in self.timeline.entries if passes(entry, self.entry_filter)]
 
     def keys_holding(self, words: str) -> list[int]:
         """Entries in sight whose text, input or output has the words."""
@@ -307,7 +309,7 @@ class Transcript(Stream):
         self.absorb(events)
         self.draw()
 
-    def show_sieve(self) -> None:
+    def show_filter(self) -> None:
         """The title is the iteration's; the line above says what is left out."""
 
     def _show_follow(self) -> None:

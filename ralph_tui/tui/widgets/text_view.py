@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from textual.geometry import Region
 
-from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, plain
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.row_list import Key
@@ -16,10 +16,10 @@ class TextView(Blocks, Searchable):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
-        self._make: Callable[[int], Sequence[Block]] | None = None
+        self._make: Callable[[int], Sequence[LineBlock]] | None = None
         self._words: list[str] = []
 
-    def show_made(self, make: Callable[[int], Sequence[Block]]) -> None:
+    def show_made(self, make: Callable[[int], Sequence[LineBlock]]) -> None:
         """Show what `make` makes of the width, now and whenever that changes."""
         self._make = make
         super().show_blocks(())
@@ -35,7 +35,7 @@ class TextView(Blocks, Searchable):
         self._words = []
         super()._lay_out()
 
-    def show_blocks(self, blocks: Sequence[Block], cursor: Key | None = None) -> None:
+    def show_blocks(self, blocks: Sequence[LineBlock], cursor: Key | None = None) -> None:
         """Show these from the top, looking for the same words."""
         self.stands = None
         self._make = None

@@ -16,7 +16,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import TaskPast
 from ralph_tui.present.sections.breaker import breaker_parts
 from ralph_tui.present.sections.task import task_parts
-from ralph_tui.present.text.long_text import pieces
+from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.present.timeline.entry_detail import Detail
@@ -136,7 +136,7 @@ class ToolDetail(Reader):
             for view in diff.views(classes, first=first, split=self._split):
                 yield Shown(view, view.rows)
             return
-        *before, last = pieces(body, self.app.size.height)
+        *before, last = text_chunks(body, self.app.size.height)
         for piece in before:
             yield self._piece(piece, f"{classes} -goes-on")
         yield self._piece(last, classes)

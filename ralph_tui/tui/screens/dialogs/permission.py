@@ -21,7 +21,7 @@ from ralph_tui.present.sections.questions import (
     permission_title,
     who_asks,
 )
-from ralph_tui.present.text.long_text import pieces
+from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.spans import flat
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
@@ -179,7 +179,7 @@ def _bodies(sections: Iterable[Section]) -> Iterable[Widget]:
         if section.kind is SectionKind.COMMAND and len(text) <= AT_ONCE:
             yield Static(coloured(text, "bash"), classes=classes)
             continue
-        *before, last = pieces(text)
+        *before, last = text_chunks(text)
         yield from (Static(Content(piece), classes=f"{classes} -goes-on") for piece in before)
         yield Static(Content(last), classes=classes)
 

@@ -18,7 +18,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.present.sections.history import Table, metric_parts, table_blocks, table_of, totals
-from ralph_tui.present.text.parts import Block, parts_blocks
+from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.data.exporting import export_text, left_of
@@ -151,13 +151,13 @@ class History(Searching):
             lines = totals(self._chronicle, self._left, width, self.app.glyphs, self.app.keys)
             self.figures.show_lines(lines)
 
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[LineBlock]:
         if self._trouble:
-            return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
+            return [LineBlock(None, [[Span(self._trouble, Tone.BAD)]])]
         if self._chronicle is None:
-            return [Block(None, [[Span("reading the journal", Tone.MUTED)]])]
+            return [LineBlock(None, [[Span("reading the journal", Tone.MUTED)]])]
         if self._metrics is None:
-            return [Block(None, [[Span("measuring the whole journal", Tone.MUTED)]])]
+            return [LineBlock(None, [[Span("measuring the whole journal", Tone.MUTED)]])]
         return parts_blocks(metric_parts(self._metrics, self.app.glyphs))
 
     def _show_text(self) -> None:

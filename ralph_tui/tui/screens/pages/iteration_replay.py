@@ -10,7 +10,7 @@ from ralph_tui.domain.formatting import duration
 from ralph_tui.present.sections.charts import bar
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
-from ralph_tui.present.timeline.entries import Sieve
+from ralph_tui.present.timeline.entries import EntryFilter
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.data.replay import Player
 from ralph_tui.tui.screens.pages.searchable_page import TwoPanes
@@ -24,17 +24,17 @@ class ReplayLine(Toned):
     player: Player = Player()
     whole = True
     """Everything is shown; nothing was replayed."""
-    sieve = ""
+    entry_filter = ""
 
-    def show(self, player: Player, *, whole: bool, sieve: str) -> None:
+    def show(self, player: Player, *, whole: bool, entry_filter: str) -> None:
         """Draw this."""
-        self.player, self.whole, self.sieve = player, whole, sieve
+        self.player, self.whole, self.entry_filter = player, whole, entry_filter
         self.refresh()
 
     def render(self) -> Content:
         """State, speed, time, a bar in what room is left."""
         width = self.content_size.width
-        left, right = self._left(), [Span(self.sieve, Tone.MUTED)]
+        left, right = self._left(), [Span(self.entry_filter, Tone.MUTED)]
         room = width - width_of(left) - width_of(right) - 4
         middle = self._bar(room)
         fill = " " * max(1, width - width_of(left) - width_of(middle) - width_of(right) - 1)
@@ -140,9 +140,9 @@ class Replaying(TwoPanes):
 
     def show_line(self) -> None:
         """How far it is."""
-        sieve = self.transcript.sieve
-        word = "" if sieve is Sieve.ALL else f"only {sieve.value}"
-        self.line.show(self.player, whole=self.whole, sieve=word)
+        entry_filter = self.transcript.entry_filter
+        word = "" if entry_filter is EntryFilter.ALL else f"only {entry_filter.value}"
+        self.line.show(self.player, whole=self.whole, entry_filter=word)
         self.refresh_keys()
 
     def do_faster(self) -> None:
@@ -172,6 +172,6 @@ class Replaying(TwoPanes):
     def do_filter(self) -> None:
         """The next kind of entries, of what can be seen."""
         self.put_in_sight()
-        self.transcript.sift(self.transcript.sieve.next())
+        self.transcript.filter_entries(self.transcript.entry_filter.next())
         self.search_again()
         self.show_line()

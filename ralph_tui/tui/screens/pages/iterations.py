@@ -20,7 +20,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicle, Iteration, Run
 from ralph_tui.present.sections.iterations import iteration_blocks, look_of, summary_parts
 from ralph_tui.present.text.figures import plural
-from ralph_tui.present.text.parts import Block, Part, parts_blocks
+from ralph_tui.present.text.parts import LineBlock, Part, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, flat
 from ralph_tui.present.timeline.changed_files import change_parts
 from ralph_tui.present.timeline.entries import CallEntry
@@ -52,7 +52,7 @@ class IterationList(TextView):
     def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
         """Instead of a list."""
         self._chronicle = Chronicle()
-        self.show_blocks([Block(None, [[Span(text, tone)]])])
+        self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def count(self, iterations: int, unreadable: int) -> None:
         """Say how many there are, and how many lines of the journal tell nothing."""
@@ -202,7 +202,7 @@ class Iterations(Replaying):
         return _Loaded(iteration, events, timeline, change_parts(calls, iteration.files))
 
     def _failed_to_load(self, text: str) -> None:
-        self.text.show_blocks([Block(None, [[Span(text, Tone.BAD)]])])
+        self.text.show_blocks([LineBlock(None, [[Span(text, Tone.BAD)]])])
         self.tabs.active = "summary"
 
     def _show(self, loaded: _Loaded) -> None:

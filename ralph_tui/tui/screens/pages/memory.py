@@ -13,7 +13,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.approval import report_parts
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.markdown import markdown_lines
-from ralph_tui.present.text.parts import Block, parts_blocks
+from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.data.project_files import Paper, read_papers
@@ -31,19 +31,21 @@ class PaperList(TextView):
     def show(self, papers: Sequence[Paper]) -> None:
         """Show these under the names of their groups."""
         self.papers = papers
-        blocks: list[Block] = []
+        blocks: list[LineBlock] = []
         group = ""
         for paper in papers:
             if paper.group != group:
                 group = paper.group
-                blocks.append(Block(None, [*([[]] if blocks else []), [Span(group, Tone.INFO)]]))
-            blocks.append(Block(paper.name, [_line(paper)]))
+                blocks.append(
+                    LineBlock(None, [*([[]] if blocks else []), [Span(group, Tone.INFO)]])
+                )
+            blocks.append(LineBlock(paper.name, [_line(paper)]))
         self.show_blocks(blocks)
 
     def say(self, text: str, tone: Tone = Tone.MUTED) -> None:
         """Instead of a list."""
         self.papers = ()
-        self.show_blocks([Block(None, [[Span(text, tone)]])])
+        self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
     def paper(self, key: object) -> Paper | None:
         """The one with this name."""
@@ -73,12 +75,12 @@ AT_ONCE = 20_000
 class Folded:
     """Many lines, folded already to the width that they will have."""
 
-    def __init__(self, blocks: Sequence[Block], width: int) -> None:
+    def __init__(self, blocks: Sequence[LineBlock], width: int) -> None:
         """Fold them, which takes long."""
         self._blocks = blocks
         self._made = (width, [block.folded(width) for block in blocks])
 
-    def at(self, width: int) -> Sequence[Block]:
+    def at(self, width: int) -> Sequence[LineBlock]:
         """Folded to this width."""
         if width != self._made[0]:
             self._made = (width, [block.folded(width) for block in self._blocks])
@@ -150,7 +152,7 @@ class Memory(TwoPanes):
             self._lay(paper, self._blocks(paper), other=other)
             return
         if other:
-            self._lay(paper, [Block(None, [[Span("reading", Tone.MUTED)]])], other=True)
+            self._lay(paper, [LineBlock(None, [[Span("reading", Tone.MUTED)]])], other=True)
         width = self.text.room
         self.read(
             lambda _: Folded(self._blocks(paper), width),
@@ -159,7 +161,7 @@ class Memory(TwoPanes):
             failed=self._failed,
         )
 
-    def _lay(self, paper: Paper, made: "list[Block] | Folded", *, other: bool) -> None:
+    def _lay(self, paper: Paper, made: "list[LineBlock] | Folded", *, other: bool) -> None:
         """Show the lines, unless the cursor went on before they were made."""
         if not self.is_attached or paper is not self._shown:
             return
@@ -178,16 +180,16 @@ class Memory(TwoPanes):
         """The paper under the cursor, which keys mean even before its text is shown."""
         return self.choices.paper(self.choices.cursor)
 
-    def _blocks(self, paper: Paper) -> list[Block]:
+    def _blocks(self, paper: Paper) -> list[LineBlock]:
         if paper.report is not None:
             return parts_blocks(report_parts(paper.report, self.app.glyphs))
         if not paper.text:
-            return [Block(None, [[Span(paper.note, Tone.MUTED)]])]
+            return [LineBlock(None, [[Span(paper.note, Tone.MUTED)]])]
         lacks: list[Line] = [
             [Span(f"{self.app.glyphs.warning} lacks {what}", Tone.WARN)] for what in paper.lacks
         ]
         text = list(markdown_lines(paper.text, self.app.glyphs))
-        return [Block(None, [*lacks, *([[]] if lacks else []), *text])]
+        return [LineBlock(None, [*lacks, *([[]] if lacks else []), *text])]
 
     # Commands.
 

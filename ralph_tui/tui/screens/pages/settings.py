@@ -15,14 +15,14 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.adjusting import adjust
 from ralph_tui.engine.configuring import Changed, change_setting, effective
 from ralph_tui.present.sections.settings import (
-    LIVE,
-    Live,
+    LIVE_LIMITS,
+    LiveLimit,
     live_blocks,
     parsed,
     setting_blocks,
     theme_blocks,
 )
-from ralph_tui.present.text.parts import Block
+from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.project import Project
 from ralph_tui.tui.data.journal_library import Library
@@ -62,7 +62,7 @@ class Settings(Searching):
         self._known: _Known | None = None
         self._reading: Worker[None] | None = None
         self._trouble = ""
-        self._drawn: list[Block] = []
+        self._drawn: list[LineBlock] = []
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
@@ -119,13 +119,13 @@ class Settings(Searching):
         now = self.app.situation()
         return now.running or now.view.elsewhere is not None
 
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[LineBlock]:
         if self.tabs.active == "themes":
             return theme_blocks(sorted(self.app.available_themes), self.app.kept_theme)
         if self._trouble:
-            return [Block(None, [[Span(self._trouble, Tone.BAD)]])]
+            return [LineBlock(None, [[Span(self._trouble, Tone.BAD)]])]
         if self._known is None:
-            return [Block(None, [[Span("reading", Tone.MUTED)]])]
+            return [LineBlock(None, [[Span("reading", Tone.MUTED)]])]
         if self.tabs.active == "all settings":
             return setting_blocks(self._known.settings, self.app.glyphs)
         by_key = {setting.key: setting for setting in self._known.settings}
@@ -175,7 +175,7 @@ class Settings(Searching):
         elif self.tabs.active == "all settings":
             await self._change_setting(key)
         else:
-            await self._change_limit(next(live for live in LIVE if live.name == key))
+            await self._change_limit(next(live for live in LIVE_LIMITS if live.name == key))
 
     def on_rows_view_opened(self) -> None:
         """A double click is Enter."""
@@ -209,7 +209,7 @@ class Settings(Searching):
     def _refused(self, text: str) -> None:
         self.app.say(text, error=True)
 
-    async def _change_limit(self, live: Live) -> None:
+    async def _change_limit(self, live: LiveLimit) -> None:
         if not self._under_way:
             await self._change_setting(live.key)
             return
