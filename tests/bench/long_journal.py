@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.store.io.strict_json import json_text
-from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from tests.harness.projects import make_project
 
 CALLS = 24
@@ -58,17 +58,17 @@ def floor(root: Path) -> float:
 
 def metrics(root: Path) -> float:
     """Seconds until the success metrics are known."""
-    return _cpu(Library(root).metrics)
+    return _cpu(JournalLibrary(root).metrics)
 
 
 def newest(root: Path) -> float:
     """Seconds until the pages that look back have something to show."""
-    return _cpu(Library(root).recent)
+    return _cpu(JournalLibrary(root).recent)
 
 
 def whole(root: Path) -> float:
     """Seconds until they have everything."""
-    return _cpu(Library(root).refresh)
+    return _cpu(JournalLibrary(root).refresh)
 
 
 def as_lines(root: Path) -> float:

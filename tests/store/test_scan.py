@@ -21,13 +21,12 @@ from ralph_tui.domain.view.metrics import measure
 from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
 from ralph_tui.present.sections.iterations import RUNNING, iteration_blocks, look_of
 from ralph_tui.present.text.glyphs import UNICODE
-from ralph_tui.store.journal import event_scanner
+from ralph_tui.store.journal import event_scanner, journal_library
 from ralph_tui.store.journal.event_scanner import Scan
 from ralph_tui.store.journal.journal import JournalWriter, read_events
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.project import Project
-from ralph_tui.tui.data import journal_library
-from ralph_tui.tui.data.journal_library import Library
 
 TRAP = '{"type":"iteration_started"}'
 
@@ -112,7 +111,7 @@ def test_iterations_know_their_places_and_are_found(tmp_path: Path) -> None:
     chronicle = chronicler.chronicle
     second = chronicle.find("2")
     assert second is not None
-    events = Library(tmp_path).events(second.start, second.end)
+    events = JournalLibrary(tmp_path).events(second.start, second.end)
     assert [e.type for e in events][:: len(events) - 1] == [
         "iteration_started",
         "iteration_finished",
@@ -128,7 +127,7 @@ def test_iterations_know_their_places_and_are_found(tmp_path: Path) -> None:
 
 def test_the_library_reads_only_what_is_new_and_notices_a_new_journal(tmp_path: Path) -> None:
     path = journal(tmp_path, story(2))
-    library = Library(tmp_path)
+    library = JournalLibrary(tmp_path)
     assert len(library.refresh().iterations) == 2
     read: list[int] = []
     journal(tmp_path, [IterationStarted(iteration=3, task_id="t3")])
@@ -146,19 +145,19 @@ def test_what_has_no_end_goes_on_only_while_a_loop_runs(tmp_path: Path) -> None:
         IterationStarted(iteration=3, task_id="t3"),
     )
     journal(tmp_path, [*story(2)[:-1], *begun])
-    live = Library(tmp_path).refresh()
+    live = JournalLibrary(tmp_path).refresh()
     assert [run.end > 0 for run in live.runs] == [True, False], (
         "another run began: the first is over"
     )
     assert look_of(live.iterations[-1]) is RUNNING
-    killed = Library(tmp_path, lambda: False).refresh()
+    killed = JournalLibrary(tmp_path, lambda: False).refresh()
     assert look_of(killed.iterations[-1]).word == "never ended"
     listed = iteration_blocks(killed.iterations, killed.runs, 60, UNICODE)
     assert "never ended" in "".join(span.text for span in listed[0].lines[0])
 
 
 def test_metrics_of_a_scan_are_those_of_the_whole_journal(tmp_path: Path) -> None:
-    shelf, events = Library(tmp_path), story(4)
+    shelf, events = JournalLibrary(tmp_path), story(4)
     path, found = Layout(tmp_path).events, shelf.metrics()
     for piece in (events[:4], events[4:5], events[5:16], events[16:]):  # a build goes on meanwhile
         journal(tmp_path, piece)
@@ -176,7 +175,7 @@ def test_the_newest_iterations_are_known_before_the_rest(
 ) -> None:
     path = journal(tmp_path, story(9))
     monkeypatch.setattr(journal_library, "RECENT", path.stat().st_size // 3)
-    shelf = Library(tmp_path)
+    shelf = JournalLibrary(tmp_path)
     recent, whole = shelf.recent(), shelf.refresh()
     assert recent is not None
     assert [it.number for it in recent.iterations] == [8, 9]

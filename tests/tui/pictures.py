@@ -15,9 +15,9 @@ from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.launch import Launch
 from ralph_tui.store.journal.event_scanner import Progress
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.screens.pages.history import History
 from ralph_tui.tui.screens.pages.iterations import Iterations
 from ralph_tui.tui.screens.pages.page import Page
@@ -169,7 +169,7 @@ def damaged_journal(directory: Path) -> Script:
     return made
 
 
-class SlowLibrary(Library):
+class SlowLibrary(JournalLibrary):
     """A journal of a gigabyte, of which a third is read."""
 
     def refresh(self, progress: Progress | None = None) -> Chronicle:
@@ -182,7 +182,7 @@ class SlowLibrary(Library):
         return Chronicle()
 
 
-def _slowly(page: Callable[[Library], Page]) -> Callable[[RalphApp], None]:
+def _slowly(page: Callable[[JournalLibrary], Page]) -> Callable[[RalphApp], None]:
     def switch(app: RalphApp) -> None:
         app.switch_screen(page(SlowLibrary(app.launch.root)))
 

@@ -9,9 +9,9 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.present.sections import history, iterations
+from ralph_tui.store.journal import journal_library
 from ralph_tui.store.journal.event_scanner import Progress
-from ralph_tui.tui.data import journal_library
-from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.screens.pages.iterations import Iterations
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, until
@@ -42,15 +42,15 @@ def long_past(tmp_path: Path) -> Script:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """The whole journal is read only once this is set; its last tenth is what is read before."""
-    go, whole = threading.Event(), Library.refresh
+    go, whole = threading.Event(), JournalLibrary.refresh
 
-    def refresh(self: Library, progress: Progress | None = None) -> Chronicle:
+    def refresh(self: JournalLibrary, progress: Progress | None = None) -> Chronicle:
         if progress is not None:
             progress(self.path.stat().st_size // 4, self.path.stat().st_size)
         assert go.wait(30)
         return whole(self, progress)
 
-    monkeypatch.setattr(Library, "refresh", refresh)
+    monkeypatch.setattr(JournalLibrary, "refresh", refresh)
     monkeypatch.setattr(journal_library, "RECENT", 10_000)
     return go
 

@@ -13,12 +13,12 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.events.event_lines import EventPrinter
+from ralph_tui.present.sections.history_export import export_text, left_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline import entry_lines
 from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.timeline import Timeline
-from ralph_tui.tui.data.exporting import export_text, left_of
 
 
 def _told() -> Iterator[ev.Event]:

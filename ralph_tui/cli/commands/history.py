@@ -51,11 +51,11 @@ def history(
 
 def _exported(project: "Project", form: Form) -> str:
     from ralph_tui.domain.plan.plan import TaskStatus
+    from ralph_tui.present.sections.history_export import export_text, left_of
     from ralph_tui.present.text.figures import plural
-    from ralph_tui.tui.data.exporting import export_text, left_of
-    from ralph_tui.tui.data.journal_library import Library
+    from ralph_tui.store.journal.journal_library import JournalLibrary
 
-    library = Library(project.root)
+    library = JournalLibrary(project.root)
     chronicle = library.refresh()
     plan = read_project(project).plan
     left = sum(task.status is not TaskStatus.COMPLETE for task in plan.tasks)

@@ -4,7 +4,7 @@ import asyncio
 from importlib import import_module
 from typing import Any
 
-from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.theme.stylesheets import read_sheets
 
@@ -15,7 +15,7 @@ class PageOpener:
     def __init__(self, app: Host) -> None:
         """Nothing is read or imported yet."""
         self._app = app
-        self.library = Library(app.launch.root, lambda: app.bridge.live)
+        self.library = JournalLibrary(app.launch.root, lambda: app.bridge.live)
 
     async def open(self, name: str, **wanted: Any) -> None:
         """Open a page in the place of the one that is open."""

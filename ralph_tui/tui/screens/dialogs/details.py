@@ -21,7 +21,7 @@ from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.present.timeline.entry_detail import Detail
 from ralph_tui.present.tools.calls import Section, SectionKind
-from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.screens.dialogs.text_reader import PartsReader, Reader, Shown
 from ralph_tui.tui.widgets.code import Diff, DiffView
@@ -47,7 +47,7 @@ class BreakerDetail(PartsReader):
 class TaskDetail(PartsReader):
     """Description, criteria with their receipts, dependencies both ways, why, tries, notes."""
 
-    def __init__(self, task: Task, view: LoopView, library: Library) -> None:
+    def __init__(self, task: Task, view: LoopView, library: JournalLibrary) -> None:
         """Show a task as the view has it; the past is read from the journal."""
         super().__init__()
         self._shown = task

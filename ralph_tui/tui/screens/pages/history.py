@@ -18,11 +18,11 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.present.sections.history import Table, metric_parts, table_blocks, table_of, totals
+from ralph_tui.present.sections.history_export import export_text, left_of
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress
-from ralph_tui.tui.data.exporting import export_text, left_of
-from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
 from ralph_tui.tui.screens.pages.iterations import Iterations
@@ -53,7 +53,7 @@ class History(Searching):
     charts = getters.query_one(Charts)
     text = getters.query_one("#text", TextView)
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: JournalLibrary) -> None:
         """Nothing is read yet."""
         super().__init__()
         self._library = library

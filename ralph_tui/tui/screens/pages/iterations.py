@@ -28,7 +28,7 @@ from ralph_tui.present.timeline.entry_detail import detail_of
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.journal.event_scanner import Progress
-from ralph_tui.tui.data.journal_library import MAX_EVENTS, Library
+from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
 from ralph_tui.tui.data.replay import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.pages.iteration_replay import Replaying, ReplayLine
@@ -101,7 +101,7 @@ class Iterations(Replaying):
     tabs = getters.query_one(ViewTabs)
     text = getters.query_one("#text", TextView)
 
-    def __init__(self, library: Library, *, wanted: str = "", play: bool = False) -> None:
+    def __init__(self, library: JournalLibrary, *, wanted: str = "", play: bool = False) -> None:
         """Show what `wanted` names (see `Chronicle.find`), else the last; `play` begins at once."""
         super().__init__()
         self._library = library

@@ -15,7 +15,7 @@ from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
-from ralph_tui.tui.data.journal_library import Library
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.data.project_files import Paper, read_papers
 from ralph_tui.tui.host.external_editor import edit
 from ralph_tui.tui.screens.pages.searchable_page import TwoPanes
@@ -96,7 +96,7 @@ class Memory(TwoPanes):
     choices = getters.query_one("#papers", PaperList)
     text = getters.query_one("#text", TextView)
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: JournalLibrary) -> None:
         """Nothing is read yet."""
         super().__init__()
         del library  # nothing here is in the journal

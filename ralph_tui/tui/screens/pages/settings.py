@@ -24,8 +24,8 @@ from ralph_tui.present.sections.settings import (
 )
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span, Tone
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
-from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.screens.dialogs.text_input import Value
 from ralph_tui.tui.screens.pages.searchable_page import Searching
 from ralph_tui.tui.widgets.blocks import Blocks
@@ -55,7 +55,7 @@ class Settings(Searching):
     tabs = getters.query_one(ViewTabs)
     text = getters.query_one("#text", TextView)
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: JournalLibrary) -> None:
         """Nothing is read yet."""
         super().__init__()
         del library  # nothing here is in the journal

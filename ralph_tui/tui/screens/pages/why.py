@@ -16,9 +16,9 @@ from ralph_tui.present.sections.why import now_parts
 from ralph_tui.present.text.parts import Part, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.event_scanner import Progress
+from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.context import goes_on_at
-from ralph_tui.tui.data.journal_library import Library
 from ralph_tui.tui.screens.dialogs.text_input import Reason
 from ralph_tui.tui.screens.pages.searchable_page import Searching
 from ralph_tui.tui.widgets.tabs import ViewTabs
@@ -51,7 +51,7 @@ class Why(Searching):
     tabs = getters.query_one(ViewTabs)
     text = getters.query_one("#text", TextView)
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: JournalLibrary) -> None:
         """Nothing is read yet."""
         super().__init__()
         self._library = library

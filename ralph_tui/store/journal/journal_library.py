@@ -21,7 +21,7 @@ RECENT = 8 * 1024 * 1024
 """Bytes at the end of a long journal that are read first."""
 
 
-class Library:
+class JournalLibrary:
     """The journal of one project for the screens that look back."""
 
     def __init__(self, root: Path, live: Callable[[], bool] = lambda: True) -> None:
