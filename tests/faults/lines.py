@@ -146,7 +146,7 @@ PROOFS: dict[int, tuple[str, ...]] = {
         "engine/waiting::a_wait_ends_whatever_happens_to_the_clock",
         "engine/tripping::the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_set",
         "domain/rate::no_limit_and_a_clock_that_was_set_back",
-        "tui/folds::the_stopwatch_survives_a_clock_that_jumps_back",
+        "present/timeline::the_stopwatch_survives_a_clock_that_jumps_back",
     ),
     33: ("store/damage::times_at_the_edges_of_calendars_are_tolerated_or_named",),
     34: (
