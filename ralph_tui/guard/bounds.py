@@ -1,6 +1,6 @@
 """How much of a text is walked through before it counts as unreadable."""
 
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import UnreadableError
 
 _MAX_COMMANDS = 4000
 _MAX_DEPTH = 25

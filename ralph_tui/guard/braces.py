@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ralph_tui.guard.syntax import Word
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import UnreadableError, Word
 
 _LIMIT = 512
 _MAX_BRACES = 64

@@ -18,6 +18,9 @@ _STARTS_PROGRAMS = re.compile(
     r"|\bopen\b[^;]*\|",
     re.IGNORECASE,
 )
+COMMAND_TEXT = re.compile(
+    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
+)
 _JAVASCRIPT = names("node nodejs bun deno")
 _JS_STARTS = re.compile(
     r"child_process|\bBun\b|\bDeno\b|execa|shelljs|\bzx\b|process\.binding"

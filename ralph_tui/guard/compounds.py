@@ -4,8 +4,15 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from ralph_tui.guard.redirects import RedirectReader
-from ralph_tui.guard.syntax import Command, Compound, Pipeline, Redirect, Script, Word
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import (
+    Command,
+    Compound,
+    Pipeline,
+    Redirect,
+    Script,
+    UnreadableError,
+    Word,
+)
 
 
 class CompoundReader(RedirectReader, ABC):

@@ -1,6 +1,6 @@
 """A cursor over one shell text, and the bounds that keep any text from being endless work."""
 
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import UnreadableError
 
 MAX_DEPTH = 30
 _MAX_STEPS = 40_000

@@ -5,8 +5,7 @@ from abc import ABC, abstractmethod
 
 from ralph_tui.guard.ansi import unescape_ansi
 from ralph_tui.guard.cursor import MAX_DEPTH, Cursor
-from ralph_tui.guard.syntax import Script, WordBuilder
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import Script, UnreadableError, WordBuilder
 
 _PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from ralph_tui.guard.guarded_names import names_guarded
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
+from ralph_tui.guard.shells import joined
 from ralph_tui.guard.syntax import UNKNOWN, Word, anything, literal
 from ralph_tui.guard.walk import Invocation, unreadable_part
 
@@ -17,19 +18,6 @@ def no_hidden_options(given: Invocation, operands: Sequence[Word]) -> None:
     """An unknown word before the command could be the command."""
     if operands and operands[0].text == UNKNOWN and operands[0].may_split:
         unreadable_part(given.shown, "An expansion stands where a command may begin")
-
-
-def joined(given: Invocation, words: Sequence[Word]) -> None:
-    """Judge words that are put together with blanks and given to a shell."""
-    if len(words) == 1:
-        given.walker.shell(words[0], given)
-    elif words:
-        text = " ".join(word.text for word in words)
-        kinds = "q".join(word.kinds for word in words)
-        start = words[0].start
-        if start >= 0 and not given.walker.source.startswith(text, start):
-            start = -1
-        given.walker.shell(Word(text, kinds, text, start), given, None)
 
 
 _XARGS = Spec(

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 from ralph_tui.guard.carriers import CARRIERS
 from ralph_tui.guard.directories import moved
-from ralph_tui.guard.fillers import FILLERS, joined, no_hidden_options
+from ralph_tui.guard.fillers import FILLERS, no_hidden_options
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.readers import check_outputs
-from ralph_tui.guard.shells import SHELL_RULES
+from ralph_tui.guard.shells import SHELL_RULES, joined
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.variables import judge_removal
 from ralph_tui.guard.walk import Invocation

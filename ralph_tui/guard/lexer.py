@@ -3,8 +3,7 @@
 import re
 
 from ralph_tui.guard.expansions import ExpansionReader
-from ralph_tui.guard.syntax import Word, WordBuilder
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import UnreadableError, Word, WordBuilder
 
 _METACHARACTERS = frozenset(" \t\n;&|<>()")
 _PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`*?\[{}~]+")

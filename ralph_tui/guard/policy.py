@@ -33,6 +33,12 @@ PHASE_TOOLS: Mapping[Phase, tuple[str, ...]] = MappingProxyType(
 
 SKILL_TOOL = "Skill"
 
+SECRETS = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".docker/config.json",
+    ".git-credentials", ".config/git/credentials", ".pypirc", ".claude.json",
+)  # fmt: skip
+"""Below the home directory; what package managers log in with (.netrc) stays readable for uv."""
+
 
 RULED = frozenset({"rm -rf", "docker rm", "pip install", "python -m venv"})
 """Blocked commands that a rule of the guard knows better than their words do: `rm -rf build` inside the

@@ -12,10 +12,10 @@ from ralph_tui.guard.syntax import (
     Redirect,
     Script,
     Simple,
+    UnreadableError,
     Word,
     anything,
 )
-from ralph_tui.guard.verdicts import UnreadableError
 
 _ENDS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 _NOT_COMMANDS = frozenset({"in", "]]"})

@@ -3,8 +3,7 @@
 import re
 
 from ralph_tui.guard.lexer import Lexer
-from ralph_tui.guard.syntax import Assignment, Redirect, Word, WordBuilder
-from ralph_tui.guard.verdicts import UnreadableError
+from ralph_tui.guard.syntax import Assignment, Redirect, UnreadableError, Word, WordBuilder
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)((?:\[[^\]]*\])?)\+?=", re.ASCII)
 _REDIRECT = re.compile(

@@ -6,10 +6,10 @@ from ralph_tui.domain.tool_calls import ALLOW, Verdict
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.project_tools import ThroughUv
 from ralph_tui.guard.shell import read_command, second_reading
+from ralph_tui.guard.syntax import UnreadableError
 from ralph_tui.guard.verdicts import (
     SPLIT,
     DeniedError,
-    UnreadableError,
     asking,
     denial,
     unreadable,

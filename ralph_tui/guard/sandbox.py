@@ -21,12 +21,8 @@ from pathlib import Path
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.check_commands import SandboxException
 from ralph_tui.guard.environment import SHIMS, repository
+from ralph_tui.guard.policy import SECRETS
 
-SECRETS = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".docker/config.json",
-    ".git-credentials", ".config/git/credentials", ".pypirc", ".claude.json",
-)  # fmt: skip
-"""Below the home directory; what package managers log in with (.netrc) stays readable for uv."""
 CLI_SECRETS = (".credentials.json", "projects", "history.jsonl")
 """Below the CLI's own directory, of which its shell needs the rest."""
 

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from ralph_tui.domain.tool_calls import Verdict
 from ralph_tui.guard.names import names
 from ralph_tui.guard.places import NOWHERE, Places
-from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.sandbox import SECRETS
+from ralph_tui.guard.policy import SECRETS, Policy
 from ralph_tui.guard.syntax import Simple, Word
 from ralph_tui.guard.verdicts import DeniedError, denial
 from ralph_tui.guard.walk import Invocation

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ralph_tui.guard.names import names
 from ralph_tui.guard.reader import read_shell, read_word
 from ralph_tui.guard.syntax import Script, Simple, Word
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _LINE_AND_ESCAPE = re.compile(r"[^\s'\"`$()]*\s*\n\s*\\")
 _CONTINUATION = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
 """Not behind a backslash that is itself escaped."""
-_NO_PROGRAMS = names("! time coproc if while until {")
+_NO_PROGRAMS = frozenset(["!", "time", "coproc", "if", "while", "until", "{"])
 """What the grammar takes for a program where it stands behind another of them."""
 _ARGUMENTS = frozenset(
     {"word", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation",

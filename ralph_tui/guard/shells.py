@@ -1,12 +1,11 @@
 """Shells, and the builtins that run a text: what they are given is judged as what it is, a script."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from ralph_tui.guard.code_texts import STDIN
-from ralph_tui.guard.fillers import joined
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.syntax import UNKNOWN, Word
@@ -58,6 +57,19 @@ def _not_fed(file: Word, given: Invocation) -> None:
     if file.text == UNKNOWN and file.may_split:
         unreadable_part(given.shown, "An expansion stands where a shell's script should be")
     given.walker.written(file, given)
+
+
+def joined(given: Invocation, words: Sequence[Word]) -> None:
+    """Judge words that are put together with blanks and given to a shell."""
+    if len(words) == 1:
+        given.walker.shell(words[0], given)
+    elif words:
+        text = " ".join(word.text for word in words)
+        kinds = "q".join(word.kinds for word in words)
+        start = words[0].start
+        if start >= 0 and not given.walker.source.startswith(text, start):
+            start = -1
+        given.walker.shell(Word(text, kinds, text, start), given, None)
 
 
 def _eval(given: Invocation) -> None:

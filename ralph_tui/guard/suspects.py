@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
+from ralph_tui.guard.code_texts import COMMAND_TEXT
 from ralph_tui.guard.git import RULE as GIT_RULE
 from ralph_tui.guard.git_commands import GIT_COMMANDS, MUTATING
 from ralph_tui.guard.names import names
@@ -15,9 +16,6 @@ from ralph_tui.guard.syntax import Compound, Simple, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation
 
-COMMAND_TEXT = re.compile(
-    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
-)
 _TEXT_PROGRAMS = READERS | names(
     "gh glab npm yarn pnpm brew apt apt-get cargo notify-send logger wall say figlet cowsay"
     " espeak xmessage zenity dialog whiptail cloc mail sendmail xdg-open open code"

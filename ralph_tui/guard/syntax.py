@@ -11,6 +11,10 @@ Kind = Literal["u", "q", "x", "s"]
 """Of one character: unquoted, quoted, an expansion, an expansion that may become several words."""
 
 
+class UnreadableError(Exception):
+    """The text is not read as bash would read it, or bash would not run it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word as the command would receive it.

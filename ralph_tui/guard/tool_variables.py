@@ -3,13 +3,12 @@
 import re
 from typing import NoReturn
 
-from ralph_tui.guard.code_texts import judge_possible_command
+from ralph_tui.guard.code_texts import COMMAND_TEXT, judge_possible_command
 from ralph_tui.guard.git_commands import MUTATING
 from ralph_tui.guard.names import names
 from ralph_tui.guard.options import Spec, parse
 from ralph_tui.guard.readers import READERS, check_named
 from ralph_tui.guard.shells import SHELLS
-from ralph_tui.guard.suspects import COMMAND_TEXT
 from ralph_tui.guard.syntax import UNKNOWN, Word, literal
 from ralph_tui.guard.verdicts import deny
 from ralph_tui.guard.walk import Invocation

@@ -19,10 +19,6 @@ class DeniedError(Exception):
         self.verdict = verdict
 
 
-class UnreadableError(Exception):
-    """The text is not read as bash would read it, or bash would not run it."""
-
-
 def denial(rule: str, part: str, reason: str, instead: str) -> Verdict:
     """A denial; `part` is cut to what a line can show."""
     return Verdict(decision="deny", rule=rule, part=_shown(part), reason=reason, instead=instead)
