@@ -9,7 +9,7 @@ from ralph_tui.agent.session import ClaudeSession
 from ralph_tui.agent.skills_plugin import SkillShelf
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.engine.ports import AgentSession, Overseer, SessionSpec
+from ralph_tui.engine.core.ports import AgentSession, Overseer, SessionSpec
 from ralph_tui.store.io.rotation import append_log
 
 

@@ -8,7 +8,7 @@ from ralph_tui.domain.base import Model
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.labels import FAILURES
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.ports import Failure
+from ralph_tui.engine.core.ports import Failure
 
 
 class ResultFacts(Model):

@@ -20,7 +20,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import OWN_SERVER, Picture, ToolOutput
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.ports import AgentItem, Overseer
+from ralph_tui.engine.core.ports import AgentItem, Overseer
 
 GUARD_TIMEOUT_SECONDS = 30.0
 """Long past the guard's own deadline; a timeout means the tool does not run."""

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
-from ralph_tui.engine.ports import ToolSpec
+from ralph_tui.engine.core.ports import ToolSpec
 
 SERVER_NAME = "ralph"
 TOOL_PREFIX = f"mcp__{SERVER_NAME}__"

@@ -14,7 +14,7 @@ from ralph_tui.agent.mcp_server import SERVER_NAME
 from ralph_tui.agent.process import HANDED
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.redaction import is_secret_name
-from ralph_tui.engine.ports import SessionSpec
+from ralph_tui.engine.core.ports import SessionSpec
 from ralph_tui.guard.sandbox import Sandbox, witness_variable
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024

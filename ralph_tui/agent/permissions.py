@@ -14,8 +14,8 @@ from ralph_tui.domain.documents.questions import Option, Permission, Question
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.permitting import permission_of
-from ralph_tui.engine.ports import AgentItem, Overseer
+from ralph_tui.engine.core.ports import AgentItem, Overseer
+from ralph_tui.engine.decisions.call_permissions import permission_of
 
 ASK_TOOL = "AskUserQuestion"
 

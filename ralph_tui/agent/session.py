@@ -36,8 +36,8 @@ from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass, ToolOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
-from ralph_tui.engine.ports import AgentItem, Failure, Overseer, SessionSpec, TurnEnded
-from ralph_tui.engine.processes import SESSION_MARK, end_marked
+from ralph_tui.engine.core.ports import AgentItem, Failure, Overseer, SessionSpec, TurnEnded
+from ralph_tui.engine.safety.processes import SESSION_MARK, end_marked
 from ralph_tui.guard.sandbox import GONE, LOST_HINT, lost, why_no_sandbox
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.ports import AgentItem, TurnEnded
+from ralph_tui.engine.core.ports import AgentItem, TurnEnded
 
 MOST = 8_192
 """Characters that wait at most; a longer word is no secret."""

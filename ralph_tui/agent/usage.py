@@ -11,7 +11,7 @@ from typing import Any
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.costs import dollars, micros
-from ralph_tui.engine.ports import TurnUsage
+from ralph_tui.engine.core.ports import TurnUsage
 
 
 class Price(Model):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from ralph_tui.config.load import load_settings
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.launch import Launch
-    from ralph_tui.engine.mission import Mission
-    from ralph_tui.engine.ports import Agent
+    from ralph_tui.engine.control.launch import Launch
+    from ralph_tui.engine.control.request import Mission
+    from ralph_tui.engine.core.ports import Agent
 
 
 def launch_project(
@@ -24,8 +24,8 @@ def launch_project(
     """
     settings = load_settings(root, overrides=overrides)
     from ralph_tui.cli.doctor.preflight import check_machine
-    from ralph_tui.engine.launching import make_launch
-    from ralph_tui.engine.wiring import Wiring
+    from ralph_tui.engine.core.services import Wiring
+    from ralph_tui.engine.run.launch_factory import make_launch
     from ralph_tui.store.project import Project
 
     project = Project(root)

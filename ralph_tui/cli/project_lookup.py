@@ -8,7 +8,7 @@ from ralph_tui.cli.console import note
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.controls import Controls
+    from ralph_tui.engine.control.controls import Controls
     from ralph_tui.store.documents.documents import Documents
     from ralph_tui.store.lock import Owner
     from ralph_tui.store.project import Project
@@ -68,6 +68,6 @@ def owner_of(project: "Project") -> "Owner | None":
 
 def controls_of(given: Path | None) -> "Controls":
     """The controls of the project a command is about."""
-    from ralph_tui.engine.controls import Controls
+    from ralph_tui.engine.control.controls import Controls
 
     return Controls(find_project(given).root, tell=note)

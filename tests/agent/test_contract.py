@@ -15,7 +15,7 @@ from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
-from ralph_tui.engine.ports import (
+from ralph_tui.engine.core.ports import (
     AfterTool,
     AgentItem,
     AgentSession,
@@ -24,7 +24,7 @@ from ralph_tui.engine.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.ralph_tools import tool_specs
+from ralph_tui.engine.prompts.tool_schemas import tool_specs
 from ralph_tui.guard.policy import PHASE_TOOLS
 from tests.harness.model import cli_environment, serving
 

@@ -18,7 +18,7 @@ from ralph_tui.agent.failures import why_lost
 from ralph_tui.agent.skills_plugin import SkillShelf
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.engine.ports import TurnEnded
+from ralph_tui.engine.core.ports import TurnEnded
 from tests.agent.test_contract import Recorder, script, spec, turn
 from tests.harness.model import cli_environment, serving
 from tests.harness.waiting import until

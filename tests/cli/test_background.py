@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.cli.run.background import going_on
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.engine.launch import Remaining
+from ralph_tui.engine.control.launch import Remaining
 from ralph_tui.store.io.rotation import older
 from ralph_tui.store.project import Project
 

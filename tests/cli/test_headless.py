@@ -13,7 +13,7 @@ import pytest
 
 from ralph_tui.cli.printer import json_printer, line_printer
 from ralph_tui.domain import events as ev
-from ralph_tui.engine.controls import ENDED_BY
+from ralph_tui.engine.control.controls import ENDED_BY
 from tests.cli.processes import REPOSITORY, python
 from tests.cli.recorded import HOSTILE, whole_run
 

@@ -8,7 +8,7 @@ import pytest
 from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.request import Mission
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 

@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 from ralph_tui.domain.documents.questions import Answer
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.cli.processes import REPOSITORY
 from tests.harness.model import serving_in_process

@@ -17,7 +17,7 @@ from aiohttp import (
     WSServerHandshakeError,
 )
 
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.harness.browser import CHROMIUM, page_at

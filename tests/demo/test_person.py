@@ -18,8 +18,8 @@ from ralph_tui.domain.events import Event, Notice
 from ralph_tui.domain.permissions import DENY, ONCE, question_of
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task

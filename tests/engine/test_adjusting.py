@@ -11,7 +11,7 @@ from ralph_tui.domain.project_state import Adjusted, Phase
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.adjusting import adjust, adjusted_settings, reset_breaker
+from ralph_tui.engine.control.run_settings import adjust, adjusted_settings, reset_breaker
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.agents_file import AgentsFile
+from ralph_tui.engine.safety.agents_md_guard import AgentsFile
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ from typing import TypeVar, cast
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.documents.questions import Answer, Option, Question
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
-from ralph_tui.engine.asking import Asking, decide
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.decisions.ask_person import Asking, decide
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until
 

@@ -7,12 +7,12 @@ from typing import cast
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.ending import End
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.loop import BuildLoop
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
 from tests.harness.shops import NO_GATE, NO_REVIEW

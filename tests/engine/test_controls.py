@@ -19,11 +19,10 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, fre
 from ralph_tui.domain.plan.plan_order import open_order
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
 from ralph_tui.domain.verification.verification import CommandCriterion
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.doings import CHANGED_ON_DISK
-from ralph_tui.engine.ending import asked_by
-from ralph_tui.engine.plan_edits import SKIPPED, moved
-from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.plan_edits import SKIPPED, TaskFields, moved
+from ralph_tui.engine.core.outcome import asked_by
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.engine.dependencies import added, declared
+from ralph_tui.engine.phases.iteration import added, declared
 
 PYPROJECT = """
 [project]

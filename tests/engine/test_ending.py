@@ -10,10 +10,10 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
-from ralph_tui.engine.ending import End, fatal, interrupted, nothing_ready, used_up
-from ralph_tui.engine.metering import spent_told
-from ralph_tui.engine.ports import Failure
-from ralph_tui.engine.tripping import end_of_open
+from ralph_tui.engine.core.outcome import End, fatal, interrupted, nothing_ready, used_up
+from ralph_tui.engine.core.ports import Failure
+from ralph_tui.engine.core.usage_meter import spent_told
+from ralph_tui.engine.limits.open_breaker import end_of_open
 
 BLOCKED = Task(
     id="parser", status=TaskStatus.BLOCKED, blockers=("3 attempts failed; the last: pytest is red",)

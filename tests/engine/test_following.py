@@ -16,7 +16,8 @@ from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine import following, unfinished
+from ralph_tui.engine.core import project_state
+from ralph_tui.engine.run import observer
 from ralph_tui.store.documents import document_recovery
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.lock import LoopLock
@@ -54,7 +55,7 @@ async def told_of(project: Project) -> list[Event]:
     told: list[Event] = []
     lock = LoopLock(project.layout)
     lock.acquire(RUN)
-    following_it = asyncio.create_task(following.follow_project(project.root, told.append))
+    following_it = asyncio.create_task(observer.follow_project(project.root, told.append))
     try:
         await until(lambda: any(isinstance(e, ev.LoopFound) for e in told), what="the loop")
     finally:
@@ -77,13 +78,13 @@ async def test_of_a_long_run_the_past_is_told_in_short(
     project = Project(make_project(tmp_path, [task("a"), task("b")]))
     long_run(project, calls=500)
     whole = await told_of(project)
-    monkeypatch.setattr(following, "RECENT", 10_000)
+    monkeypatch.setattr(observer, "RECENT", 10_000)
     short = await told_of(project)
     assert len(whole) > 1_000
     assert len(short) < 200
     kept = [e for e in short if isinstance(e, ev.ToolFinished)]
     assert kept[-1].tool_id == "t499", "the last part is told in full"
-    assert any(isinstance(e, ev.Notice) and e.text == following.SHORTENED for e in short)
+    assert any(isinstance(e, ev.Notice) and e.text == observer.SHORTENED for e in short)
     full, brief = view_of(whole), view_of(short)
     assert brief.tasks == full.tasks
     assert brief.tasks["a"].status is TaskStatus.COMPLETE
@@ -94,10 +95,10 @@ async def test_of_a_long_run_the_past_is_told_in_short(
 @contextlib.asynccontextmanager
 async def followed(project: Project, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[list[Event]]:
     """What a screen is told from now on, by one who looks often."""
-    monkeypatch.setattr(following, "AGAIN_SECONDS", 0.01)
-    monkeypatch.setattr(following, "OWNER_SECONDS", 0.01)
+    monkeypatch.setattr(observer, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(observer, "OWNER_SECONDS", 0.01)
     told: list[Event] = []
-    following_it = asyncio.create_task(following.follow_project(project.root, told.append))
+    following_it = asyncio.create_task(observer.follow_project(project.root, told.append))
     try:
         yield told
     finally:
@@ -199,8 +200,8 @@ async def test_a_long_past_says_how_far_it_was_told(
 ) -> None:
     project = Project(make_project(tmp_path, [task("a")]))
     long_run(project, calls=500)
-    monkeypatch.setattr(following, "LONG", 10_000)
-    monkeypatch.setattr(following, "CATCH_UP", 100)
+    monkeypatch.setattr(observer, "LONG", 10_000)
+    monkeypatch.setattr(observer, "CATCH_UP", 100)
     told = await told_of(project)
     percents = [e.percent for e in told if isinstance(e, ev.CatchingUp)]
     assert percents == sorted(set(percents)), "on and on"
@@ -213,7 +214,7 @@ async def test_a_long_past_says_how_far_it_was_told(
 async def test_a_plan_that_is_half_written_is_told_until_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unfinished, "QUIET_SECONDS", 0.01)  # longer than no second look takes
+    monkeypatch.setattr(project_state, "QUIET_SECONDS", 0.01)  # longer than no second look takes
     project = Project(make_project(tmp_path, [task("a"), task("b")]))
     plan, name = project.layout.plan, project.layout.plan.name
     whole = plan.read_text()
@@ -255,7 +256,7 @@ async def test_a_plan_that_was_never_whole_is_left_to_who_writes_it(
 def test_what_is_written_in_an_instant_is_not_worth_a_word() -> None:
     told: list[Event] = []
     times = iter((0.0, 0.3, 0.45, 9.0, 9.4, 9.6, 9.7, 9.8, 9.9, 10.0))
-    looks = unfinished.Unfinished(told.append, clock=lambda: next(times))
+    looks = project_state.Unfinished(told.append, clock=lambda: next(times))
     once: list[tuple[str, ...]] = [("p",), ("p",), (), ("p",), ("p",)]
     for names in once:
         looks.look(names)

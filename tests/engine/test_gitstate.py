@@ -10,8 +10,8 @@ import pytest
 from ralph_tui.cli.doctor import checks
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
-from ralph_tui.engine.custody import Custody
-from ralph_tui.engine.gitstate import standing
+from ralph_tui.engine.safety.repository_guard import Custody
+from ralph_tui.engine.safety.repository_status import standing
 
 SETUP = """
 git init -q -b main; git config user.name me; git config user.email me@example.org

@@ -11,18 +11,17 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.beginning import begin
-from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.conversation import Conversation, Desk
-from ralph_tui.engine.ending import End
-from ralph_tui.engine.guidance import taken
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.loop import BuildLoop
-from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.ports import Failure, SessionSpec, TurnEnded
-from ralph_tui.engine.record import phase_recorded, recorded
-from ralph_tui.engine.result import IterationResult
-from ralph_tui.engine.workshop import SpecFor, Workshop
+from ralph_tui.engine.context import SpecFor, Workshop
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.phases.building import BuildLoop
+from ralph_tui.engine.run.startup import begin
+from ralph_tui.engine.session.guidance import taken
+from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, recorded
+from ralph_tui.engine.session.turns import Conversation, Desk
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
 from tests.harness.shops import NO_GATE, NO_REVIEW

@@ -10,8 +10,8 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until

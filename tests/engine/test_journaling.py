@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.engine.journaling import Emitter
+from ralph_tui.engine.core.event_writer import Emitter
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 
 

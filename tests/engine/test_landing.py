@@ -12,10 +12,10 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.project_state import Halt
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.desk import BuildDesk
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.session.supervisor import BuildDesk
 from ralph_tui.guard.guard import Guard
 from ralph_tui.guard.policy import Policy
 from ralph_tui.store.project import Project

@@ -11,8 +11,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.run.breaker import BreakerState
-from ralph_tui.engine.adjusting import reset_breaker
-from ralph_tui.engine.ledger import Ledger
+from ralph_tui.engine.control.run_settings import reset_breaker
+from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import until

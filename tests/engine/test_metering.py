@@ -11,10 +11,10 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.start import run_mission
 from ralph_tui.present.text.figures import tokens
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside

@@ -22,9 +22,13 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.permissions import NETWORK, Ruling, question_of
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.permitting import Permitting, permission_of, withdraw_left_over
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.decisions.call_permissions import (
+    Permitting,
+    permission_of,
+    withdraw_left_over,
+)
 from ralph_tui.store.project import Documents, Project
 
 TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))

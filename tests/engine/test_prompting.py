@@ -4,7 +4,7 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
-from ralph_tui.engine.prompting import (
+from ralph_tui.engine.prompts.prompts import (
     PromptParts,
     building_prompt,
     builtin_template,

@@ -14,14 +14,14 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, LoopStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine import running
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.launching import make_launch
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.ports import Agent
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import Agent
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run import runner
+from ralph_tui.engine.run.launch_factory import make_launch
+from ralph_tui.engine.run.start import run_mission
 from ralph_tui.store.project import Project
 from tests.harness.projects import events_of, make_project, task
 
@@ -78,7 +78,7 @@ async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
     async def breaks(*_: object) -> None:
         raise UNREADABLE
 
-    monkeypatch.setattr(running, what, breaks)
+    monkeypatch.setattr(runner, what, breaks)
     wiring = Wiring(make_agent=idle, settings=load_settings(root, environ={}))
     end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
     assert (end.status, end.reason) == (LoopStatus.ERROR, UNREADABLE.message)

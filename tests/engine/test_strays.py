@@ -8,11 +8,11 @@ import pytest
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.events import Event, Notice
 from ralph_tui.domain.project_state import Halt
-from ralph_tui.engine import strays
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.strays import END, Stray, settle_strays
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.safety import orphan_processes
+from ralph_tui.engine.safety.orphan_processes import END, Stray, settle_strays
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import until
@@ -31,8 +31,8 @@ async def test_the_question_stands_until_it_is_answered_or_the_loop_is_to_stop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, stops: bool
 ) -> None:
     ended: list[Stray] = []
-    monkeypatch.setattr(strays, "find_strays", lambda _: (LEFT,))
-    monkeypatch.setattr(strays, "end_strays", ended.extend)
+    monkeypatch.setattr(orphan_processes, "find_strays", lambda _: (LEFT,))
+    monkeypatch.setattr(orphan_processes, "end_strays", ended.extend)
     project = Project(make_project(tmp_path, [task("a")]))
     told: list[Event] = []
     ledger = Ledger(project, told.append)

@@ -15,15 +15,15 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Halt
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.engine import waiting
-from ralph_tui.engine.adjusting import reset_breaker
-from ralph_tui.engine.beginning import fresh_breaker
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.ending import End, stopped
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.tripping import cool_until, get_past_open
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.run_settings import reset_breaker
+from ralph_tui.engine.core.outcome import End, stopped
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.limits import backoff
+from ralph_tui.engine.limits.open_breaker import cool_until, get_past_open
+from ralph_tui.engine.run.startup import fresh_breaker
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import until
@@ -113,7 +113,7 @@ async def opened(tmp_path: Path, breaker: CircuitBreaker = OPEN, minutes: float 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.005)
+    monkeypatch.setattr(backoff, "LOOK_SECONDS", 0.005)
 
 
 async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_set(

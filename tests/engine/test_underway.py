@@ -21,16 +21,16 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.checkpoint import Checkpoint
-from ralph_tui.engine.desk import BuildDesk
-from ralph_tui.engine.ending import End
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.loop import BuildLoop
-from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.task_work import TaskWork
+from ralph_tui.engine.context import SpecFor, Workshop
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.phases.building import BuildLoop
+from ralph_tui.engine.session.supervisor import BuildDesk
+from ralph_tui.engine.session.task_tools import TaskWork
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
-from ralph_tui.engine.workshop import SpecFor, Workshop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
 from tests.harness.shops import NO_GATE, NO_REVIEW

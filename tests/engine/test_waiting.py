@@ -13,13 +13,13 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.project_state import Pause
-from ralph_tui.engine import waiting
-from ralph_tui.engine.ending import fatal
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.ports import Failure
-from ralph_tui.engine.waiting import Patience, wait_until
-from ralph_tui.engine.workshop import Workshop
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.outcome import fatal
+from ralph_tui.engine.core.ports import Failure
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.limits import backoff
+from ralph_tui.engine.limits.backoff import Patience, wait_until
 from ralph_tui.store.project import Project
 from tests.harness.waiting import until as true_within
 
@@ -55,7 +55,7 @@ class Clocks:
 async def test_a_wait_ends_whatever_happens_to_the_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wall: float, steady: float, most: int
 ) -> None:
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(backoff, "LOOK_SECONDS", 0.001)
     project = Project(tmp_path)
     project.create()
     told: list[Event] = []
@@ -93,7 +93,7 @@ async def test_a_reset_in_the_far_future_is_not_waited_for(tmp_path: Path) -> No
 async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chance: float, spread: float
 ) -> None:
-    monkeypatch.setattr(waiting, "MAX_BACKOFF", timedelta(seconds=0.03))
+    monkeypatch.setattr(backoff, "MAX_BACKOFF", timedelta(seconds=0.03))
     told, shop = await limited_shop(tmp_path, {"limits.backoff_seconds": 0.01})
     patience = Patience(shop, Mission(), chance=lambda: chance)
     for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):

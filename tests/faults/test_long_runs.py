@@ -18,10 +18,10 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.start import run_mission
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.harness.projects import ALLOWS, make_project, task
 
@@ -75,7 +75,7 @@ class TalkingAgent:
 @pytest.mark.long
 async def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # One task that is never given up, instead of a plan of thousands that every iteration writes anew.
-    monkeypatch.setattr("ralph_tui.engine.ralph_tools.MAX_RETRIES", ITERATIONS + 1)
+    monkeypatch.setattr("ralph_tui.engine.prompts.tool_schemas.MAX_RETRIES", ITERATIONS + 1)
     project = make_project(tmp_path, [task("a")], [], ALLOWS)
     off = [
         "max_consecutive_failures",

@@ -17,11 +17,11 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.start import run_mission
 from ralph_tui.store.project import Project
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
@@ -41,8 +41,8 @@ COMMANDS = """
 import sys
 from pathlib import Path
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.plan_edits import TaskFields
 controls, name = Controls(Path(sys.argv[1])), sys.argv[2]
 for n in range(int(sys.argv[3])):
     print(controls.inject(f"{name}-{n}", now=n % 10 == 0).id, flush=True)

@@ -16,10 +16,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.opening import NeverOpened, open_unless
-from ralph_tui.engine.ports import (
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
     Overseer,
@@ -27,8 +26,9 @@ from ralph_tui.engine.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.session.turns import NeverOpened, open_unless
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task
 from tests.harness.waiting import until

@@ -11,7 +11,7 @@ from ralph_tui.cli.status_report import tasks_table
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.ralph_tools import plan_summary
+from ralph_tui.engine.prompts.tool_schemas import plan_summary
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
 from tests.harness.processes import run_ralph

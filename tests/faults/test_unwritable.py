@@ -17,10 +17,10 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.start import run_mission
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving

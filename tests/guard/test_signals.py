@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.engine.own_processes import shielding_own
+from ralph_tui.engine.session.spec import shielding_own
 from ralph_tui.guard.policy import Policy
 from ralph_tui.guard.rules import judge_command
 

@@ -6,7 +6,7 @@ from ralph_tui.domain.events import LoopFinished, PlanLoaded
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.ending import nothing_ready
+from ralph_tui.engine.core.outcome import nothing_ready
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.key_hints import Keys, commands_as_key_text

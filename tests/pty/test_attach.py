@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 from tests.harness.model import serving_in_process

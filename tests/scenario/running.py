@@ -13,9 +13,9 @@ from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.run import run_mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.start import run_mission
 from tests.harness.model import ServerProcess, cli_environment
 from tests.harness.waiting import until
 

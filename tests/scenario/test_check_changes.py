@@ -11,8 +11,8 @@ from ralph_tui.domain.permissions import CHECK_FILES, DENY, ONCE
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Inputs
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, task, task_of

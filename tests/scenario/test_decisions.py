@@ -8,8 +8,8 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import REPLAN, Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import REPLAN, Mission
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task

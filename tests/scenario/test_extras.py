@@ -10,7 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.request import Mission
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
 from tests.harness.scenarios import runs, scenario

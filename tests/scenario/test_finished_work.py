@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.request import Mission
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import scenario

@@ -12,8 +12,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Halt, Phase
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
 from ralph_tui.store.project import Documents, Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of

@@ -8,7 +8,7 @@ from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of

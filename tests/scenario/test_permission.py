@@ -17,8 +17,8 @@ from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import ReceiptStatus
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
 from ralph_tui.guard.sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving

@@ -11,9 +11,9 @@ from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.lifecycle import first_phase
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.run.lifecycle import first_phase
 from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.sections.iterations import OUTCOME
 from ralph_tui.store.project import Project

@@ -10,7 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.verification.verification import VerificationOutcome
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.backup.receipts import ReceiptBook
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
@@ -39,7 +39,7 @@ import os
 os.environ.pop("RALPH_GUARD_ROOT", None)
 from pathlib import Path
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 Controls(Path.cwd()).complete("b", "says the agent")
 '''
 env = {{k: v for k, v in os.environ.items() if not k.startswith("RALPH_")}}

@@ -7,8 +7,8 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, plan_of, task

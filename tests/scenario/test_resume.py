@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import parse_answer
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Project
 from tests.harness.model import ServerProcess, serving_in_process
 from tests.harness.processes import marked_processes, ralph_running, run_ralph

@@ -9,8 +9,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Adjusted
-from ralph_tui.engine.adjusting import adjust
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.run_settings import adjust
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import ALWAYS_GREEN, make_project, task, task_of

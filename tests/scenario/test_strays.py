@@ -11,8 +11,8 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.mission import Mission
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
 from tests.harness.model import serving, serving_in_process
 from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import make_project, task
@@ -51,7 +51,7 @@ async def stray_left(tmp_path: Path) -> AsyncIterator[Path]:
 
 def _is_no_watchdog(process: psutil.Process) -> bool:
     """Sorts the watchdog first: it must not see the others go."""
-    return "ralph_tui.engine.processes" not in process.cmdline()
+    return "ralph_tui.engine.safety.processes" not in process.cmdline()
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.subagents import SubAgentRules
+from ralph_tui.engine.prompts.subagents import SubAgentRules
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
 from tests.harness.scenarios import scenario

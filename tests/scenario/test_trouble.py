@@ -11,7 +11,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError, PlanError, StoreError
 from ralph_tui.domain.events import FailureClass, IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.processes import SESSION_MARK
+from ralph_tui.engine.safety.processes import SESSION_MARK
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of

@@ -14,10 +14,10 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.launch import Launch
-from ralph_tui.engine.plan_fields import TaskFields
-from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.launch import Launch
+from ralph_tui.engine.control.plan_edits import TaskFields
+from ralph_tui.engine.core.ports import EventSink
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 NOW = START + timedelta(seconds=84)

@@ -13,7 +13,7 @@ from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.run_history import Chronicle
-from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project

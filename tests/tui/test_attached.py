@@ -7,7 +7,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.engine.launch import Remaining
+from ralph_tui.engine.control.launch import Remaining
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.handlers import start
 from ralph_tui.tui.screens.dialogs.confirm import Confirm

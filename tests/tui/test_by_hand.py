@@ -9,10 +9,10 @@ import pytest
 from textual.pilot import Pilot
 
 from ralph_tui.domain.events import LoopFinished
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.following import follow_project
-from ralph_tui.engine.launch import Launch
-from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.launch import Launch
+from ralph_tui.engine.core.ports import EventSink
+from ralph_tui.engine.run.observer import follow_project
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard

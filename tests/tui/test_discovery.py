@@ -10,10 +10,10 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.demo.project import demo_environment
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.launching import make_launch
-from ralph_tui.engine.mission import Mission
-from ralph_tui.engine.wiring import Wiring
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.launch_factory import make_launch
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog

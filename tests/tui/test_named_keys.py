@@ -9,7 +9,7 @@ from string import ascii_letters, digits
 import pytest
 
 from ralph_tui.config.settings import ScreenSettings
-from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.control.launch import Launch
 from ralph_tui.present.text.key_hints import foot_lines
 from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
 from ralph_tui.tui.screens.dashboard import Dashboard

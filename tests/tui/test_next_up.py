@@ -12,9 +12,9 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.beginning import project_read
-from ralph_tui.engine.controls import Controls
-from ralph_tui.engine.plan_fields import TaskFields
+from ralph_tui.engine.control.controls import Controls
+from ralph_tui.engine.control.plan_edits import TaskFields
+from ralph_tui.engine.run.startup import project_read
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.sections.header import Facts, header_lines
 from ralph_tui.present.text.glyphs import UNICODE

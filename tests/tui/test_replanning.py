@@ -6,8 +6,8 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.engine.launch import Remaining
-from ralph_tui.engine.mission import REPLAN
+from ralph_tui.engine.control.launch import Remaining
+from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm

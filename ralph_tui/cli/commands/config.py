@@ -18,7 +18,7 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     from ralph_tui.config.load import load_settings, provenance
     from ralph_tui.config.setting_names import known_keys
     from ralph_tui.config.template import plain_value, yaml_value
-    from ralph_tui.engine.configuring import value_of
+    from ralph_tui.engine.control.change_settings import value_of
 
     root = project_directory(project_root)
     settings, sources = load_settings(root), provenance(root)
@@ -59,7 +59,7 @@ def set_value(
     project_root: ProjectRoot = None,
 ) -> None:
     """Write a setting into the project's file; its comments stay."""
-    from ralph_tui.engine.configuring import change_setting
+    from ralph_tui.engine.control.change_settings import change_setting
 
     changed = change_setting(find_project(project_root).root, key, value)
     out(f"{key} = {changed.value}  ({changed.path})")

@@ -14,8 +14,8 @@ from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
     from ralph_tui.domain.events import LoopFinished
-    from ralph_tui.engine.launch import Launch
-    from ralph_tui.engine.ports import Agent, EventSink
+    from ralph_tui.engine.control.launch import Launch
+    from ralph_tui.engine.core.ports import Agent, EventSink
 
 MAX_SPEED = 1000.0
 
@@ -81,9 +81,9 @@ def launch_demo(
     from ralph_tui.demo.project import create_demo_project, demo_environment
     from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
-    from ralph_tui.engine.launching import make_launch
-    from ralph_tui.engine.mission import Mission
-    from ralph_tui.engine.wiring import Wiring
+    from ralph_tui.engine.control.request import Mission
+    from ralph_tui.engine.core.services import Wiring
+    from ralph_tui.engine.run.launch_factory import make_launch
     from ralph_tui.store.project import Project
 
     uv_version()

@@ -27,10 +27,10 @@ def doctor(
     from ralph_tui.cli.doctor.checks import examine, strays_of
 
     if end_strays and (left := strays_of(start_directory(project_root))):
-        from ralph_tui.engine import strays
+        from ralph_tui.engine.safety import orphan_processes
 
-        strays.end_strays(left)
-        note(f"{strays.described(left)} Ended.")
+        orphan_processes.end_strays(left)
+        note(f"{orphan_processes.described(left)} Ended.")
     findings = tuple(examine(start_directory(project_root)))
     if as_json:
         out_json([vars(finding) for finding in findings])

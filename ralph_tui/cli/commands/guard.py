@@ -80,7 +80,7 @@ def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
     """The policy a run would have here; a directory that is no project has the defaults."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Phase
-    from ralph_tui.engine.outfit import guard_policy
+    from ralph_tui.engine.session.spec import guard_policy
     from ralph_tui.store.project import Project
 
     start = start_directory(project_root)

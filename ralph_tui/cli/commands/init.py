@@ -229,7 +229,7 @@ def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
 
 def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
     from ralph_tui.domain.project_state import Phase
-    from ralph_tui.engine.prompting import builtin_template
+    from ralph_tui.engine.prompts.prompts import builtin_template
 
     for phase in Phase:
         own = layout.prompt(phase)

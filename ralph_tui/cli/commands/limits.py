@@ -48,7 +48,7 @@ def limits(
     Limits count at once, a model from the next session on. `ralph config set` is for every run.
     """
     from ralph_tui.domain.project_state import Adjusted
-    from ralph_tui.engine.adjusting import adjust
+    from ralph_tui.engine.control.run_settings import adjust
 
     project = find_project(project_root)
     wanted = Adjusted(
@@ -91,7 +91,7 @@ def _in_effect(project: "Project") -> "Settings":
     """The settings; while a loop runs, with what its command line said and what was changed since."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Adjusted
-    from ralph_tui.engine.adjusting import adjusted_settings
+    from ralph_tui.engine.control.run_settings import adjusted_settings
     from ralph_tui.store.journal.journal import last_run
     from ralph_tui.store.lock import LoopLock
 
@@ -135,7 +135,7 @@ def breaker(
     as_json: AsJson = False,
 ) -> None:
     """Show what the circuit breaker counts, or close it."""
-    from ralph_tui.engine.adjusting import reset_breaker
+    from ralph_tui.engine.control.run_settings import reset_breaker
 
     project = find_project(project_root)
     if reset is not None:

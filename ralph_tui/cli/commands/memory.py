@@ -61,7 +61,7 @@ def memory(
 
 
 def _active(project: "Project") -> "ActiveMemory":
-    from ralph_tui.engine.remembering import next_memory
+    from ralph_tui.engine.session.prompt_memory import next_memory
 
     return next_memory(project, read_project(project))
 
@@ -111,7 +111,7 @@ def _files(directory: Path) -> list[Path]:
 def _recurring(project: "Project", *, as_json: bool, add: bool) -> None:
     from ralph_tui.domain.documents.agents_md import MAX_LINES, with_learned
     from ralph_tui.domain.documents.learning_selection import recurring
-    from ralph_tui.engine.learned import LOOKED_AT
+    from ralph_tui.engine.session.learnings import LOOKED_AT
     from ralph_tui.store.text_files import PROJECT_MODE, TAIL_BYTES, write_text
 
     path = project.layout.agents_md

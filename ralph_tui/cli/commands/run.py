@@ -11,7 +11,7 @@ from ralph_tui.cli.project_lookup import find_project
 from ralph_tui.cli.run.mode import show_run
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.launch import Launch
+    from ralph_tui.engine.control.launch import Launch
 
 Request = Annotated[
     list[str] | None,
@@ -53,7 +53,7 @@ def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
 
     What is complete stays; the plan before is archived in .ralph/session_history.
     """
-    from ralph_tui.engine.mission import REPLAN
+    from ralph_tui.engine.control.request import REPLAN
 
     _start(feedback or [REPLAN], "planning", options)
 
@@ -89,7 +89,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         from ralph_tui.cli.run.background import going_on
         from ralph_tui.cli.run.inputs import read_answers, read_request
         from ralph_tui.domain.project_state import Phase
-        from ralph_tui.engine.mission import Mission
+        from ralph_tui.engine.control.request import Mission
 
         mission = Mission(
             request=read_request(words),

@@ -12,7 +12,7 @@ from ralph_tui.cli.project_lookup import controls_of, find_project, read_project
 from ralph_tui.domain.errors import RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.plan_fields import TaskFields
+    from ralph_tui.engine.control.plan_edits import TaskFields
 
 TaskId = Annotated[
     str,
@@ -219,7 +219,7 @@ def _fields(
     tokens: int | None,
 ) -> "TaskFields":
     """What the options say; `none` is no dependency, and the configured model."""
-    from ralph_tui.engine.plan_fields import TaskFields
+    from ralph_tui.engine.control.plan_edits import TaskFields
 
     return TaskFields(
         description=description,

@@ -37,7 +37,7 @@ def verify(
     import asyncio
 
     from ralph_tui.config.load import load_settings
-    from ralph_tui.engine.verification.by_hand import task_to_verify, verify_by_hand
+    from ralph_tui.engine.run.verify_task import task_to_verify, verify_by_hand
 
     project = find_project(project_root)
     chosen = task_to_verify(read_project(project).plan, task)

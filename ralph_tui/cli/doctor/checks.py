@@ -24,7 +24,7 @@ from ralph_tui.present.text.figures import plural
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import ImplementationPlan
-    from ralph_tui.engine.strays import Stray
+    from ralph_tui.engine.safety.orphan_processes import Stray
 
 
 LOW_DISK_BYTES = 500_000_000
@@ -62,7 +62,7 @@ def examine(start: Path) -> Iterator[Finding]:
 
 def strays_of(start: Path) -> "tuple[Stray, ...]":
     """What a dead run left running; nothing while a loop runs, whose processes look the same."""
-    from ralph_tui.engine.strays import find_strays
+    from ralph_tui.engine.safety.orphan_processes import find_strays
     from ralph_tui.store.layout import Layout
     from ralph_tui.store.lock import LoopLock
 
@@ -73,7 +73,7 @@ def strays_of(start: Path) -> "tuple[Stray, ...]":
 
 
 def _strays(start: Path) -> Finding:
-    from ralph_tui.engine.strays import BY_HAND, described
+    from ralph_tui.engine.safety.orphan_processes import BY_HAND, described
 
     found = strays_of(start)
     text = described(found) if found else "none of a run that died"
@@ -137,7 +137,7 @@ def _git(start: Path) -> Finding:
     )
     if done.returncode != 0:
         return Finding("git", ok=False, text="not a repository", advice=advice, needed=False)
-    from ralph_tui.engine.gitstate import standing
+    from ralph_tui.engine.safety.repository_status import standing
 
     if told := " ".join(notice.text for notice in standing(start) if notice.level == "warning"):
         return Finding("git", ok=False, text=told, needed=False)
@@ -188,7 +188,7 @@ def _sandbox_mode(root: Path) -> str:
 
 def _config(root: Path) -> str:
     from ralph_tui.domain.project_state import Phase
-    from ralph_tui.engine.extras import check_extras
+    from ralph_tui.engine.safety.phase_extensions import check_extras
 
     check_extras(load_settings(root), Phase, root, os.environ)
     used = [str(path) for path in config_paths(root) if path.exists()]
@@ -216,7 +216,7 @@ def _plan(root: Path | None) -> Finding:
 
 
 def _workable(plan: "ImplementationPlan") -> str:
-    from ralph_tui.engine.loop import require_workable
+    from ralph_tui.engine.phases.building import require_workable
 
     require_workable(plan)
     return f"{plural(len(plan.tasks), 'task')}, {plan.counts()[TaskStatus.COMPLETE]} complete"

@@ -16,7 +16,7 @@ from ralph_tui.domain.sanitize import one_line
 if TYPE_CHECKING:
     from ralph_tui.cli.printer import Printer
     from ralph_tui.domain.events import Event
-    from ralph_tui.engine.launch import Remaining
+    from ralph_tui.engine.control.launch import Remaining
     from ralph_tui.store.project import Project
 
 LOG = "background.log"

@@ -12,8 +12,8 @@ from ralph_tui.cli.printer import Output, json_printer, line_printer
 from ralph_tui.cli.run.background import bounded
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished, LoopStatus
-from ralph_tui.engine.controls import ENDED_BY
-from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.control.controls import ENDED_BY
+from ralph_tui.engine.control.launch import Launch
 
 
 def run_lines(make: Callable[[], Launch], *, as_json: bool, interactive: bool = False) -> int:

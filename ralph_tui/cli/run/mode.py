@@ -10,7 +10,7 @@ from ralph_tui.cli.console import no_screen, note
 from ralph_tui.cli.project_lookup import find_project, project_directory
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.launch import Launch
+    from ralph_tui.engine.control.launch import Launch
 
 
 def open_here(project_root: Path | None) -> int:
@@ -28,7 +28,7 @@ def open_here(project_root: Path | None) -> int:
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.doctor.checks import readiness
         from ralph_tui.cli.run.background import going_on
-        from ralph_tui.engine.mission import Mission
+        from ralph_tui.engine.control.request import Mission
         from ralph_tui.tui.app.app import RalphApp
         from ralph_tui.tui.app.entry import show
 

@@ -20,7 +20,7 @@ from ralph_tui.domain.documents.questions import Answer, AskedQuestion, parse_an
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import REASONED
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.engine.controls import Controls
+from ralph_tui.engine.control.controls import Controls
 from ralph_tui.present.events.event_lines import question_lines
 from ralph_tui.present.text import glyphs
 

@@ -1,1 +1,5 @@
-"""The phases around building: discovery, planning, validation. Each decides its own criteria."""
+"""Discovery, planning, building and validation, and the iterations they are made of.
+
+May not: choose the next phase; `engine.run.lifecycle` does.
+Callers: `engine.run`.
+"""

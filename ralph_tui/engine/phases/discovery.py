@@ -6,8 +6,9 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.engine.approved_content import Content, specs_content
-from ralph_tui.engine.asking import (
+from ralph_tui.engine.control.approved_content import Content, specs_content
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.decisions.ask_person import (
     NOBODY,
     Asking,
     answers_so_far,
@@ -17,11 +18,10 @@ from ralph_tui.engine.asking import (
     waiting_for_answer,
     withdraw_open_questions,
 )
-from ralph_tui.engine.ending import End
-from ralph_tui.engine.phases.desk import PhaseDesk
-from ralph_tui.engine.phases.session import Stage, run_session
-from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
-from ralph_tui.engine.remembering import learnings_for
+from ralph_tui.engine.phases.phase_session import Stage, run_session
+from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
+from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
+from ralph_tui.engine.session.prompt_memory import learnings_for
 from ralph_tui.store.project import Documents
 
 TEXT_LIMIT = 40_000

@@ -7,16 +7,22 @@ from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, plan_size
 from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind
 from ralph_tui.domain.tool_calls import ToolAnswer
-from ralph_tui.engine import ralph_tools as rt
-from ralph_tui.engine.approved_content import Content, plan_content
-from ralph_tui.engine.asking import UNSEEN, clear_decision, decide, requested, with_approval
-from ralph_tui.engine.ending import End, stopped
-from ralph_tui.engine.loop import require_workable
-from ralph_tui.engine.phases.desk import PhaseDesk
+from ralph_tui.engine.control.approved_content import Content, plan_content
+from ralph_tui.engine.core.outcome import End, stopped
+from ralph_tui.engine.decisions.ask_person import (
+    UNSEEN,
+    clear_decision,
+    decide,
+    requested,
+    with_approval,
+)
+from ralph_tui.engine.phases.building import require_workable
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
-from ralph_tui.engine.phases.session import Stage, run_session
-from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
-from ralph_tui.engine.remembering import learnings_for
+from ralph_tui.engine.phases.phase_session import Stage, run_session
+from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
+from ralph_tui.engine.prompts import tool_schemas as rt
+from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
+from ralph_tui.engine.session.prompt_memory import learnings_for
 from ralph_tui.engine.verification.coverage import (
     allowing_unverified,
     uncovered,

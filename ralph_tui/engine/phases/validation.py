@@ -1,33 +1,83 @@
 """Validation: Python's checks, the model's findings on every criterion, the person's approval."""
 
 import asyncio
+import json
 from enum import StrEnum
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.domain.sanitize import one_line
-from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.domain.sanitize import head, one_line
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.domain.verification.validation_report import (
+    Seen,
     ValidationReport,
     rejection_task,
     repair_tasks,
     report_problems,
 )
-from ralph_tui.engine import ralph_tools as rt
-from ralph_tui.engine.approved_content import Content, changes, result_content
-from ralph_tui.engine.asking import clear_decision, decide
-from ralph_tui.engine.ending import End, complete, stopped, unverified_told
-from ralph_tui.engine.phases.desk import PhaseDesk
+from ralph_tui.engine.control.approved_content import Content, changes, result_content
+from ralph_tui.engine.core.outcome import End, complete, stopped, unverified_told
+from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
+from ralph_tui.engine.phases.phase_session import Stage, run_session
+from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
 from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
-from ralph_tui.engine.phases.session import Stage, run_session
-from ralph_tui.engine.phases.sights import Sights
-from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt, section
-from ralph_tui.engine.remembering import learnings_for
+from ralph_tui.engine.prompts import tool_schemas as rt
+from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
+from ralph_tui.engine.session.prompt_memory import learnings_for
 from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.store.project import Documents, Project
+
+MAX_SEEN = 100
+MAX_PICTURES = 20
+SIGHT_TEXT_LIMIT = 2_000
+LEFT_OUT = "[a picture was left out: no PNG, JPEG, GIF or WebP, too large, or too many]"
+
+
+class Sights:
+    """Collects what extra tools return; the first looks count, later ones are counted only."""
+
+    def __init__(self, project: Project, round_number: int) -> None:
+        """Keep the pictures of this round in `project`."""
+        self._project = project
+        self._round = round_number
+        self._pictures = 0
+        self._more = 0
+        self._seen: list[Seen] = []
+
+    async def take(self, call: ToolCall, output: ToolOutput) -> None:
+        """Keep what a tool returned."""
+        if len(self._seen) >= MAX_SEEN:
+            self._more += 1
+            return
+        kept: list[str] = []
+        for picture in output.pictures:
+            self._pictures += 1
+            path = None
+            if self._pictures <= MAX_PICTURES:
+                path = await asyncio.to_thread(
+                    self._project.write_picture, self._round, self._pictures, picture
+                )
+            kept.append(path or LEFT_OUT)
+        left_out = [text for text in kept if text == LEFT_OUT]
+        self._seen.append(
+            Seen(
+                tool=call.name,
+                input=one_line(json.dumps(call.input, ensure_ascii=False), 200),
+                text=head("\n".join([output.text, *left_out]).strip(), SIGHT_TEXT_LIMIT),
+                pictures=tuple(path for path in kept if path != LEFT_OUT),
+            )
+        )
+
+    @property
+    def seen(self) -> tuple[Seen, ...]:
+        """Everything kept, and how much was not."""
+        more = Seen(tool="", text=f"{self._more} more looks are not kept") if self._more else None
+        return (*self._seen, more) if more else tuple(self._seen)
+
 
 CHECKS = Task(id="validation", description="The project's own checks")
 

@@ -1,1 +1,5 @@
-"""Prompt templates as files; a project overrides them with PROMPT_build.md and its like."""
+"""What the model is told: prompt templates (`*.md`), tool schemas and sub-agents.
+
+May not: read the project's documents or start a session.
+Callers: `engine.session`, `engine.phases`, `engine.verification` and `ralph init`.
+"""

@@ -5,7 +5,7 @@ import os
 import stat
 from pathlib import Path
 
-from ralph_tui.engine.project_tree import files_of
+from ralph_tui.engine.core.project_tree import files_of
 
 MOST_FILES = 20_000
 MOST_BYTES = 64 * 1024 * 1024

@@ -20,7 +20,7 @@ from ralph_tui.domain.verification.verification import (
     criterion_text,
     runnable_command,
 )
-from ralph_tui.engine.ports import EventSink
+from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.command import CommandResult, run_command

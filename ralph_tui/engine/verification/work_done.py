@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ralph_tui.domain.plan.plan import Begun, Task
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus, criterion_text
-from ralph_tui.engine.project_tree import files_of
+from ralph_tui.engine.core.project_tree import files_of
 
 MOST_FILES = 50_000
 """A project with more is not looked at: nobody would wait for it before each task."""

@@ -5,7 +5,7 @@ case $PATH in
 *) PATH=$RALPH_GUARD_SHIMS:$PATH ;;
 esac
 unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN
-# What the extra MCP servers of a phase need (engine/extras.py); eval, because zsh splits no words.
+# What the extra MCP servers of a phase need (engine/safety/phase_extensions.py); eval, because zsh splits no words.
 eval "unset ${RALPH_EXTRA_NAMES-} RALPH_EXTRA_NAMES"
 # Only outside the sandbox can this directory be written to; then the CLI has lost the sandbox.
 if [ -n "${RALPH_GUARD_WITNESS-}" ] && [ -w "$RALPH_GUARD_WITNESS" ]; then

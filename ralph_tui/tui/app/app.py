@@ -21,7 +21,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.app.key_queue import KeyQueue
 from ralph_tui.tui.app.lifecycle import Lifecycle

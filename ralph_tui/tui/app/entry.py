@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import LoopFinished
-from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.control.launch import Launch
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.host.terminal_escapes import OLD_TITLE
 from ralph_tui.tui.terminal.garbage_collection import swept_by_hand
 from ralph_tui.tui.terminal.writer import quiet_stderr
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.ports import EventSink
+    from ralph_tui.engine.core.ports import EventSink
     from ralph_tui.tui.terminal.splash import Curtain
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual.worker import Worker
 
-from ralph_tui.engine.controls import ENDED_BY
+from ralph_tui.engine.control.controls import ENDED_BY
 from ralph_tui.tui.app.refresh import IDLE_FLUSH_SECONDS, Refresher
 from ralph_tui.tui.host.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host.widget_host import Host

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.engine.launch import Remaining
+from ralph_tui.engine.control.launch import Remaining
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
 from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm

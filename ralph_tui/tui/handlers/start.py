@@ -2,7 +2,7 @@
 
 import asyncio
 
-from ralph_tui.engine.mission import REPLAN
+from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview

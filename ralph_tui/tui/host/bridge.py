@@ -29,8 +29,8 @@ from ralph_tui.domain.events import (
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.doings import CHANGED_ON_DISK
-from ralph_tui.engine.launch import Launch
+from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
+from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.crash_reports import write_report
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.engine.verification.finished_work import MOST_REOPENED, reopened
+from ralph_tui.engine.phases.finished_work import MOST_REOPENED, reopened
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 RED = Receipt(

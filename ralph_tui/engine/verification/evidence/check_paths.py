@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from ralph_tui.engine.project_tree import NOT_THE_PROJECT
+from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
 from ralph_tui.engine.verification.evidence.runners import programs
 
 TEST_DIRECTORIES = frozenset({

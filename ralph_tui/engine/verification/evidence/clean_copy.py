@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ralph_tui.domain.base import Model
-from ralph_tui.engine.project_tree import NOT_THE_PROJECT
+from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
 
 _LINKED = frozenset({".venv", "venv", "node_modules", ".tox", ".nox"})
 """Installed things: reached through a link, because copying them takes long and changes nothing."""

@@ -24,10 +24,7 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
 from ralph_tui.domain.verification.check_commands import ProjectChecks
 from ralph_tui.domain.verification.review import CriterionReview, Review, review_problems
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.engine import ralph_tools as rt
-from ralph_tui.engine.ledger import Ledger
-from ralph_tui.engine.metering import Meter
-from ralph_tui.engine.ports import (
+from ralph_tui.engine.core.ports import (
     AfterTool,
     Agent,
     AgentSession,
@@ -37,7 +34,10 @@ from ralph_tui.engine.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.prompting import builtin_template, bullets, phase_prompt
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.prompts import tool_schemas as rt
+from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
 from ralph_tui.engine.verification.coverage import criteria_to_review
 from ralph_tui.engine.verification.review.work_snapshots import WorkSnapshots
 

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.engine.project_tree import NOT_THE_PROJECT
+from ralph_tui.engine.core.project_tree import NOT_THE_PROJECT
 from ralph_tui.store.backup.mirror import mirror_of
 
 SECONDS = 60.0

@@ -126,7 +126,7 @@ class ThemeChoices(ThemeProvider):
 
 async def _keep_theme(app: Host, name: str) -> None:
     """Write the theme into the project's settings, for the next time."""
-    from ralph_tui.engine.configuring import change_setting
+    from ralph_tui.engine.control.change_settings import change_setting
 
     root = app.launch.root
     kept = await attempt(app, lambda: change_setting(root, "screen.theme", name))

@@ -12,8 +12,8 @@ from ralph_tui.config.load import Effective
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.engine.adjusting import adjust
-from ralph_tui.engine.configuring import Changed, change_setting, effective
+from ralph_tui.engine.control.change_settings import Changed, change_setting, effective
+from ralph_tui.engine.control.run_settings import adjust
 from ralph_tui.present.sections.settings import (
     LIVE_LIMITS,
     LiveLimit,

@@ -10,7 +10,7 @@ from ralph_tui.domain.plan.task_map import Checked
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicle
-from ralph_tui.engine.adjusting import reset_breaker
+from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.present.sections.guard_log import breaker_view_parts, guard_parts
 from ralph_tui.present.sections.why import now_parts
 from ralph_tui.present.text.parts import Part, parts_blocks

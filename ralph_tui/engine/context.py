@@ -1,0 +1,75 @@
+"""What every part of a run shares."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.costs import CostMeter
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.control.run_settings import adjusted_settings
+from ralph_tui.engine.core.ports import Agent, EventSink, SessionSpec
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.verification.gate import Gate, Review
+from ralph_tui.engine.verification.review.reviewer import Reviewer
+
+SpecFor = Callable[[float], SessionSpec]
+"""Makes the session's spec for what may still be spent, in US dollars; infinite without a limit."""
+
+
+def _nothing_noted(_: ToolCall) -> None:
+    """Nobody asks what a call may write."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """The parts one run of the loop is made of.
+
+    Attributes:
+        ledger: The documents on disk.
+        configured: The project's settings as the run began.
+        agent: Makes sessions.
+        gate: Checks claims.
+        review: The guard.
+        landed: The guard again, once a file is written.
+        emit: Sends an event to the journal and the faces.
+        clock: The wall clock, in UTC.
+        unwritten: Waits for the journal; why it cannot be written, once it could not.
+        reviewer: Has claims reviewed by a second session.
+        answerable: Whether somebody is there to answer while the loop waits.
+        may_write: Notes that a call the person allowed is about to run and may write files unseen.
+    """
+
+    ledger: Ledger
+    configured: Settings
+    agent: Agent
+    gate: Gate
+    review: Review
+    landed: Callable[[ToolCall], Verdict]
+    emit: EventSink
+    clock: Callable[[], datetime]
+    unwritten: Callable[[], Awaitable[StoreError | None]]
+    reviewer: Reviewer
+    answerable: bool
+    may_write: Callable[[ToolCall], None] = _nothing_noted
+
+    @property
+    def settings(self) -> Settings:
+        """The settings with what a person changed since for this run."""
+        return adjusted_settings(self.configured, self.ledger.docs.state.adjusted)
+
+
+def session_meter(shop: Workshop, spent: CostMeter) -> Meter:
+    """The meter of a fresh session, on top of what was `spent` before it."""
+    context = shop.settings.context
+    capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
+    budget = ContextBudget(
+        total_capacity=capacity,
+        budget_percent=context.budget_percent,
+        handoff_threshold_percent=context.handoff_threshold_percent,
+    )
+    follows = context.capacity_tokens == "auto"
+    return Meter(spent, shop.settings.safety.cost_limits, budget, follow_model=follows)

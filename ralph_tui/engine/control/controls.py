@@ -1,0 +1,317 @@
+"""What a person may ask of a loop, from any process: every request is a change on disk."""
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.permissions import answer_told
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Halt, Injection
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import TaskVerification
+from ralph_tui.engine.control.approved_content import plan_content
+from ralph_tui.engine.control.attribution import Doings
+from ralph_tui.engine.control.plan_edits import (
+    TaskFields,
+    added,
+    completed,
+    dropped,
+    edited,
+    find,
+    find_open,
+    held,
+    moved,
+    released,
+    retried,
+    skipped,
+    split,
+)
+from ralph_tui.store.io.files import utc_now
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Documents, Project
+
+Change = Callable[[ImplementationPlan], ImplementationPlan]
+
+
+class PlanControls:
+    """Changes of one project's plan; each call blocks for one transaction."""
+
+    def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
+        """Address the project at `root`; `tell` gets what is waited for, set aside or restored."""
+        self.root = root
+        self.doings, self.journaled = Doings(), Doings()
+        """For who shows what happens, and for who writes it down; each tells of a change once."""
+        self._project = Project(root, tell=tell)
+
+    def skip(self, task_id: str) -> Task:
+        """Block a task so that the loop goes on with the next; returns the blocked task.
+
+        Raises:
+            RalphError: There is no such task, or it is complete.
+        """
+        return find(self._replan("you skipped it", lambda plan: skipped(plan, task_id)), task_id)
+
+    def complete(self, task_id: str, reason: str) -> Task:
+        """Call a task complete without a check, on the person's word; returns it.
+
+        Raises:
+            RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
+        """
+        if not reason.strip():
+            message = "A task that is complete without a check needs a reason."
+            raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
+        project = self._project
+        find_open(project.transact(lambda docs: docs).plan, task_id)
+        decided = TaskVerification.decided_by_person(reason.strip(), utc_now())
+        rests = project.receipts.record(task_id, decided)
+        return find(
+            self._replan("you called it complete", lambda plan: completed(plan, task_id, rests)),
+            task_id,
+        )
+
+    def retry(self, task_id: str) -> Task:
+        """Put a blocked task back to pending with its retries at zero.
+
+        Raises:
+            RalphError: There is no such task, or it is not blocked.
+        """
+        return find(self._replan("you put it back", lambda plan: retried(plan, task_id)), task_id)
+
+    def hold(self, task_id: str) -> Task:
+        """Have a task not chosen until it is released; work on it ends. Returns the held task.
+
+        Raises:
+            RalphError: There is no such task, it is held already, or it is complete or blocked.
+        """
+        return find(self._replan("you held it", lambda plan: held(plan, task_id)), task_id)
+
+    def release(self, task_id: str) -> Task:
+        """Let a held task be chosen again; returns it.
+
+        Raises:
+            RalphError: There is no such task, or it is not held.
+        """
+        return find(self._replan("you released it", lambda plan: released(plan, task_id)), task_id)
+
+    def edit_task(self, task_id: str, fields: TaskFields) -> Task:
+        """Change a task that is not complete; returns it as it is now.
+
+        Raises:
+            RalphError: There is no such task, it is complete, a field is not what it may be, or the
+                plan would not work.
+        """
+        plan = self._replan("you changed it", lambda plan: edited(plan, task_id, fields))
+        return find(plan, task_id)
+
+    def add_task(self, fields: TaskFields) -> Task:
+        """Put one more task into the plan, under an id that is free; returns it.
+
+        Raises:
+            RalphError: It has no description, a field is not what it may be, or the plan would not work.
+        """
+        return self._replan("you added it", lambda plan: added(plan, fields)).tasks[-1]
+
+    def move_task(self, task_id: str, step: int) -> bool:
+        """Have an open task worked one place sooner (`step` -1) or later (1); whether there was one.
+
+        Raises:
+            RalphError: There is no such task, or it is complete.
+        """
+        was_moved: list[bool] = []
+
+        def change(plan: ImplementationPlan) -> ImplementationPlan:
+            after = moved(plan, task_id, step)
+            was_moved[:] = [after is not plan]
+            return after
+
+        self._replan("you moved it", change)
+        return was_moved[0]
+
+    def drop_task(self, task_id: str) -> Task:
+        """Take a task out of the plan; returns it as it was.
+
+        Raises:
+            RalphError: There is no such task, it is complete, or others depend on it.
+        """
+        was: list[Task] = []
+
+        def change(plan: ImplementationPlan) -> ImplementationPlan:
+            was[:] = [find(plan, task_id)]
+            return dropped(plan, task_id)
+
+        self._replan("you changed it", change)
+        return was[0]
+
+    def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
+        """Put several tasks in the place of one, each building on the one before; returns them.
+
+        Raises:
+            RalphError: There is no such task, it is complete or being worked, or a part is empty.
+        """
+        known: set[str] = set()
+
+        def change(plan: ImplementationPlan) -> ImplementationPlan:
+            known.update(task.id for task in plan.tasks)
+            return split(plan, task_id, parts)
+
+        plan = self._replan("you split it", change)
+        return tuple(task for task in plan.tasks if task.id not in known)
+
+    def _replan(self, words: str, change: Change) -> ImplementationPlan:
+        """Change the plan on disk; `words` say what the person did to the task."""
+
+        def replan(docs: Documents) -> Documents:
+            after = change(docs.plan)
+            for known in (self.doings, self.journaled):
+                known.note(docs.plan, after, words)
+            return docs.model_copy(update={"plan": after})
+
+        return self._project.transact(replan).plan
+
+
+ENDED_BY: Mapping[int, str] = MappingProxyType(
+    {
+        signal.SIGTERM: "asked to end (SIGTERM)",
+        signal.SIGHUP: "the terminal is gone (SIGHUP)",
+    }
+)
+"""What a signal that ends a run says, in words."""
+
+
+class Controls(PlanControls):
+    """Requests to the loop of one project; each call blocks for one transaction."""
+
+    def pause(self) -> Halt:
+        """Pause after this iteration; asked again while it runs, at once.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("pause")
+
+        def change(docs: Documents) -> Documents:
+            pause = docs.state.pause.again()
+            return _with_state(docs, pause=pause, paused=True)
+
+        return self._project.transact(change).state.pause
+
+    def resume(self) -> None:
+        """Go on, or withdraw a pause that was asked for.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("resume")
+        self._project.transact(lambda docs: _with_state(docs, pause=Halt.NONE, paused=False))
+
+    def stop(self, *, now: bool = False, why: str = "") -> Halt:
+        """Stop after this iteration; `now` or asked again, at once. `why`: what asks, if no person.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("stop")
+
+        def change(docs: Documents) -> Documents:
+            halt = Halt.NOW if now else docs.state.stop.again()
+            return _with_state(docs, stop=halt, stop_why=why or docs.state.stop_why)
+
+        return self._project.transact(change).state.stop
+
+    def inject(self, guidance: str, *, now: bool = False) -> Injection:
+        """Queue guidance for the next iteration's prompt; `now` says it to the running turn.
+
+        Without a running turn it waits for the next iteration like any other.
+
+        Raises:
+            RalphError: The text is empty.
+        """
+        if not guidance.strip():
+            message = "The guidance is empty."
+            raise RalphError(message, 'Say what to do: ralph inject "Use sqlite, not json".')
+        return self._project.queue_injection(guidance.strip(), now=now)
+
+    def answer(self, question_id: str, answer: Answer) -> AskedQuestion:
+        """Answer an open question.
+
+        Raises:
+            RalphError: There is no such question, or it is not open any more.
+        """
+
+        def change(docs: Documents) -> Documents:
+            question = docs.questions.find(question_id)
+            if question is None:
+                message = f"There is no question {question_id!r}."
+                raise RalphError(message, "`ralph answer` lists the open ones.")
+            if not question.is_open:
+                raise RalphError(_settled(question), "Nothing was changed.")
+            log = docs.questions.answering(question_id, answer, utc_now())
+            return docs.model_copy(update={"questions": log})
+
+        found = self._project.transact(change).questions.find(question_id)
+        assert found is not None
+        return found
+
+    def retry_now(self) -> None:
+        """End the wait for a usage limit or a busy service and try again.
+
+        Raises:
+            RalphError: No loop is running.
+        """
+        self._need_loop("retry")
+        self._project.transact(lambda docs: _with_state(docs, retry_now=True))
+
+    def open_questions(self) -> tuple[AskedQuestion, ...]:
+        """Questions that wait for the person, oldest first."""
+        return self._project.load().questions.open()
+
+    def decide(self, *, approved: bool, reason: str = "", by: str = "person") -> Approval:
+        """Approve or reject what the loop waits for; also before the loop runs again.
+
+        Raises:
+            RalphError: Nothing waits for a decision, or a rejection that the model works on has no
+                reason.
+        """
+
+        def change(docs: Documents) -> Documents:
+            waiting = docs.state.approval
+            if waiting is None or waiting.approved is not None:
+                message = f"Nothing in {self.root} waits for approval."
+                raise RalphError(message, "`ralph status` shows what the loop is doing.")
+            if not approved and not reason.strip() and waiting.kind in REASONED:
+                message = "A rejection needs a reason: it is what the model works on next."
+                raise RalphError(message, 'ralph reject --reason "The report lacks a total".')
+            decision: dict[str, object] = {"approved": approved, "reason": reason.strip()}
+            decision["decided_by"] = by
+            if waiting.kind is ApprovalKind.PLAN:  # with the person's own edits since it was shown
+                decision["content"] = dict(plan_content(docs.plan))
+            return _with_state(docs, approval=waiting.model_copy(update=decision))
+
+        approval = self._project.transact(change).state.approval
+        assert approval is not None
+        return approval
+
+    @property
+    def loop_runs(self) -> bool:
+        """Whether a loop works here, in whatever process."""
+        return LoopLock(self._project.layout).owner() is not None
+
+    def _need_loop(self, what: str) -> None:
+        if not self.loop_runs:
+            message = f"No loop is running in {self.root}, so there is nothing to {what}."
+            raise RalphError(message, "`ralph build` starts one.")
+
+
+def _with_state(docs: Documents, **changes: object) -> Documents:
+    return docs.model_copy(update={"state": docs.state.model_copy(update=changes)})
+
+
+def _settled(asked: AskedQuestion) -> str:
+    """Why a question takes no answer any more; somebody else was quicker, most likely."""
+    what = one_line(asked.question.header or asked.question.question, 60)
+    if asked.withdrawn:
+        return f"{what} ({asked.id}) is not asked any more: its session has ended."
+    return f"{what} ({asked.id}) was answered already: {one_line(answer_told(asked), 100)}."

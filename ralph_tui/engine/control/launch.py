@@ -1,0 +1,83 @@
+"""Everything a face needs to run or watch the loop of one project."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ralph_tui.config.settings import ScreenSettings
+from ralph_tui.domain.events import LoopFinished, Notice
+from ralph_tui.engine.control.controls import Controls
+
+if TYPE_CHECKING:  # with it comes the sandbox, and the screen is to stand first
+    from ralph_tui.engine.core.ports import EventSink
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What a run in another process is to do.
+
+    Attributes:
+        whole: It goes the whole way, because of a request typed on the screen.
+        replans: It makes the plan anew, and no more.
+        request: What is new in it, or in the plan; empty to go on with what is there.
+        iterations: How many more, or None for as many as are configured.
+        usd: How much more it may spend, or None for as much as is configured.
+    """
+
+    whole: bool = False
+    replans: bool = False
+    request: str = ""
+    iterations: int | None = None
+    usd: float | None = None
+
+
+class Deputy(Protocol):
+    """Answers what the loop asks when the person does not, as the demo does, unless they touch it."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until it answers what is open; None when it will not."""
+        ...
+
+    def stand_back(self) -> None:
+        """Leave what is open to the person."""
+        ...
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A project ready to run, wired by `cli` (a real key) or `demo` (the loopback model).
+
+    Attributes:
+        root: The project directory.
+        controls: Pause, resume, stop, skip and inject; blocking calls, so run them in a thread.
+        run: Runs the loop until it ends; events go to the sink on the caller's event loop. Raises
+            `RalphError` only before anything was started; later problems end in `LoopFinished`.
+        watch: Tells the sink what happens in the project until cancelled, for a face that has no loop
+            running: changes of its files, and the loop of another process from its start to its end.
+        warm_up: Imports what is slow (the SDK); call it in a thread after first paint.
+        run_request: Runs the whole way for a request typed on the screen, or, when that is empty, from
+            where the project stands; else like `run`.
+        run_replan: Makes the plan anew with what is to be different, and ends; else like `run`.
+        go_on: Starts a process without a screen that goes on with the loop, and answers with its id
+            once it owns it; blocks. Raises `RalphError` when it does not come to that. None where
+            the loop cannot leave this process.
+        screen: How the screen looks and calls.
+        label: Shown beside the project's name, such as "demo".
+        deputy: Who answers in the person's place, to be told when the person is at it; or None.
+        readiness: What a person should know before they start anything; blocks for a second. Or None.
+    """
+
+    root: Path
+    controls: Controls
+    run: "Callable[[EventSink], Awaitable[LoopFinished]]"
+    watch: "Callable[[EventSink], Awaitable[None]]"
+    warm_up: Callable[[], None]
+    label: str = ""
+    run_request: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
+    run_replan: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
+    go_on: Callable[[Remaining], int] | None = None
+    screen: ScreenSettings = field(default_factory=ScreenSettings)
+    deputy: Deputy | None = None
+    readiness: Callable[[], Iterable[Notice]] | None = None

@@ -1,0 +1,315 @@
+"""What a person changes in a plan, as pure functions; a change that would break the plan is refused."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import count, islice
+
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.plan import (
+    DEFAULT_PRIORITY,
+    ImplementationPlan,
+    Task,
+    TaskStatus,
+    free_id,
+    in_order,
+)
+from ralph_tui.domain.plan.plan_order import open_order
+from ralph_tui.domain.verification.verification import (
+    Criterion,
+    TaskVerification,
+    criterion_text,
+    runnable_command,
+)
+
+NOTHING_CHANGED = "Nothing was changed."
+
+
+def find(plan: ImplementationPlan, task_id: str) -> Task:
+    """The task with this id.
+
+    Raises:
+        RalphError: There is none; names the nearest.
+    """
+    task = plan.task(task_id)
+    if task is not None:
+        return task
+    raise RalphError(f"There is no task {task_id!r} in the plan.", _known(plan, task_id))
+
+
+def _known(plan: ImplementationPlan, task_id: str) -> str:
+    """What to write instead of an id that no task has."""
+    near = get_close_matches(task_id, [t.id for t in plan.tasks], n=1)
+    return f"Did you mean {near[0]}?" if near else "`ralph tasks` lists the ids."
+
+
+def find_open(plan: ImplementationPlan, task_id: str) -> Task:
+    """The task with this id, which is not complete.
+
+    Raises:
+        RalphError: There is none, or it is complete.
+    """
+    task = find(plan, task_id)
+    if task.status is TaskStatus.COMPLETE:
+        raise RalphError(f"Task {task_id} is complete already.", NOTHING_CHANGED)
+    return task
+
+
+def moved(plan: ImplementationPlan, task_id: str, step: int) -> ImplementationPlan:
+    """The plan with an open task worked one place sooner (`step` -1) or later (1); unchanged at the end.
+
+    It takes its neighbour's priority and, where that alone would carry it too far, its place.
+
+    Raises:
+        RalphError: There is no such task, it is complete, or one of the two waits for the other.
+    """
+    task = find_open(plan, task_id)
+    order = [t.id for t in open_order(plan.tasks)]
+    at = order.index(task_id)
+    to = at + step
+    if not 0 <= to < len(order):
+        return plan
+    other = find(plan, order[to])
+    first, second = (task, other) if step > 0 else (other, task)
+    if first.id in second.dependencies:
+        message = f"Task {second.id} waits for {first.id}, so it cannot be worked before it."
+        raise RalphError(message, NOTHING_CHANGED)
+    order[at], order[to] = order[to], order[at]
+    after = plan.with_task(task_id, priority=other.priority)
+    if [t.id for t in open_order(after.tasks)] == order:
+        return after
+    tasks = [t for t in after.tasks if t.id != task_id]
+    tasks.insert(
+        tasks.index(other) + (step > 0), task.model_copy(update={"priority": other.priority})
+    )
+    return plan.model_copy(update={"tasks": tuple(tasks)})
+
+
+SKIPPED = "skipped by the person"
+
+
+def skipped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a task blocked because the person wants another first.
+
+    Raises:
+        RalphError: There is no such task, or it is complete.
+    """
+    task = find_open(plan, task_id)
+    blockers = (*(b for b in task.blockers if b != SKIPPED), SKIPPED)
+    return plan.with_task(task_id, status=TaskStatus.BLOCKED, blockers=blockers)
+
+
+def completed(
+    plan: ImplementationPlan, task_id: str, rests: TaskVerification
+) -> ImplementationPlan:
+    """The plan with a task complete because the person says so.
+
+    Raises:
+        RalphError: There is no such task, or it is complete.
+    """
+    find_open(plan, task_id)
+    return plan.with_task(
+        task_id,
+        status=TaskStatus.COMPLETE,
+        verification=rests,
+        completed_at=rests.at,
+        completion_notes=rests.reason or None,
+        blockers=(),
+        begun=None,
+    )
+
+
+def retried(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a blocked task pending again, its retries at zero.
+
+    Raises:
+        RalphError: There is no such task, or it is not blocked.
+    """
+    task = find(plan, task_id)
+    if task.status is not TaskStatus.BLOCKED:
+        message = f"Task {task_id} is {task.status.value.replace('_', ' ')}, not blocked."
+        raise RalphError(message, NOTHING_CHANGED)
+    return plan.with_task(
+        task_id, status=TaskStatus.PENDING, blockers=(), retry_count=0, review_rejections=0
+    )
+
+
+def held(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a task that is not chosen until it is released; one being worked is put back.
+
+    Raises:
+        RalphError: There is no such task, it is held already, or it is complete or blocked.
+    """
+    task = find_open(plan, task_id)
+    if task.status is TaskStatus.BLOCKED:
+        raise RalphError(f"Task {task_id} is blocked, so it is not chosen.", NOTHING_CHANGED)
+    if task.held:
+        raise RalphError(f"Task {task_id} is held already.", NOTHING_CHANGED)
+    return plan.with_task(task_id, held=True, status=TaskStatus.PENDING)
+
+
+def released(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan with a held task that can be chosen again.
+
+    Raises:
+        RalphError: There is no such task, or it is not held.
+    """
+    if not find(plan, task_id).held:
+        raise RalphError(f"Task {task_id} is not held.", NOTHING_CHANGED)
+    return plan.with_task(task_id, held=False)
+
+
+def dropped(plan: ImplementationPlan, task_id: str) -> ImplementationPlan:
+    """The plan without a task.
+
+    Raises:
+        RalphError: There is no such task, it is complete, or others depend on it.
+    """
+    find_open(plan, task_id)
+    needing = [t.id for t in plan.tasks if task_id in t.dependencies]
+    if needing:
+        message = f"{', '.join(needing)} depend{'s' * (len(needing) == 1)} on {task_id}."
+        raise RalphError(message, "Drop them first, or change their dependencies.")
+    return plan.model_copy(update={"tasks": tuple(t for t in plan.tasks if t.id != task_id)})
+
+
+def split(plan: ImplementationPlan, task_id: str, parts: Sequence[str]) -> ImplementationPlan:
+    """The plan with a task in parts, each building on the one before; the last keeps the criteria.
+
+    Raises:
+        RalphError: There is no such task, it is complete or being worked, or a part is empty.
+    """
+    task = find_open(plan, task_id)
+    if task.status is TaskStatus.IN_PROGRESS:
+        raise RalphError(f"Task {task_id} is being worked.", "Pause the loop first, or skip it.")
+    if len(parts) < 2 or not all(part.strip() for part in parts):
+        raise RalphError("A task is split into two parts or more.", "Say what each part is to do.")
+    taken = {other.id for other in plan.tasks}
+    free = (made for number in count(1) if (made := f"{task_id}-{number}") not in taken)
+    ids = list(islice(free, len(parts)))
+    share = -(-task.estimated_tokens // len(parts)) if task.estimated_tokens else None
+    new = [
+        Task(
+            id=ids[number],
+            description=part.strip(),
+            priority=task.priority,
+            dependencies=(ids[number - 1],) if number else task.dependencies,
+            verification_criteria=task.verification_criteria if number == len(parts) - 1 else (),
+            estimated_tokens=share,
+            held=task.held,
+            may_be_unverified=task.may_be_unverified,
+            model=task.model,
+        )
+        for number, part in enumerate(parts)
+    ]
+    tasks: list[Task] = []
+    for other in plan.tasks:
+        waits = tuple(ids[-1] if dep == task_id else dep for dep in other.dependencies)
+        tasks += new if other.id == task_id else [other.model_copy(update={"dependencies": waits})]
+    return sound(plan, plan.model_copy(update={"tasks": tuple(tasks)}))
+
+
+def sound(before: ImplementationPlan, after: ImplementationPlan) -> ImplementationPlan:
+    """The changed plan, unless the change brings a problem that was not there."""
+    old = before.problems()
+    new = [problem for problem in after.problems() if problem not in old]
+    if new:
+        strange = [p.path[-1] for p in new if p.kind == "unknown_dependency"]
+        typed = next((other for other in strange if before.task(other) is None), None)
+        hint = NOTHING_CHANGED if typed is None else f"{_known(before, typed)} {NOTHING_CHANGED}"
+        raise RalphError(" ".join(problem.message for problem in new[:3]), hint)
+    return after
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFields:
+    """What a person sets of a task; what is None stays, or is left to ralph in a new one."""
+
+    description: str | None = None
+    priority: int | None = None
+    """Lower is sooner; a new task without one is worked after all others that are open."""
+    criteria: tuple[str, ...] | None = None
+    dependencies: tuple[str, ...] | None = None
+    model: str | None = None
+    """Counts from the task's next session on; empty is the configured one."""
+    tokens: int | None = None
+    """About how many it takes; 0 is no estimate."""
+
+    may_change_checks: bool | None = None
+    """Whether it may change tests and other check files that existed before."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is set."""
+        return self == TaskFields()
+
+
+def edited(plan: ImplementationPlan, task_id: str, fields: TaskFields) -> ImplementationPlan:
+    """The plan with a task changed.
+
+    Raises:
+        RalphError: There is no such task, it is complete, a field is not what it may be, or the plan
+            would not work.
+    """
+    task = find_open(plan, task_id)
+    return sound(plan, plan.with_task(task_id, **_changes(task, fields)))
+
+
+def added(plan: ImplementationPlan, fields: TaskFields) -> ImplementationPlan:
+    """The plan with one more task, its last, under an id that is free.
+
+    Raises:
+        RalphError: It has no description, a field is not what it may be, or the plan would not work.
+    """
+    last = max((task.priority for task in in_order(plan.tasks)), default=DEFAULT_PRIORITY)
+    bare = Task(id=free_id(plan), priority=last)
+    wanted = replace(fields, description=fields.description or "")
+    return sound(plan, plan.adding([bare.model_copy(update=_changes(bare, wanted))]))
+
+
+def _changes(task: Task, fields: TaskFields) -> dict[str, object]:
+    """Its fields by name, as they are to be."""
+    changes: dict[str, object] = {}
+    if fields.description is not None:
+        if not fields.description.strip():
+            raise RalphError("A task needs a description.", "Say what is to be done.")
+        changes["description"] = fields.description
+    if fields.priority is not None:
+        changes["priority"] = fields.priority
+    if fields.criteria is not None:
+        changes["verification_criteria"] = _kept(task, fields.criteria)
+    if fields.dependencies is not None:
+        changes["dependencies"] = tuple(dict.fromkeys(fields.dependencies))
+    if fields.model is not None:
+        changes["model"] = _model_name(fields.model)
+    if fields.tokens is not None:
+        changes["estimated_tokens"] = _estimate(fields.tokens)
+    if fields.may_change_checks is not None:
+        changes["may_change_checks"] = fields.may_change_checks
+    return changes
+
+
+def _estimate(tokens: int) -> int | None:
+    if tokens < 0:
+        message = f"{tokens} is no number of tokens."
+        raise RalphError(message, "Give how many it may take, or 0 for no estimate.")
+    return tokens or None
+
+
+def _model_name(typed: str) -> str | None:
+    words = typed.split()
+    if len(words) > 1:
+        message = f"{' '.join(words)!r} is not the name of a model, such as opus."
+        raise RalphError(message, NOTHING_CHANGED)
+    return words[0] if words else None
+
+
+def _kept(task: Task, lines: Sequence[str]) -> tuple[Criterion, ...]:
+    """The criteria these lines mean: one that is typed as it was shown stays what it is."""
+    known: dict[str, Criterion] = {}
+    for criterion in task.verification_criteria:
+        description = "" if isinstance(criterion, str) else criterion.description
+        for shown in (criterion_text(criterion), runnable_command(criterion), description):
+            if shown:
+                known.setdefault(" ".join(shown.split()), criterion)
+    return tuple(known.get(" ".join(line.split()), line) for line in lines)

@@ -1,0 +1,106 @@
+"""Events on their way out: stamped and shown at once, written to the journal off the event loop."""
+
+import asyncio
+import contextlib
+
+from pydantic import JsonValue
+
+from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.events import EVENT, Event, Notice
+from ralph_tui.domain.redaction import redact
+from ralph_tui.engine.core.ports import EventSink
+from ralph_tui.store.journal.journal import JournalWriter
+
+
+class Emitter:
+    """Stamps events, hands them to the face, and writes them in batches in the order emitted."""
+
+    def __init__(self, journal: JournalWriter, sink: EventSink) -> None:
+        """Write to `journal` and show to `sink`."""
+        self._journal = journal
+        self._sink = sink
+        self._queue: list[Event] = []
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
+        self.failure: StoreError | None = None
+        """Why the journal could not be written; the loop stops on it."""
+
+    def start(self) -> None:
+        """Begin writing."""
+        self._task = asyncio.create_task(self._write_forever(), name="ralph-journal")
+
+    def emit(self, event: Event) -> None:
+        """Send one event out; never blocks."""
+        stamped = self._journal.stamp(without_secrets(event))
+        self._sink(stamped)
+        if not stamped.transient:
+            self._queue.append(stamped)
+            self._idle.clear()
+            self._wake.set()
+
+    async def _write_forever(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._write_queue()
+            if not self._queue:
+                self._idle.set()
+
+    async def _write_queue(self) -> None:
+        """Write what waits; a batch that is under way is finished even when this is cancelled."""
+        batch, self._queue = self._queue, []
+        loop = asyncio.get_running_loop()  # no task: `asyncio.run` cancels all of them at its end
+        self._writing = loop.run_in_executor(None, self._journal.write, batch)
+        try:
+            await asyncio.shield(self._writing)
+        except StoreError as error:
+            self.failure = self.failure or error
+        for text in self._journal.news():
+            self.emit(Notice(level="error", text=text))
+
+    async def written(self) -> StoreError | None:
+        """Wait until all that was emitted is on disk; the failure when it is not."""
+        await self._idle.wait()
+        return self.failure
+
+    async def close(self) -> None:
+        """Write what is left and stop; the writer may have been cancelled with everything else."""
+        if self._task is None:
+            return
+        idle = asyncio.ensure_future(self._idle.wait())
+        await asyncio.wait([idle, self._task], return_when=asyncio.FIRST_COMPLETED)
+        idle.cancel()
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+            if isinstance(error := self._writing.exception(), StoreError):
+                self.failure = self.failure or error
+        if self._queue:
+            await self._write_queue()
+        self._journal.close()
+
+
+def without_secrets(event: Event) -> Event:
+    """The event without keys and passwords, in commands and hand-written plans too."""
+    if event.transient:
+        return event  # live text was made inert, and the finished text follows
+    # One search through the whole is a hundred times cheaper than one through every field.
+    flat = event.model_dump_json(warnings="none").replace("\\n", "\n").replace('\\"', '"')
+    if redact(flat) == flat:
+        return event
+    return EVENT.validate_python(_without_secrets(event.model_dump(mode="json")))
+
+
+def _without_secrets(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_without_secrets(item) for item in value]
+    if isinstance(value, dict):
+        return {redact(key): _without_secrets(item) for key, item in value.items()}
+    return value

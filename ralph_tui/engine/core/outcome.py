@@ -1,0 +1,189 @@
+"""Why a run ends, as a value."""
+
+import errno
+from collections.abc import Callable, Sequence
+
+from ralph_tui.domain.base import Model
+from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
+from ralph_tui.domain.events import AgentFailed, FailureClass, LoopStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.project_state import RalphState
+from ralph_tui.domain.run.breaker import RecoveryAction
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.core.ports import Failure
+
+_FATAL = {
+    FailureClass.AUTHENTICATION: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.BILLING: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.BAD_REQUEST: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.SETUP: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.OVERLOADED: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.NETWORK: (LoopStatus.ERROR, ExitCode.ERROR),
+    FailureClass.USAGE_LIMIT: (LoopStatus.USAGE_LIMIT, ExitCode.USAGE_LIMIT),
+}
+"""Failures that another iteration cannot get past."""
+
+_USED_UP = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
+"""Descriptors, memory and processes."""
+
+
+class End(Model):
+    """Why the loop is over."""
+
+    status: LoopStatus
+    reason: str
+    exit_code: ExitCode
+    hint: str = ""
+    recovery: RecoveryAction = RecoveryAction.NONE
+    """What could get past it, when the breaker is open."""
+
+
+def stopped(reason: str, hint: str) -> End:
+    """A limit, the breaker, or a plan that cannot go on."""
+    return End(status=LoopStatus.STOPPED, reason=reason, hint=hint, exit_code=ExitCode.STOPPED)
+
+
+def complete(reason: str, hint: str = "") -> End:
+    """Everything asked for is done."""
+    return End(status=LoopStatus.COMPLETE, reason=reason, hint=hint, exit_code=ExitCode.COMPLETE)
+
+
+def interrupted(state: RalphState) -> End:
+    """The stop that was asked for."""
+    reason = asked_by(state)
+    return End(
+        status=LoopStatus.INTERRUPTED,
+        reason=reason,
+        hint="Run again to continue; nothing is lost.",
+        exit_code=ExitCode.INTERRUPTED,
+    )
+
+
+def asked_by(state: RalphState) -> str:
+    """Who or what asked for the stop."""
+    return state.stop_why or "stopped by the person"
+
+
+def waiting(reason: str, hint: str) -> End:
+    """A decision is waited for that nobody here can make."""
+    code = ExitCode.WAITING_FOR_APPROVAL
+    return End(status=LoopStatus.WAITING, reason=reason, hint=hint, exit_code=code)
+
+
+def failed(error: RalphError) -> End:
+    """Something a person must put right."""
+    return End(
+        status=LoopStatus.ERROR, reason=error.message, hint=error.hint, exit_code=error.exit_code
+    )
+
+
+def used_up(error: OSError) -> End:
+    """The machine has no more of something.
+
+    Raises:
+        OSError: It is about something else, which nobody expected.
+    """
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):  # outside of the store, which says it itself
+        where = f" ({error.filename})" if error.filename else ""
+        return failed(
+            SetupError(
+                f"The disk is full{where}.", "Free some space, then run again; nothing was lost."
+            )
+        )
+    if error.errno not in _USED_UP:
+        raise error
+    return failed(
+        SetupError(
+            f"The operating system gives ralph no more: {error.strerror}.",
+            "End other programs, or raise the limit (`ulimit -a` shows them), then run again.",
+        )
+    )
+
+
+def failure_told(failure: Failure) -> AgentFailed:
+    """The event that tells a failure; what to do about one that passes is said when it ends the run."""
+    return AgentFailed(
+        failure=failure.kind,
+        message=failure.message,
+        hint="" if failure.kind.passes else failure.hint,
+        resets_at=failure.resets_at,
+    )
+
+
+def fatal(failure: Failure | None, *, outage: str = "") -> End | None:
+    """The end a failure means, or None when another iteration may get past it.
+
+    `outage` is how long the API could not be used, where that has lasted longer than it may.
+    """
+    if failure is None or failure.kind not in _FATAL:
+        return None
+    status, code = _FATAL[failure.kind]
+    reason = (
+        f"the API could not be used for {outage}: {failure.message}" if outage else failure.message
+    )
+    return End(status=status, reason=reason, hint=failure.hint, exit_code=code)
+
+
+def all_done(plan: ImplementationPlan) -> str:
+    """That every task is complete, and which of them nothing has verified."""
+    count = len(plan.tasks)
+    said = f"all {count} tasks are complete" if count > 1 else "the only task is complete"
+    return f"{said}{unverified_told(plan)}"
+
+
+def unverified_told(plan: ImplementationPlan) -> str:
+    """What the last line of a run adds about tasks that are unverified or changed their checks; else nothing."""
+    unverified = [task.id for task in plan.tasks if task.is_unverified]
+    changed = [task.id for task in plan.tasks if task.changed_checks]
+    told = f", {len(unverified)} unverified ({_first(unverified)})" if unverified else ""
+    return f"{told}, {len(changed)} with changed checks ({_first(changed)})" if changed else told
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{', '.join(names[:5])}{more}"
+
+
+SHOWN_TASKS = 3
+"""How many tasks the last line of a run names."""
+
+
+def nothing_ready(plan: ImplementationPlan) -> End:
+    """No task is ready, yet the plan is not finished: which tasks are in the way, why, and what to do."""
+    blocked = [t for t in plan.tasks if t.status is TaskStatus.BLOCKED]
+    held = [t for t in plan.tasks if t.is_held]
+    waiting = [t for t in plan.tasks if t.status is TaskStatus.PENDING and not t.held]
+    parts = []
+    if blocked:
+        parts.append(f"{_count(blocked, 'task')} blocked: {_named(blocked, _why_blocked)}")
+    if held:
+        parts.append(f"{_count(held, 'task')} on hold: {_named(held)}")
+    if waiting:
+        parts.append(f"{len(waiting)} waiting for them: {_named(waiting)}")
+    return stopped(f"no task is ready. {'; '.join(parts)}", _how_to_get_past(blocked, held))
+
+
+def _how_to_get_past(blocked: Sequence[Task], held: Sequence[Task]) -> str:
+    ways = []
+    if blocked:
+        name = blocked[0].id if len(blocked) == 1 else "TASK"
+        ways.append(
+            f"Fix the cause or change the task (`ralph edit {name}`), then `ralph retry {name}`."
+        )
+    if held:
+        ways.append(f"`ralph release {held[0].id if len(held) == 1 else 'TASK'}` ends a hold.")
+    return f"{' '.join(ways) or '`ralph tasks` shows the plan.'} Then run again."
+
+
+def _why_blocked(task: Task) -> str:
+    return f" ({one_line(task.blockers[-1], 140).rstrip('.')})" if task.blockers else ""
+
+
+def _named(tasks: Sequence[Task], more: Callable[[Task], str] = lambda _: "") -> str:
+    shown = ", ".join(f"{task.id}{more(task)}" for task in tasks[:SHOWN_TASKS])
+    left = len(tasks) - SHOWN_TASKS
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def _count(items: Sequence[Task], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -1,0 +1,78 @@
+"""Context and money at work: every usage report is held against the budget and the limits."""
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.engine.core.ports import TurnUsage
+
+
+class Meter:
+    """The figures of one agent session on top of what was spent before it."""
+
+    def __init__(
+        self, spent: CostMeter, limits: CostLimits, budget: ContextBudget, *, follow_model: bool
+    ) -> None:
+        """Count from `spent`; the capacity follows the model's window when `follow_model`."""
+        self._spent = spent.next_iteration()
+        self._follow_model = follow_model
+        self.limits = limits
+        self.budget = budget.using(0)
+        self.costs = self._spent
+        self.tokens = 0
+        self.output_tokens = 0
+        self.requests = 0
+
+    def count(self, usage: TurnUsage) -> ev.UsageReported:
+        """Take in one report; the event to tell."""
+        self.costs = self._spent.add(usage.session_cost_usd)
+        self.tokens = usage.session_tokens
+        self.output_tokens = usage.session_output_tokens
+        self.requests = usage.session_requests
+        changes: dict[str, int] = {"current_usage": usage.usage.context}
+        if self._follow_model and usage.context_window:
+            changes["total_capacity"] = usage.context_window
+        self.budget = self.budget.model_copy(update=changes)
+        return ev.UsageReported(
+            context_tokens=self.budget.current_usage,
+            context_capacity=self.budget.total_capacity,
+            usage=usage.usage,
+            costs=self.costs,
+        )
+
+    def beside(self, usd: float) -> ev.UsageReported:
+        """Add what a session beside this one cost, such as a reviewer's; the event to tell."""
+        self._spent = self._spent.add(usd)
+        self.costs = self.costs.add(usd)
+        return ev.UsageReported(
+            context_tokens=self.budget.current_usage,
+            context_capacity=self.budget.total_capacity,
+            costs=self.costs,
+        )
+
+    @property
+    def exceeded(self) -> CostLevel | None:
+        """The widest limit that is used up, or None."""
+        return self.costs.exceeded(self.limits)
+
+
+def spent_told(level: CostLevel, costs: CostMeter, limits: CostLimits) -> str:
+    """What was spent of a limit, as a clause."""
+    return f"{_WHAT[level]} cost ${costs.of(level):.2f} of ${limits.of(level):.2f}"
+
+
+_WHAT = {
+    CostLevel.ITERATION: "the iteration",
+    CostLevel.SESSION: "this run",
+    CostLevel.TOTAL: "the project",
+}
+
+
+def limit_event(level: CostLevel, costs: CostMeter, limits: CostLimits) -> ev.LimitReached:
+    """What to tell when a limit is used up."""
+    said = spent_told(level, costs, limits)
+    return ev.LimitReached(
+        kind=f"cost_{level.value}",
+        value=costs.of(level),
+        limit=limits.of(level),
+        message=f"{said[:1].upper()}{said[1:]}.",
+    )

@@ -1,0 +1,282 @@
+"""Questions and approvals: they stand on disk, and whoever answers there answers the loop.
+
+The screen, another terminal's `ralph answer` and a file of prepared answers all end in the same
+document, so a crash loses no question and no answer reaches the wrong one.
+"""
+
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.approved_content import Content, changes
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.outcome import End, interrupted, waiting
+from ralph_tui.engine.core.ports import QuestionReply
+from ralph_tui.engine.core.project_state import answered, ask
+from ralph_tui.store.project import Documents
+
+UNSEEN = "--yes"
+"""Who approves specs and plan when nobody has looked at them."""
+
+NOBODY = (
+    "Nobody is there to answer. Decide yourself what the person would most likely want, and record "
+    "each assumption in the spec it belongs to, under `## Constraints`, as `- Assumption: …`."
+)
+
+NOT_NOW = "Nobody can answer now. Stop here: another session continues with the answer."
+
+DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
+
+
+class Asking:
+    """Puts the model's questions to the person and counts them."""
+
+    def __init__(self, shop: Workshop, mission: Mission, phase: Phase, *, most: int) -> None:
+        """Ask at most `most` questions in this phase."""
+        self._shop = shop
+        self._mission = mission
+        self._phase = phase
+        self._most = most
+        self.waiting = False
+        self.unanswered: tuple[AskedQuestion, ...] = ()
+        """Questions left open on disk because nobody is there to answer them in this run."""
+
+    @property
+    def left(self) -> int:
+        """How many questions may still be asked."""
+        docs = self._shop.ledger.docs
+        asked = docs.questions.asked_in(self._phase, docs.state.requested_at)
+        return max(0, self._most - len(asked))
+
+    async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
+        """Ask, wait for every answer, and say them as the model reads them."""
+        settings = self._shop.settings.phases.discovery
+        if self._mission.no_input or not settings.human_in_loop:
+            return QuestionReply(refused=NOBODY)
+        if len(questions) > self.left:
+            text = f"Only {self.left} of {self._most} questions are left in this phase. "
+            return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
+        batch = self._batch(questions)
+        if not self._mission.interactive and any(asked.is_open for asked in batch):
+            await ask(self._shop.ledger, batch)
+            self.unanswered = tuple(asked for asked in batch if asked.is_open)
+            return QuestionReply(refused=NOT_NOW)
+        self.waiting = True
+        try:
+            replies = await answered(self._shop.ledger, batch)
+        finally:
+            self.waiting = False
+        return QuestionReply(answers={q.question.question: _told(q) for q in replies})
+
+    def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
+        """The questions as they are written down, those that a file answers with their answer."""
+        batch = uuid.uuid4().hex[:8]
+        now = self._shop.clock()
+        return tuple(
+            _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._mission)
+            for number, question in enumerate(questions, 1)
+        )
+
+
+def _asked(
+    question_id: str, batch: str, phase: Phase, question: Question, now: datetime, mission: Mission
+) -> AskedQuestion:
+    answer = mission.answers.to(question)
+    return AskedQuestion(
+        id=question_id,
+        batch=batch,
+        phase=phase,
+        question=question,
+        asked_at=now,
+        answer=answer,
+        answered_at=now if answer else None,
+    )
+
+
+def _told(question: AskedQuestion) -> str:
+    answer = question.answer or Answer(declined=True)
+    return DECLINED if answer.declined or not answer.text else answer.text
+
+
+def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
+    """What the person answered since the request, for a session that did not ask it itself."""
+    asked = docs.questions.asked_in(phase, docs.state.requested_at)
+    return tuple(
+        f"{one_line(q.question.question, 500)} → {one_line(_told(q), 1_000)}"
+        for q in asked
+        if q.answer is not None
+    )
+
+
+async def left_open(shop: Workshop, mission: Mission, phase: Phase) -> tuple[AskedQuestion, ...]:
+    """The questions a run without a person left open; those that prepared answers settle are answered first."""
+    since = shop.ledger.docs.state.requested_at
+    now = shop.clock()
+
+    def change(docs: Documents) -> Documents:
+        log = docs.questions
+        for asked in log.asked_in(phase, since):
+            answer = mission.answers.to(asked.question) if asked.is_open else None
+            if answer is not None:
+                log = log.answering(asked.id, answer, now)
+        return docs if log is docs.questions else docs.model_copy(update={"questions": log})
+
+    docs = await shop.ledger.transact(change)
+    return tuple(asked for asked in docs.questions.asked_in(phase, since) if asked.is_open)
+
+
+def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
+    """The end of a run that cannot continue without an answer."""
+    first = one_line(questions[0].question.question, 200)
+    more = f" (and {len(questions) - 1} more)" if len(questions) > 1 else ""
+    return waiting(
+        f"waiting for your answer: {first}{more}",
+        f"Answer with `ralph answer {questions[0].id} …`, then run `ralph run`.",
+    )
+
+
+async def withdraw_open_questions(shop: Workshop) -> None:
+    """Questions of a session that is gone are asked again by the next one, not answered to it."""
+
+    def change(docs: Documents) -> Documents:
+        if not docs.questions.open():
+            return docs
+        return docs.model_copy(update={"questions": docs.questions.withdrawing_open()})
+
+    await shop.ledger.transact(change)
+
+
+ContentOf = Callable[[], Awaitable[Content]]
+"""Reads what a decision is about as it is now."""
+
+
+async def nothing() -> Content:
+    """A decision that is about no document."""
+    return {}
+
+
+async def decide(
+    shop: Workshop,
+    mission: Mission,
+    kind: ApprovalKind,
+    summary: str,
+    *,
+    content: ContentOf = nothing,
+    wait: Callable[[], Awaitable[None]] | None = None,
+) -> Approval | End:
+    """The person's decision; an end when nobody here can make it, or the loop is to stop.
+
+    A decision made while no loop ran (`ralph approve`) is taken at once. It counts for the `content` it was
+    made about: what was approved and has changed since is asked about again. A decision about specs, a plan
+    or a result stays on disk until what follows from it is there, too; others are used up here. `wait`
+    returns when it is worth looking again; by default, when a document changed.
+    """
+    if mission.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
+        there = _decision(shop, kind)
+        if there is None or there.approved:
+            await clear_decision(shop)
+            shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
+            return Approval(kind=kind, approved=True, decided_by=UNSEEN)
+    await _request(shop, kind, summary, await content())
+    asked: Approval | None = None
+    while (decided := await _decided(shop, kind, summary, content)) is None:
+        standing = shop.ledger.docs.state.approval
+        if standing is None or standing.kind is not kind:
+            await _request(shop, kind, summary, await content())  # its file was lost
+            continue
+        if asked is None or (asked.summary, asked.content) != (standing.summary, standing.content):
+            asked = standing
+            shop.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
+        if not mission.interactive:
+            reason = f"waiting for approval of {DECISIONS[kind]}"
+            return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
+        if (state := shop.ledger.docs.state).stop is not Halt.NONE:
+            return interrupted(state)
+        await (wait or shop.ledger.wait_changed)()
+    if kind not in REASONED:
+        await clear_decision(shop)
+    shop.emit(
+        ev.ApprovalGiven(
+            kind=kind,
+            approved=bool(decided.approved),
+            reason=decided.reason,
+            by=decided.decided_by,
+        )
+    )
+    return decided
+
+
+async def _decided(
+    shop: Workshop, kind: ApprovalKind, summary: str, content: ContentOf
+) -> Approval | None:
+    """The decision; an approval of what has changed since is none, and is asked for again."""
+    made = _decision(shop, kind)
+    if made is None or not made.approved or kind not in REASONED:
+        return made
+    await _request(shop, kind, summary, await content())
+    return _decision(shop, kind)
+
+
+async def _request(shop: Workshop, kind: ApprovalKind, summary: str, about: Content) -> None:
+    """Ask for a decision, unless one about exactly this is asked for or made already."""
+    now = shop.clock()
+
+    def change(docs: Documents) -> Documents:
+        there = docs.state.approval
+        if there is not None and there.kind is kind and not _is_of_another(there, about):
+            return docs
+        approval = requested(kind, summary, about, now)
+        news = changes(there.content, about) if there and there.kind is kind else ""
+        if news and there is not None and there.content:
+            since = {None: "you were asked", True: "you approved", False: "you rejected it"}
+            told = f"{summary}. Since {since[there.approved]}: {news}"
+            approval = approval.model_copy(update={"summary": told})
+        return with_approval(docs, approval)
+
+    await shop.ledger.transact(change)
+
+
+def _is_of_another(there: Approval, about: Content) -> bool:
+    """Whether a request or a decision is about something else than this.
+
+    What was said against specs or a result is worked on in any case; a plan that the person has changed
+    after rejecting it is theirs, and is not to be replaced.
+    """
+    rejected = there.approved is False
+    if rejected and (there.kind is not ApprovalKind.PLAN or not there.content):
+        return False
+    return there.kind in REASONED and bool(changes(there.content, about))
+
+
+def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -> Approval:
+    """A request for a decision about `about`."""
+    return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
+
+
+def _decision(shop: Workshop, kind: ApprovalKind) -> Approval | None:
+    approval = shop.ledger.docs.state.approval
+    made = approval is not None and approval.kind is kind and approval.approved is not None
+    return approval if made else None
+
+
+async def clear_decision(shop: Workshop) -> None:
+    """Forget the request or decision on disk, once what follows from it is there."""
+    if shop.ledger.docs.state.approval is not None:
+        await shop.ledger.transact(lambda docs: with_approval(docs, None))
+
+
+def with_approval(docs: Documents, approval: Approval | None) -> Documents:
+    """The documents with this request or decision; one for the moment does not displace one that lasts."""
+    there, lasting = docs.state.approval, docs.state.decision
+    momentary = there is not None and there.kind not in REASONED
+    if approval is None and momentary:
+        update = {"approval": lasting, "set_aside": None}
+    else:
+        replaced = approval is None or approval.kind in REASONED
+        update = {"approval": approval, "set_aside": None if replaced else lasting}
+    return docs.model_copy(update={"state": docs.state.model_copy(update=update)})

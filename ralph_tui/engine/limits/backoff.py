@@ -1,0 +1,203 @@
+"""Waiting that is no failure: a usage limit resets, a busy service recovers, an hour's requests pass.
+
+An outage of the API or of the network is waited out with growing pauses, up to `limits.max_outage_minutes`.
+The end of a wait is a time of the wall clock, so that a laptop that slept wakes up right; the monotonic
+clock bounds it, so that a clock that is set back does not lengthen it. A wait ends early when the person
+retries or stops, and it costs no iteration and no retry.
+"""
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import FailureClass
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.project_state import ApprovalKind, Halt, Pause
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.outcome import End, asked_by
+from ralph_tui.engine.core.ports import Failure
+from ralph_tui.engine.decisions.ask_person import decide
+from ralph_tui.store.project import Documents
+
+LOOK_SECONDS = 20.0
+"""How often the wall clock is looked at; timers do not run while a machine sleeps."""
+
+MAX_BACKOFF = timedelta(minutes=5)
+
+SPREAD = 0.5
+"""A pause is by chance up to this share longer."""
+
+RETRIED = "the person retries now"
+
+
+async def wait_until(
+    shop: Workshop,
+    until: datetime,
+    message: str,
+    *,
+    ends: Callable[[Halt], bool] = lambda stop: stop is not Halt.NONE,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> str:
+    """Wait and tell it; why it ended. `ends` says which stop that was asked for ends it."""
+    shop.emit(ev.LimitWait(until=until, message=message))
+    why = "interrupted"
+    try:
+        await shop.ledger.transact(_noted(Pause(until=until, why=message)))
+        why = await _until(shop, until, ends, monotonic)
+    finally:
+        shop.emit(ev.LimitWaitEnded(why=why))
+        await shop.ledger.transact(_noted(None))
+    return why
+
+
+async def changed_within(shop: Workshop, seconds: float) -> None:
+    """Return at the next change of a document, after `seconds`, or when it is time to look at the clock."""
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(shop.ledger.wait_changed(), min(seconds, LOOK_SECONDS))
+
+
+async def _until(
+    shop: Workshop,
+    until: datetime,
+    ends: Callable[[Halt], bool],
+    monotonic: Callable[[], float],
+) -> str:
+    longest = (until - shop.clock()).total_seconds()
+    started = monotonic()
+    while True:
+        by_wall = (until - shop.clock()).total_seconds()
+        left = min(by_wall, longest - (monotonic() - started))
+        if left <= 0:
+            return "the wait is over"
+        state = shop.ledger.docs.state
+        if ends(state.stop):
+            return asked_by(state)
+        if state.retry_now:
+            await shop.ledger.transact(forget_retry)
+            return RETRIED
+        await changed_within(shop, left)
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A service that cannot be reached."""
+
+    since: float
+    """When it began, by a clock that nobody sets."""
+    pauses: int = 0
+
+
+class Patience:
+    """Decides whether and how long to wait after a failure, and waits."""
+
+    def __init__(
+        self,
+        shop: Workshop,
+        mission: Mission,
+        *,
+        chance: Callable[[], float] = random.random,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Wait by the settings of `shop`; `mission` says whether somebody can be asked."""
+        self._chance = chance
+        self._monotonic = monotonic
+        self._shop = shop
+        self._mission = mission
+        self._limits = shop.settings.limits
+        self._waited = timedelta()
+        self._outage: Outage | None = None
+
+    async def after(self, failure: Failure | None) -> bool:
+        """Wait where waiting helps; whether it was waited out, so that the iteration does not count."""
+        if failure is None:
+            self._waited = timedelta()
+        if failure is None or not failure.kind.is_outage:
+            self._outage = None
+        if failure is not None and failure.kind.is_outage:
+            return await self._wait_for_service(failure)
+        if failure is None or failure.kind is not FailureClass.USAGE_LIMIT:
+            return False
+        return self._limits.on_usage_limit != "exit" and await self._wait_for_limit(failure)
+
+    @property
+    def outlasted(self) -> str:
+        """How long the outage has lasted; empty while there is none."""
+        return duration(self._monotonic() - self._outage.since) if self._outage else ""
+
+    async def _wait_for_service(self, failure: Failure) -> bool:
+        """Pause, longer each time; False when the outage would last longer than it may."""
+        outage = self._outage or Outage(self._monotonic())
+        self._outage = Outage(outage.since, outage.pauses + 1)
+        pause = timedelta(seconds=self._limits.backoff_seconds) * 2 ** min(outage.pauses, 16)
+        # Loops that an outage stopped together must not all ask again in the same second.
+        pause = min(pause, MAX_BACKOFF) * (1 + SPREAD * self._chance())
+        # What was awake counts: a machine that slept has not seen an outage.
+        lasted = timedelta(seconds=self._monotonic() - outage.since)
+        if lasted + pause > timedelta(minutes=self._limits.max_outage_minutes):
+            return False
+        why = await wait_until(self._shop, self._shop.clock() + pause, failure.message)
+        if why == RETRIED:  # the person knows more than we do: begin with short pauses again
+            self._outage = Outage(self._monotonic())
+        return True
+
+    async def _wait_for_limit(self, failure: Failure) -> bool:
+        now = self._shop.clock()
+        fallback = now + timedelta(minutes=self._limits.fallback_wait_minutes)
+        # A reset that is over by our clock, which may be wrong, would be asked for again at once, for ever.
+        told = failure.resets_at
+        until = told if told is not None and told > now else fallback
+        longest = timedelta(minutes=self._limits.max_wait_minutes)
+        if self._waited + (until - now) > longest:
+            return False
+        if self._limits.on_usage_limit == "ask" and not await self._may_wait(failure, until):
+            return False
+        # What was awake counts: a machine that slept has not been waiting.
+        started = time.monotonic()
+        await wait_until(self._shop, until, failure.message)
+        self._waited += timedelta(seconds=time.monotonic() - started)
+        return self._shop.ledger.docs.state.stop is Halt.NONE
+
+    async def _may_wait(self, failure: Failure, until: datetime) -> bool:
+        """Ask; where nobody is there the run ends, as with `exit`."""
+        if not self._mission.interactive:
+            return False
+        left = duration((until - self._shop.clock()).total_seconds())
+        then = (
+            "Wait until it resets" if failure.resets_at else "No reset was told. Wait and try again"
+        )
+        summary = (
+            f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
+            "Yes waits and goes on by itself; no ends this run with status 2."
+        )
+        decided = await decide(self._shop, self._mission, ApprovalKind.LIMIT, summary)
+        return not isinstance(decided, End) and bool(decided.approved)
+
+
+def _noted(pause: Pause | None) -> Callable[[Documents], Documents]:
+    """For who looks from another terminal."""
+    return lambda docs: docs.model_copy(
+        update={"state": docs.state.model_copy(update={"waits": pause})}
+    )
+
+
+def forget_retry(docs: Documents) -> Documents:
+    """What the person asked for is done."""
+    return docs.model_copy(update={"state": docs.state.model_copy(update={"retry_now": False})})
+
+
+async def forgive(shop: Workshop) -> None:
+    """A limit that is waited out was no iteration."""
+
+    def change(docs: Documents) -> Documents:
+        count = max(0, docs.state.iteration_count - 1)
+        return docs.model_copy(
+            update={"state": docs.state.model_copy(update={"iteration_count": count})}
+        )
+
+    await shop.ledger.transact(change)

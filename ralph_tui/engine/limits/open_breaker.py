@@ -1,0 +1,205 @@
+"""What an open breaker leads to: a new plan, the end, or one more try.
+
+Whether to try is the person's to say. While they are waited for the cool-down runs; when it is over the
+clock says it in their place, so that a loop left alone for the night is not dead until the morning.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from ralph_tui.domain.plan.plan import ImplementationPlan
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.outcome import End, nothing_ready, stopped
+from ralph_tui.engine.decisions.ask_person import decide
+from ralph_tui.engine.limits.backoff import RETRIED, changed_within, forget_retry
+from ralph_tui.store.project import Documents
+
+BY_CLOCK = "cool-down"
+
+SET_BY = timedelta(seconds=5)
+"""A wall clock that is off by more was set."""
+
+
+def steady_seconds() -> float:
+    """A clock that nobody sets and that does not stand still while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+async def change_breaker(
+    shop: Workshop, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
+) -> None:
+    """Put the breaker into another state, with the reason told."""
+    await shop.ledger.transact(
+        lambda docs: docs.model_copy(update={"breaker": change(docs.breaker)}), reason
+    )
+
+
+def _try_one(breaker: CircuitBreaker) -> CircuitBreaker:
+    """Half-open, unless somebody has closed it meanwhile."""
+    return breaker.half_open() if breaker.state is BreakerState.OPEN else breaker
+
+
+async def get_past_open(
+    shop: Workshop,
+    mission: Mission,
+    limit: End | None,
+    *,
+    steady: Callable[[], float] = steady_seconds,
+) -> End | None:
+    """Recover by policy; None when an iteration may run, which half-open is exactly one.
+
+    `limit` would end the run before the next iteration, so that there is nothing to ask about, and nor
+    is there where no task can be tried; `steady` counts the seconds of the cool-down.
+    """
+    docs = shop.ledger.docs
+    action = recovery_for(docs.plan, docs.breaker)
+    end = end_of_open(docs.breaker).model_copy(update={"recovery": action})
+    reason = end.reason
+    plans_anew = action is RecoveryAction.REGENERATE_PLAN and mission.only is None
+    if plans_anew:
+        return end
+    if docs.state.current_phase is Phase.BUILDING and _is_stuck(docs.plan):
+        stuck = nothing_ready(docs.plan)
+        return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
+    if limit is not None or not mission.interactive:
+        return end
+    until = await _cool(shop, reason)
+    cooling = None if until is None else Cooling(shop, until, steady)
+    return await _ask(shop, mission, reason, end, cooling)
+
+
+def _is_stuck(plan: ImplementationPlan) -> bool:
+    """Whether an iteration would have nothing to work on."""
+    return bool(plan.tasks) and not plan.ready() and plan.get_current_task() is None
+
+
+async def _ask(
+    shop: Workshop, mission: Mission, reason: str, no: End, cooling: "Cooling | None"
+) -> End | None:
+    """One more try when the person or the clock says so; `no` when the person does not."""
+    summary = (
+        f"{reason[:1].upper()}{reason[1:]}. Try one more iteration? The loop continues if it completes "
+        "a task; otherwise it asks again. No ends this run, and nothing is lost."
+        f"{cooling.told if cooling else ''}"
+    )
+    wait = cooling.wait if cooling else None
+    decided = await decide(shop, mission, ApprovalKind.RECOVERY, summary, wait=wait)
+    if isinstance(decided, End) or not decided.approved:
+        await change_breaker(shop, lambda breaker: breaker.cooling(None), "the run ends")
+        return decided if isinstance(decided, End) else no
+    await change_breaker(shop, _try_one, decided.reason or _WHY_TRIED)
+    return None
+
+
+_WHY_TRIED = "the person lets one iteration try"
+
+
+async def _cool(shop: Workshop, reason: str) -> datetime | None:
+    """Begin the cool-down, or go on with the one of a run that was killed; when it is over."""
+    breaker = shop.ledger.docs.breaker
+    until = cool_until(breaker, shop.settings.circuit_breaker.cooldown_minutes, shop.clock())
+    if until != breaker.half_open_at:
+        await change_breaker(shop, lambda now: now.cooling(until), reason)
+    return until
+
+
+def cool_until(breaker: CircuitBreaker, minutes: float, now: datetime) -> datetime | None:
+    """When an open breaker tries by itself; None: never.
+
+    A time that was set before holds, but no clock that was set back makes a cool-down longer than it is.
+    """
+    if not minutes or breaker.is_spent:
+        return None
+    latest = now + timedelta(minutes=minutes)
+    return min(breaker.half_open_at or latest, latest)
+
+
+class Cooling:
+    """Waits for the person as long as the cool-down lasts, then decides in their place.
+
+    It lasts its time by a clock that nobody sets and that runs while the machine sleeps; the time of the
+    wall clock is what is shown, and follows when that clock is set.
+    """
+
+    def __init__(self, shop: Workshop, until: datetime, steady: Callable[[], float]) -> None:
+        """Count from now on."""
+        self._shop = shop
+        self._until = until
+        self._steady = steady
+        self._ends = steady() + (until - shop.clock()).total_seconds()
+
+    @property
+    def told(self) -> str:
+        """What happens when nobody answers."""
+        return f" Without an answer, ralph tries one at {self._until:%Y-%m-%d %H:%M:%S} UTC."
+
+    async def wait(self) -> None:
+        """Until something changed; at the end there is a decision on disk, unless the loop is paused."""
+        left = self._ends - self._steady()
+        state = self._shop.ledger.docs.state
+        if state.retry_now:
+            await self._shop.ledger.transact(forget_retry)
+            await self._say_yes(RETRIED, "")
+        elif left <= 0 and state.pause is Halt.NONE:
+            await self._say_yes("the cool-down is over", BY_CLOCK)
+        elif left <= 0:
+            await self._shop.ledger.wait_changed()
+        else:
+            await self._show(left)
+            await changed_within(self._shop, left)
+
+    async def _show(self, left: float) -> None:
+        ends = self._shop.clock() + timedelta(seconds=left)
+        if abs(ends - self._until) > SET_BY:
+            self._until = ends
+            await change_breaker(
+                self._shop, lambda breaker: breaker.cooling(ends), "the clock was set"
+            )
+
+    async def _say_yes(self, reason: str, by: str) -> None:
+        """As a person would from another terminal; whoever was quicker has decided."""
+
+        def change(docs: Documents) -> Documents:
+            open_ = docs.state.approval
+            if open_ is None or open_.kind is not ApprovalKind.RECOVERY or _is_decided(open_):
+                return docs
+            yes = {"approved": True, "reason": reason, "decided_by": by}
+            state = docs.state.model_copy(update={"approval": open_.model_copy(update=yes)})
+            return docs.model_copy(update={"state": state})
+
+        await self._shop.ledger.transact(change)
+
+
+def _is_decided(approval: Approval) -> bool:
+    return approval.approved is not None
+
+
+def end_of_open(breaker: CircuitBreaker) -> End:
+    """The end of a run that an open breaker stops."""
+    return stopped(_why_open(breaker), _what_to_do(breaker))
+
+
+def _why_open(breaker: CircuitBreaker) -> str:
+    signal = breaker.tripped()
+    cause = breaker.opened_by or (signal.cause if signal else "it was opened by an earlier run")
+    return f"the circuit breaker opened: {cause}"
+
+
+def _what_to_do(breaker: CircuitBreaker) -> str:
+    signal = breaker.tripped()
+    advice = _ADVICE.get(signal.name, _FIX) if signal else _FIX
+    return f"{advice} Then run again: a new run closes the breaker."
+
+
+_FIX = "Fix the cause (`ralph breaker` shows what counted)."
+_ADVICE = {
+    "stagnation": "Split the tasks or give guidance (`ralph edit`, `ralph inject`).",
+    "denials": "Run the command yourself, or change the task so that it needs none (`ralph edit`).",
+    "output collapse": "Check the last iterations (`ralph history`), or use another model (models.primary).",
+    "tests only": "Change the task so that it says what to build (`ralph edit`).",
+    "cost": "Raise safety.cost_limits.total.",
+}

@@ -1,0 +1,41 @@
+"""Watches how much of a subscription's windows is used, and says when the person's share of it is."""
+
+from datetime import datetime
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ExitCode
+from ralph_tui.domain.events import Event, LoopStatus
+from ralph_tui.domain.run.usage_quota import Allowance
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.core.ports import EventSink
+
+
+class Allowances:
+    """The windows as last reported; a window that has reset meanwhile is forgotten."""
+
+    def __init__(self, emit: EventSink, *, stop_at_percent: int) -> None:
+        """Pass events on to `emit`; 0 percent never stops."""
+        self._emit = emit
+        self._stop_at = stop_at_percent
+        self._known: dict[str, Allowance] = {}
+
+    def emit(self, event: Event) -> None:
+        """Pass an event on, noting what it says of the allowance."""
+        if isinstance(event, ev.AllowanceReported):
+            self._known[event.allowance.window] = event.allowance
+        self._emit(event)
+
+    def used_up(self, now: datetime) -> End | None:
+        """An end when the person's share of a window is used."""
+        current = [a for a in self._known.values() if a.resets_at is None or a.resets_at > now]
+        over = [a for a in current if a.used_up(self._stop_at)]
+        if not over:
+            return None
+        worst = max(over, key=lambda allowance: allowance.percent)
+        resets = f" It resets at {worst.resets_at:%Y-%m-%d %H:%M} UTC." if worst.resets_at else ""
+        return End(
+            status=LoopStatus.USAGE_LIMIT,
+            reason=worst.used_up(self._stop_at),
+            hint=f"Raise limits.stop_at_allowance_percent to go on.{resets}",
+            exit_code=ExitCode.USAGE_LIMIT,
+        )

@@ -1,0 +1,359 @@
+"""The loop: select, prompt, session, gate, record; and the reasons to stop."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import TypeVar
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents import agents_md
+from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
+from ralph_tui.domain.project_state import Halt, Injection, Phase
+from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
+from ralph_tui.domain.run.oscillation import Files, came_back, seen
+from ralph_tui.engine.context import SpecFor, Workshop, session_meter
+from ralph_tui.engine.core.outcome import End, all_done, complete, nothing_ready
+from ralph_tui.engine.core.ports import AgentSession
+from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
+from ralph_tui.engine.phases.iteration import Iteration
+from ralph_tui.engine.prompts.prompts import PromptParts, building_prompt, builtin_template
+from ralph_tui.engine.session.guidance import taken, tell_consumed
+from ralph_tui.engine.session.handoff import iteration_memory, session_record
+from ralph_tui.engine.session.iteration_result import IterationResult, blocked_told, recorded, told
+from ralph_tui.engine.session.prompt_memory import memory_for
+from ralph_tui.engine.verification.coverage import (
+    can_complete,
+    may_be_unverified,
+    without_check,
+)
+from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.work_done import look
+from ralph_tui.store.project import Documents
+
+T = TypeVar("T")
+
+_NAMED_TASKS = 5
+
+
+async def take_baseline(shop: Workshop, contents: Contents) -> None:
+    """Know what is red before the first task, and say so.
+
+    Once an attempt at an open task was made, what is red may be its doing: then the baseline from before
+    that attempt holds, and where there is none nothing is excused.
+    """
+    if not shop.settings.phases.building.baseline:
+        return
+    baseline = shop.gate.baseline
+    await asyncio.to_thread(baseline.load)
+    open_tasks = [t for t in shop.ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
+    if not any(task.begun or task.retry_count or task.reopened for task in open_tasks):
+        rules = await asyncio.to_thread(shop.gate.rules)
+        now = await asyncio.to_thread(contents.digest)
+        if rules.commands and not baseline.holds(now, rules.commands):
+            number = len(rules.commands)
+            checks = "check" if number == 1 else "checks"
+            shop.emit(ev.Notice(text=f"Running {number} {checks} once before the first task."))
+            examined = await unless_stopped(shop, shop.gate.examine_all())
+            if examined is None:
+                return
+            await asyncio.to_thread(baseline.take, now, examined)
+    await _tell(shop, open_tasks)
+
+
+async def _tell(shop: Workshop, open_tasks: Sequence[Task]) -> None:
+    red = tuple(shop.gate.baseline.told())
+    for command, what in red:
+        text = f"Before this run `{command}` fails ({what}). It must not get worse."
+        shop.emit(ev.Notice(level="warning", text=text))
+    if not red:
+        return
+    bare = await asyncio.to_thread(
+        lambda: [task.id for task in open_tasks if not shop.gate.own_checks(task)]
+    )
+    if bare:
+        more = f" and {len(bare) - _NAMED_TASKS} more" if len(bare) > _NAMED_TASKS else ""
+        names = ", ".join(bare[:_NAMED_TASKS]) + more
+        text = f"Without a command of their own these tasks complete only once it passes: {names}."
+        shop.emit(ev.Notice(level="warning", text=text))
+
+
+async def unless_stopped(shop: Workshop, work: Awaitable[T]) -> T | None:
+    """The result of checks that may take long; None when the person stops the run at once meanwhile."""
+    running = asyncio.ensure_future(work)
+    try:
+        while not running.done():
+            if shop.ledger.docs.state.stop is Halt.NOW:
+                return None
+            changed = asyncio.ensure_future(shop.ledger.wait_changed())
+            await asyncio.wait([running, changed], return_when=asyncio.FIRST_COMPLETED)
+            changed.cancel()
+        return running.result()
+    finally:
+        if not running.done():
+            running.cancel()
+            await asyncio.wait([running])
+
+
+PROMPT_LIMIT = 40_000
+"""Characters of a file that goes into a prompt."""
+
+
+class BuildLoop:
+    """Works the plan, one task an iteration, until there is a reason to stop."""
+
+    def __init__(
+        self,
+        shop: Workshop,
+        spec_for: SpecFor,
+        checkpoint: Checkpoint,
+        finished: FinishedWork | None = None,
+    ) -> None:
+        """Run while `checkpoint` lets it; `finished` knows which checks passed earlier in this run."""
+        self._finished = finished or FinishedWork(shop.ledger.project.root)
+        self._shop = shop
+        self._spec_for = spec_for
+        self._checkpoint = checkpoint
+        self._knows_baseline = False
+        self._gave_up = False
+        """Whether this run has blocked a task after its attempts."""
+        self._closing: set[asyncio.Task[None]] = set()
+        self._contents = Contents(shop.ledger.project.root)
+
+    async def run(self) -> End:
+        """Work until the plan is complete or there is another reason to stop.
+
+        Raises:
+            RalphError: The plan cannot be worked, or the documents cannot be read or written.
+        """
+        try:
+            end = await self._work()
+            if end.status is LoopStatus.STOPPED and self._checkpoint.done:
+                await self._finished.reopen(self._shop)
+            return end
+        finally:
+            await self._put_back("the loop ended")
+            if self._closing:
+                await asyncio.wait(self._closing)
+
+    async def _work(self) -> End:
+        while True:
+            await accept_marked_by_hand(self._shop)
+            end = await self._step()
+            if end is not None:
+                return end
+
+    async def _step(self) -> End | None:
+        """One task, or what there is to do instead; an end when nothing is left."""
+        plan = self._docs.plan
+        if plan.is_finished:
+            return None if await self._finished.reopen(self._shop) else complete(all_done(plan))
+        end = await self._checkpoint.reason_to_stop()
+        if end is not None:
+            return end
+        await self._put_back("nobody works on it")
+        require_workable(self._docs.plan)
+        task = self._docs.plan.get_next_task()
+        if task is None:
+            return None if await self._finished.reopen(self._shop) else self._stuck()
+        if not await self._can_complete(task):
+            await self._set_aside(task)
+            return None
+        if not self._knows_baseline:
+            self._knows_baseline = True
+            await take_baseline(self._shop, self._contents)
+            return None
+        return await self._iterate(task)
+
+    async def _can_complete(self, task: Task) -> bool:
+        """Whether something can judge a claim on the task, or the person allows that nothing does."""
+        building = self._shop.settings.phases.building
+        if may_be_unverified(task, building):
+            return True
+        return can_complete(task, building, await asyncio.to_thread(self._shop.gate.rules))
+
+    async def _set_aside(self, task: Task) -> None:
+        """Block a task that came up during the run and that no check can verify: nothing is spent on it."""
+
+        def change(docs: Documents) -> Documents:
+            now = docs.plan.task(task.id)
+            if now is None or now.status is not TaskStatus.PENDING:
+                return docs
+            return docs.model_copy(update={"plan": without_check(docs.plan, now)})
+
+        await self._shop.ledger.transact(change, "no check can run for it")
+
+    def _stuck(self) -> End:
+        """No task is ready: a plan whose tasks this run gave up may be made anew."""
+        end = nothing_ready(self._docs.plan)
+        action = recovery_of_plan(self._docs.plan) if self._gave_up else RecoveryAction.NONE
+        return end.model_copy(update={"recovery": action})
+
+    @property
+    def _docs(self) -> Documents:
+        return self._shop.ledger.docs
+
+    async def _iterate(self, task: Task) -> End | None:
+        """One iteration and its record; a reason to stop when another cannot help."""
+        begun = await self._begin(task.id)
+        if begun is None:
+            return None  # the person was quicker: choose again
+        task, number, injections = begun
+        guidance = tuple(injection.guidance for injection in injections)
+        meter = session_meter(self._shop, self._checkpoint.costs())
+        rules = await asyncio.to_thread(self._shop.gate.rules)
+        await self._shop.reviewer.begin(task, rules.checks)
+        before = await asyncio.to_thread(self._contents.digest)
+        prompt = await self._prompt(task, number, guidance)
+        spec = self._spec_for(meter.costs.remaining(meter.limits))
+        iteration = Iteration(self._shop, task, number=number, spec=spec, meter=meter)
+        self._announce(task, number, len(prompt))
+        await self._shop.gate.begin(task.id, self._docs.plan.tasks)
+        result, session = await iteration.run(prompt)
+        await self._shop.gate.end(self._docs.plan.tasks)
+        self._close_later(session)
+        self._checkpoint.done += 1
+        after = await asyncio.to_thread(self._contents.digest)
+        contents = Files(iteration=number, before=before, after=after)
+        result = result.model_copy(update={"contents": contents})
+        await self._shop.ledger.refresh()
+        if self._shop.ledger.take_undone() and not result.denied:
+            result = result.model_copy(update={"denied": "a change of ralph's documents"})
+        await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
+        done = self._docs.plan.task(iteration.task_id)
+        if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
+            await self._finished.passed(self._shop, done, after)
+        return await self._checkpoint.after(result.failure)
+
+    async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
+        """Mark the task, count the iteration and take the guidance that waits.
+
+        None when somebody has changed the plan since, so that this task is not the next any more.
+        """
+        task: Task | None = None
+        waiting: tuple[Injection, ...] = ()
+        now = await asyncio.to_thread(look, self._shop.ledger.project.root)
+
+        def change(docs: Documents) -> Documents:
+            nonlocal task, waiting
+            task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
+            if task is None or task.id != task_id:
+                return docs
+            waiting = docs.pending
+            number = docs.state.iteration_count + 1
+            state = docs.state.model_copy(update={"iteration_count": number})
+            plan = docs.plan.with_task(
+                task_id, status=TaskStatus.IN_PROGRESS, begun=task.begun or now
+            )
+            fresh = {"state": state, "plan": plan, "budget": docs.budget.using(0)}
+            return taken(docs.model_copy(update=fresh))
+
+        docs = await self._shop.ledger.transact(change, "chosen")
+        begun = docs.plan.task(task_id)
+        if task is None or task.id != task_id or begun is None:
+            return None
+        number = docs.state.iteration_count
+        tell_consumed(self._shop, waiting, number)
+        return begun, number, waiting
+
+    def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
+        self._shop.emit(
+            ev.IterationStarted(
+                iteration=number,
+                task_id=task.id,
+                title=task.title,
+                why=why_chosen(self._plan_before(task), task),
+                attempt=task.retry_count + 1,
+                prompt_chars=prompt_chars,
+            )
+        )
+
+    def _plan_before(self, task: Task) -> ImplementationPlan:
+        return self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
+
+    async def _prompt(self, task: Task, number: int, guidance: tuple[str, ...]) -> str:
+        project = self._shop.ledger.project
+        layout = project.layout
+
+        def build() -> str:
+            own = layout.prompt(self._docs.state.current_phase)
+            template = project.read_text(own, PROMPT_LIMIT)
+            memory = memory_for(project, self._docs, task)
+            project.write_active_memory(memory.whole)
+            parts = PromptParts(
+                iteration=number,
+                task=task,
+                checks=tuple(check.command for check in self._shop.gate.checks(task)),
+                red_before=tuple(self._shop.gate.baseline.told()),
+                guidance=guidance,
+                memory=memory.text,
+                learnings=memory.learnings,
+                agents_md=agents_md.shown(project.read_text(layout.agents_md, PROMPT_LIMIT)),
+            )
+            source = own.name if template else "build.md"
+            return building_prompt(template or builtin_template("build.md"), parts, source=source)
+
+        return await asyncio.to_thread(build)
+
+    def _close_later(self, session: AgentSession) -> None:
+        """Ending a CLI takes a moment that the next iteration need not wait for."""
+        task = asyncio.create_task(session.close(), name="ralph-close-session")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _record(self, task: Task, number: int, result: IterationResult) -> None:
+        """Write down the outcome: the task, the breaker, the totals, the memory, the archive."""
+        since = came_back(self._docs.breaker.left, result.contents)
+        if since is not None:
+            text = (
+                f"{seen(self._docs.breaker.left, result.contents)}: what was done since is undone."
+            )
+            self._shop.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
+        before = self._docs.plan
+        docs = await self._shop.ledger.transact(
+            lambda docs: recorded(docs, task.id, result), f"iteration {number}: {result.reason}"
+        )
+        given_up = blocked_told(before, docs.plan, task.id)
+        project = self._shop.ledger.project
+
+        def write() -> None:
+            now = self._shop.clock()
+            text = iteration_memory(number, task.id, task.title, result, Phase.BUILDING, now)
+            project.write_iteration_memory(number, text)
+            project.archive_session(session_record(number, task.id, result))
+
+        await asyncio.to_thread(write)
+        for event in told(number, task.id, result):
+            self._shop.emit(event)
+        if given_up:
+            self._gave_up = True
+            self._shop.emit(ev.Notice(level="warning", text=given_up))
+
+    async def _put_back(self, why: str) -> None:
+        """No task is left in progress that nobody works: at the end, or by an editor with an older plan."""
+        if self._docs.plan.get_current_task() is not None:
+
+            def change(docs: Documents) -> Documents:
+                plan, _ = docs.plan.reset_stale()
+                return docs.model_copy(update={"plan": plan})
+
+            await self._shop.ledger.transact(change, why)
+
+
+def require_workable(plan: ImplementationPlan) -> None:
+    """Refuse a plan that cannot be worked.
+
+    Raises:
+        PlanError: Naming every problem.
+    """
+    if message := plan.why_unworkable():
+        raise PlanError(
+            message, "Correct .ralph/implementation_plan.json; nothing was spent on it."
+        )
+    if not plan.tasks:
+        message = "The plan has no tasks."
+        raise PlanError(
+            message,
+            '`ralph "what you want"` makes one, or write it into .ralph/implementation_plan.json.',
+        )

@@ -1,0 +1,205 @@
+"""Finished work stays finished: the own checks of complete tasks run again, and what is red is opened again."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.verification.verification import (
+    Receipt,
+    ReceiptStatus,
+    TaskVerification,
+    VerificationOutcome,
+)
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.verification.failure_report import failure_report
+from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.gate import Check
+from ralph_tui.store.project import Documents
+
+if TYPE_CHECKING:
+    from ralph_tui.engine.context import Workshop
+
+
+BY_HAND = "marked complete by hand"
+
+MOST_NAMED = 5
+
+
+async def accept_marked_by_hand(shop: "Workshop") -> None:
+    """Record what the person marked complete in the plan file as their decision, and say so once.
+
+    What a command of the agent marked is undone before anything is read here.
+    """
+    book = shop.ledger.project.receipts
+    if not await asyncio.to_thread(book.unrecorded, shop.ledger.docs.plan):
+        return
+    docs = await shop.ledger.transact(lambda docs: docs)
+    tasks = await asyncio.to_thread(book.unrecorded, docs.plan)
+    rests = TaskVerification.decided_by_person(BY_HAND, shop.clock())
+    made = {task.id: await asyncio.to_thread(book.record, task.id, rests) for task in tasks}
+
+    def change(now: Documents) -> Documents:
+        plan = now.plan
+        for task in book.unrecorded(plan):
+            if task.id in made:
+                plan = plan.with_task(task.id, verification=made[task.id])
+        return now.model_copy(update={"plan": plan})
+
+    if made:
+        await shop.ledger.transact(change, "recorded as your decision")
+        shop.emit(ev.Notice(text=_told(tuple(made))))
+
+
+def _told(ids: tuple[str, ...]) -> str:
+    named = ", ".join(ids[:MOST_NAMED]) + (", …" if len(ids) > MOST_NAMED else "")
+    count = "1 task was" if len(ids) == 1 else f"{len(ids)} tasks were"
+    return f"{count} marked complete by hand ({named}). Ralph takes your word for it and runs no checks."
+
+
+MOST_REOPENED = 2
+"""How often one task is opened again; then it is blocked, so that two tasks cannot undo each other for ever."""
+
+RED = frozenset({ReceiptStatus.FAILED, ReceiptStatus.TIMED_OUT})
+"""What opens a task again. A check that nobody may run now says nothing."""
+
+_NAMED_TASKS = 3
+
+
+class FinishedWork:
+    """Checks complete tasks again during one run; what passed with the same files is not run twice."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing has passed yet."""
+        self._contents = Contents(root)
+        self._passed: dict[str, str] = {}
+        """For each command the contents of the project with which it passed."""
+
+    async def passed(self, shop: Workshop, task: Task, contents: str) -> None:
+        """Remember that the checks of a task passed with these contents."""
+        for check in await asyncio.to_thread(shop.gate.own_checks, task):
+            self._passed[check.command] = contents
+
+    async def reopen(self, shop: Workshop) -> bool:
+        """Run the own checks of all complete tasks again; whether any task was opened again or blocked.
+
+        Raises:
+            StoreError: The plan could not be written.
+        """
+        if not shop.settings.phases.building.recheck_finished:
+            return False
+        red = await self._red(shop)
+        if not red:
+            return False
+
+        def change(docs: Documents) -> Documents:
+            plan = docs.plan
+            for task_id, receipts in red.items():
+                plan = reopened(plan, task_id, receipts)
+            return docs.model_copy(update={"plan": plan})
+
+        await shop.ledger.transact(change, "a check that had passed fails now")
+        for task_id, receipts in red.items():
+            command = one_line(receipts[0].command, 120)
+            text = f"Finished task {task_id} is open again: `{command}` fails now."
+            shop.emit(ev.Notice(level="warning", text=text))
+        return True
+
+    async def _red(self, shop: Workshop) -> dict[str, tuple[Receipt, ...]]:
+        """The red checks of each complete task that has some."""
+        tasks = [t for t in shop.ledger.docs.plan.tasks if _is_checked_again(t)]
+        own = await asyncio.to_thread(lambda: {t.id: shop.gate.own_checks(t) for t in tasks})
+        now = await asyncio.to_thread(self._contents.digest)
+        due = {
+            check.command: check
+            for checks in own.values()
+            for check in checks
+            if not now or self._passed.get(check.command) != now
+        }
+        if due:
+            number = sum(any(c.command in due for c in checks) for checks in own.values())
+            shop.emit(ev.Notice(text=_begins(number, len(due))))
+        receipts: dict[str, Receipt] = {}
+        for check in due.values():
+            if shop.ledger.docs.state.stop is not Halt.NONE:
+                return {}
+            receipts[check.command] = await _twice(shop, check)
+        now = await asyncio.to_thread(self._contents.digest)  # checks may write files
+        self._passed |= {
+            command: now for command, receipt in receipts.items() if receipt.status not in RED
+        }
+        found = {
+            task_id: tuple(
+                receipts[check.command]
+                for check in checks
+                if check.command in receipts and receipts[check.command].status in RED
+            )
+            for task_id, checks in own.items()
+        }
+        return {task_id: red for task_id, red in found.items() if red}
+
+
+def _begins(tasks: int, commands: int) -> str:
+    said = "1 finished task" if tasks == 1 else f"{tasks} finished tasks"
+    return f"Checking {said} again: {commands} command{'' if commands == 1 else 's'}."
+
+
+async def _twice(shop: Workshop, check: Check) -> Receipt:
+    """The receipt of a check; a red one is run once more, because a flaky test is no reason to open a task."""
+    receipt = await shop.gate.run_alone(check)
+    return await shop.gate.run_alone(check) if receipt.status in RED else receipt
+
+
+def _is_checked_again(task: Task) -> bool:
+    """Whether a task rests on checks, and not on a decision of the person."""
+    decided = (
+        task.verification is not None and task.verification.outcome is VerificationOutcome.ACCEPTED
+    )
+    return task.status is TaskStatus.COMPLETE and not decided
+
+
+def reopened(
+    plan: ImplementationPlan, task_id: str, receipts: Sequence[Receipt]
+) -> ImplementationPlan:
+    """The plan with a task to be worked again, or blocked when that has happened too often; pure."""
+    task = plan.task(task_id)
+    if task is None or task.status is not TaskStatus.COMPLETE:
+        return plan
+    commands = ", ".join(f"`{one_line(receipt.command, 120)}`" for receipt in receipts)
+    verb = "fails" if len(receipts) == 1 else "fail"
+    later = _completed_after(plan, task)
+    after = f" after {', '.join(later)}" if later else ""
+    why = f"{commands} passed when this task was complete and {verb} now{after}."
+    changes: dict[str, object] = {
+        "status": TaskStatus.PENDING,
+        "completed_at": None,
+        "verification": None,
+        "completion_notes": why,
+        "retry_count": 0,
+        "reopened": task.reopened + 1,
+        "last_failure": (
+            f"{why} Make it pass again without undoing what came later.\n{failure_report(receipts)}"
+        ),
+    }
+    if task.reopened >= MOST_REOPENED:
+        changes["status"] = TaskStatus.BLOCKED
+        changes["blockers"] = (
+            *task.blockers,
+            f"{why} It was opened again {task.reopened} times already.",
+        )
+    return plan.with_task(task_id, **changes)
+
+
+def _completed_after(plan: ImplementationPlan, task: Task) -> tuple[str, ...]:
+    """The last tasks that were completed after this one, the latest first."""
+    since = task.completed_at
+    if since is None:
+        return ()
+    later = [
+        (t.completed_at, t.id) for t in plan.tasks if t.completed_at and t.completed_at > since
+    ]
+    return tuple(task_id for _, task_id in sorted(later, reverse=True)[:_NAMED_TASKS])

@@ -1,0 +1,152 @@
+"""One session of a phase without tasks, told and recorded like an iteration."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.engine.context import SpecFor, Workshop, session_meter
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.outcome import End
+from ralph_tui.engine.core.ports import TurnEnded
+from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.phases.phase_supervisor import Missing, PhaseDesk
+from ralph_tui.engine.prompts.prompts import said_by_person
+from ralph_tui.engine.session.guidance import Injections, taken, tell_consumed
+from ralph_tui.engine.session.handoff import iteration_memory, session_record
+from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, told
+from ralph_tui.engine.session.turns import Conversation, Cut, cut_told
+from ralph_tui.store.project import Documents
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A phase at work: the parts of the run, and which phase it is."""
+
+    shop: Workshop
+    checkpoint: Checkpoint
+    spec_for: SpecFor
+    mission: Mission
+    phase: Phase
+
+    @property
+    def docs(self) -> Documents:
+        """The documents as last seen."""
+        return self.shop.ledger.docs
+
+
+def no_findings() -> int:
+    """A session whose work sends nothing back."""
+    return 0
+
+
+async def run_session(
+    stage: Stage,
+    desk: PhaseDesk,
+    *,
+    prompt: str,
+    missing: Missing,
+    why: str,
+    findings: Callable[[], int] = no_findings,
+) -> End | None:
+    """Talk once; an end when nothing further can help, else None (the caller looks at the result).
+
+    Args:
+        stage: The phase at work.
+        desk: What watches the session.
+        prompt: The first words.
+        missing: What the phase still lacks, or None.
+        why: Why the session takes place, for the person.
+        findings: How many things a finished phase sends back to be done.
+    """
+    shop, checkpoint, phase = stage.shop, stage.checkpoint, stage.phase
+    number, guidance = await _begin(shop)
+    prompt += said_by_person([injection.guidance for injection in guidance])
+    shop.emit(
+        ev.IterationStarted(
+            iteration=number,
+            task_id=phase.value,
+            title=f"{phase.value.capitalize()}",
+            why=why,
+            prompt_chars=len(prompt),
+        )
+    )
+    meter = session_meter(shop, checkpoint.costs())
+    spec = stage.spec_for(meter.costs.remaining(meter.limits))
+    started = time.monotonic()
+    seconds = shop.settings.phases.building.iteration_timeout_seconds
+    await shop.gate.begin("", stage.docs.plan.tasks)
+    async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
+        ended = await talk.say(prompt)
+    lacking = await missing()
+    sent_back = findings() if lacking is None else 0
+    result = _result(ended, talk.cut, lacking, desk.ending, sent_back)
+    if talk.cut in (Cut.COST, Cut.TIME) and result.outcome is IterationOutcome.FAILED:
+        result = result.model_copy(update={"reason": cut_told(talk.cut, meter, seconds)})
+    result = result.model_copy(
+        update={
+            "session_id": talk.session_id,
+            "cost_usd": meter.costs.iteration,
+            "tokens": meter.tokens,
+            "context_tokens": meter.budget.current_usage,
+            "seconds": time.monotonic() - started,
+        }
+    )
+    await talk.session.close()
+    await shop.gate.end(stage.docs.plan.tasks)
+    checkpoint.done += 1
+    await _record(shop, phase, number, result)
+    return await checkpoint.after(result.failure)
+
+
+async def _begin(shop: Workshop) -> tuple[int, Injections]:
+    """Count the iteration and take the guidance that waits."""
+    waiting: Injections = ()
+
+    def change(docs: Documents) -> Documents:
+        nonlocal waiting
+        waiting = docs.pending
+        count = docs.state.iteration_count + 1
+        state = docs.state.model_copy(update={"iteration_count": count})
+        return taken(docs.model_copy(update={"state": state, "budget": docs.budget.using(0)}))
+
+    number = (await shop.ledger.transact(change)).state.iteration_count
+    tell_consumed(shop, waiting, number)
+    return number, waiting
+
+
+def _result(
+    ended: TurnEnded, cut: Cut, lacking: str | None, ending: str, sent_back: int
+) -> IterationResult:
+    if cut in (Cut.STOP, Cut.PAUSE, Cut.UNANSWERED):
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
+    if sent_back:
+        reason = f"{sent_back} finding{'' if sent_back == 1 else 's'}"
+        return IterationResult(outcome=IterationOutcome.SENT_BACK, reason=reason)
+    if lacking is None:
+        return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
+    if cut is not Cut.NONE:
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=cut.value)
+    if ended.failure is not None:
+        reason, failure = ended.failure.message, ended.failure
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=reason, failure=failure)
+    if ending:
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=ending)
+    return IterationResult(outcome=IterationOutcome.INCOMPLETE, reason=lacking)
+
+
+async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
+    await shop.ledger.transact(lambda docs: phase_recorded(docs, phase, result))
+    project = shop.ledger.project
+
+    def write() -> None:
+        text = iteration_memory(number, "", "", result, phase, shop.clock())
+        project.write_iteration_memory(number, text)
+        project.archive_session(session_record(number, phase.value, result, phase))
+
+    await asyncio.to_thread(write)
+    for event in told(number, phase.value, result):
+        shop.emit(event)

@@ -1,0 +1,123 @@
+"""The sub-agents of the seeds: expensive reading and testing in contexts of their own."""
+
+import re
+from collections.abc import Mapping
+
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.core.ports import SubAgent
+
+CODE_SEARCH = SubAgent(
+    name="code_search",
+    description="Searches the codebase for patterns and implementations; returns a summary only.",
+    prompt=(
+        "Find what you are asked for in this codebase with Glob, Grep and Read. Answer with a summary of "
+        "the findings: file, line, and one sentence each. Quote at most a few lines. Change nothing."
+    ),
+    tools=("Read", "Glob", "Grep"),
+    max_turns=20,
+)
+FILE_ANALYSIS = SubAgent(
+    name="file_analysis",
+    description="Analyses the files it is given in depth; returns structured analysis, not content.",
+    prompt=(
+        "Read the files you are given and answer the question about them as a structured analysis: "
+        "purpose, interfaces, what depends on what, risks. Do not repeat file contents. Change nothing."
+    ),
+    tools=("Read", "Glob", "Grep"),
+    max_turns=15,
+)
+TEST_EXECUTION = SubAgent(
+    name="test_execution",
+    description="Runs tests or builds and analyses failures; returns pass or fail and a summary.",
+    prompt=(
+        "Run the command you are given, exactly as it is, read its failures, and answer: passed or failed, "
+        "which tests failed, and the likely cause of each with file and line. Change nothing."
+    ),
+    tools=("Bash", "Read"),
+    max_turns=15,
+)
+
+_READERS = (CODE_SEARCH, FILE_ANALYSIS)
+
+SUB_AGENTS: Mapping[Phase, tuple[SubAgent, ...]] = {
+    Phase.DISCOVERY: _READERS,
+    Phase.PLANNING: _READERS,
+    Phase.BUILDING: (*_READERS, TEST_EXECUTION),
+    Phase.VALIDATION: (*_READERS, TEST_EXECUTION),
+}
+"""Which sub-agents each phase has."""
+
+AGENT_TOOLS = frozenset({"Task", "Agent"})
+"""Both names mean the tool that starts a sub-agent (SDK-FACTS section 1.2)."""
+
+
+BUILD_OR_TEST = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|mypy|pyright|ruff|vitest|jest|mocha|phpunit|rspec|ctest|make|just|"
+    r"gradlew?|mvnw?|bazel|ninja)\b"
+    r"|\b(?:npm|pnpm|yarn|bun)\s+(?:run|test|t|build|exec)\b"
+    r"|\b(?:cargo|go|dotnet|swift|mix|zig|uv|cmake\s+--)\s*(?:build|test|check|clippy|vet|nextest)\b"
+)
+"""What builds or tests, in the languages that projects are mostly written in."""
+
+
+class SubAgentRules:
+    """Holds sub-agents to ralph's own kinds, and to one build or test at a time.
+
+    Backpressure needs one clear answer, and two builds in one directory disturb each other.
+    """
+
+    def __init__(self) -> None:
+        """Nothing runs."""
+        self._running: dict[str, str] = {}
+        """The call that runs, by what there may be one of."""
+
+    def review(self, call: ToolCall) -> Verdict | None:
+        """A denial, or None; a build or test that is not denied is running now."""
+        if call.name in AGENT_TOOLS and _kind(call) not in _NAMES:
+            return Verdict(
+                decision="deny",
+                rule="own-sub-agents",
+                part=_kind(call),
+                reason="Only ralph's own sub-agents may be started",
+                instead=f"Set subagent_type to {', '.join(_NAMES)}, or do it yourself.",
+            )
+        slot = _slot(call)
+        if not slot:
+            return None
+        running = self._running.setdefault(slot, call.tool_id)
+        if running == call.tool_id:
+            return None
+        return Verdict(
+            decision="deny",
+            rule="one-test-agent",
+            part=TEST_EXECUTION.name if slot == _AGENT else str(call.input.get("command", "")),
+            reason="A sub-agent is running another build or test",
+            instead="Wait for its result, then start the next.",
+        )
+
+    def ended(self, call: ToolCall) -> None:
+        """The call is over, however it ended."""
+        self._running = {
+            s: running for s, running in self._running.items() if running != call.tool_id
+        }
+
+
+_NAMES = tuple(agent.name for agent in (*_READERS, TEST_EXECUTION))
+_AGENT, _COMMAND = "agent", "command"
+
+
+def _kind(call: ToolCall) -> str:
+    return str(call.input.get("subagent_type") or "")
+
+
+def _slot(call: ToolCall) -> str:
+    """What there may be only one of, that this call is; empty for any other call."""
+    if call.name in AGENT_TOOLS:
+        return _AGENT if _kind(call) == TEST_EXECUTION.name else ""
+    by_sub_agent = call.agent_id is not None and call.name == "Bash"
+    return (
+        _COMMAND
+        if by_sub_agent and BUILD_OR_TEST.search(str(call.input.get("command", "")))
+        else ""
+    )

@@ -1,0 +1,321 @@
+"""The `ralph_*` tools: input validated, state changed only through the store, answers to act on."""
+
+import json
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from ralph_tui.domain.plan.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
+from ralph_tui.domain.plan.plan_validation import MAX_ID
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.sanitize import inert, one_line
+from ralph_tui.domain.tool_calls import ToolAnswer
+from ralph_tui.domain.verification.review import CriterionReview
+from ralph_tui.domain.verification.validation_report import SpecResult
+from ralph_tui.engine.core.ports import ToolSpec
+
+TEXT_LIMIT = 4_000
+
+
+class ToolInput(BaseModel):
+    """Base of tool inputs: unknown fields are a mistake the model can correct."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class NoInput(ToolInput):
+    """No fields."""
+
+
+class TaskRef(ToolInput):
+    """A task by id."""
+
+    task_id: str = Field(min_length=1, max_length=MAX_ID)
+
+
+class Claim(TaskRef):
+    """A claim that a task is complete."""
+
+    verification_notes: str = Field("", max_length=TEXT_LIMIT)
+
+
+class Block(TaskRef):
+    """Why a task cannot be completed."""
+
+    reason: str = Field(min_length=1, max_length=TEXT_LIMIT)
+
+
+class CheckChange(TaskRef):
+    """Why check files that existed before must change."""
+
+    reason: str = Field(min_length=1, max_length=TEXT_LIMIT)
+
+
+class Learning(ToolInput):
+    """Something later sessions should know."""
+
+    learning: str = Field(min_length=1, max_length=TEXT_LIMIT)
+    category: Literal["pattern", "antipattern", "architecture", "debugging", "build"]
+
+
+class NewTask(ToolInput):
+    """A task for the plan."""
+
+    id: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = Field(min_length=1, max_length=TEXT_LIMIT)
+    priority: int = Field(100, ge=1, le=10_000)
+    dependencies: list[str] = []
+    verification_criteria: list[str] = Field(min_length=1)
+    estimated_tokens: int | None = Field(None, ge=0)
+
+
+class PlannedTask(NewTask):
+    """A task of a plan."""
+
+    asks_to_change_checks: bool = False
+
+
+class SubmitPlan(ToolInput):
+    """All tasks of a plan at once."""
+
+    tasks: list[PlannedTask] = Field(min_length=1, max_length=500)
+
+
+class SubmitReport(ToolInput):
+    """The validation report."""
+
+    specs: list[SpecResult] = []
+    summary: str = Field("", max_length=TEXT_LIMIT)
+    observations: list[str] = []
+
+
+class SubmitReview(ToolInput):
+    """A reviewer's verdicts."""
+
+    criteria: list[CriterionReview] = Field(min_length=1, max_length=100)
+    summary: str = Field("", max_length=TEXT_LIMIT)
+
+
+class Memory(ToolInput):
+    """A session summary."""
+
+    completed: list[str] = []
+    progress: str = ""
+    decisions: list[str] = []
+    files: list[str] = []
+    blockers: list[str] = []
+    notes: list[str] = []
+    dependencies: list[str] = []
+
+
+CLAIM_HELP = (
+    "Claim that your task is complete. Python runs the checks and answers ACCEPTED or NOT YET "
+    "with what failed. Record learnings before you claim: ACCEPTED ends the session."
+)
+
+CHECK_CHANGE_HELP = (
+    "Ask the person to allow your changes of tests, check scripts or test settings that existed before "
+    "this task. Make the change first: they decide about exactly what they see."
+)
+
+_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    (
+        "ralph_get_next_task",
+        "The task Python has chosen for you, with its criteria.",
+        NoInput,
+        True,
+    ),
+    ("ralph_mark_task_in_progress", "Say that you begin the task.", TaskRef, False),
+    (
+        "ralph_mark_task_complete",
+        CLAIM_HELP,
+        Claim,
+        False,
+    ),
+    (
+        "ralph_mark_task_blocked",
+        "Give the task up with the reason; ends the session.",
+        Block,
+        False,
+    ),
+    (
+        "ralph_request_check_change",
+        CHECK_CHANGE_HELP,
+        CheckChange,
+        False,
+    ),
+    ("ralph_append_learning", "Record a learning for later sessions.", Learning, False),
+    ("ralph_get_plan_summary", "All tasks with status and dependencies.", NoInput, True),
+    ("ralph_get_state_summary", "Phase, iteration, context and cost.", NoInput, True),
+    ("ralph_add_task", "Add work the plan lacks; it is not yours to start now.", NewTask, False),
+    ("ralph_increment_retry", "Count a failed attempt at your task.", TaskRef, False),
+    (
+        "ralph_update_memory",
+        "Write down what later sessions must know; what you list adds to earlier calls.",
+        Memory,
+        False,
+    ),
+)
+
+_BUILDING = tuple(name for name, *_ in _TOOLS)
+
+_PLANNING_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    (
+        "ralph_submit_plan",
+        "Hand in the whole plan; replaces what is not complete.",
+        SubmitPlan,
+        False,
+    ),
+)
+_VALIDATION_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    ("ralph_submit_report", "Hand in the validation report.", SubmitReport, False),
+)
+_REVIEW_TOOLS: tuple[tuple[str, str, type[ToolInput], bool], ...] = (
+    (
+        "ralph_submit_review",
+        "Hand in one verdict for each numbered criterion, with quoted evidence.",
+        SubmitReview,
+        False,
+    ),
+)
+_ALL = {
+    entry[0]: entry for entry in (*_TOOLS, *_PLANNING_TOOLS, *_VALIDATION_TOOLS, *_REVIEW_TOOLS)
+}
+
+PHASE_RALPH_TOOLS: Mapping[Phase, tuple[str, ...]] = {
+    Phase.DISCOVERY: ("ralph_append_learning",),
+    Phase.PLANNING: (
+        "ralph_get_plan_summary",
+        "ralph_add_task",
+        "ralph_submit_plan",
+        "ralph_append_learning",
+    ),
+    Phase.BUILDING: _BUILDING,
+    Phase.VALIDATION: ("ralph_get_plan_summary", "ralph_submit_report", "ralph_append_learning"),
+}
+"""Which `ralph_*` tools each phase has."""
+
+INPUTS: Mapping[str, type[ToolInput]] = {name: entry[2] for name, entry in _ALL.items()}
+
+
+def tool_specs(phase: Phase = Phase.BUILDING) -> tuple[ToolSpec, ...]:
+    """The tools of a phase as the model sees them; constant, for the prompt cache."""
+    return _specs(PHASE_RALPH_TOOLS[phase])
+
+
+def review_tool_specs() -> tuple[ToolSpec, ...]:
+    """The tool of a reviewer."""
+    return _specs(tuple(entry[0] for entry in _REVIEW_TOOLS))
+
+
+def _specs(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
+    return tuple(
+        ToolSpec(
+            name=name,
+            description=description,
+            input_schema=_schema(model),
+            read_only=read_only,
+        )
+        for name, description, model, read_only in (_ALL[n] for n in names)
+    )
+
+
+def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
+    """A JSON schema without the titles, which only cost tokens."""
+
+    def bare(node: JsonValue) -> JsonValue:
+        if isinstance(node, dict):
+            kept = {
+                k: bare(v) for k, v in node.items() if not (k == "title" and isinstance(v, str))
+            }
+            kept.pop("description", None) if "properties" in node else None
+            return kept
+        return [bare(item) for item in node] if isinstance(node, list) else node
+
+    schema = bare(model.model_json_schema())
+    assert isinstance(schema, dict)
+    return schema
+
+
+def parse(name: str, arguments: Mapping[str, JsonValue]) -> ToolInput | ToolAnswer:
+    """The validated input of a tool, or the error to answer."""
+    model = INPUTS.get(name)
+    if model is None:
+        return error(f"There is no tool {name}.")
+    try:
+        return model.model_validate(_inert(dict(arguments)))
+    except ValidationError as invalid:
+        problems = "; ".join(
+            f"{'.'.join(str(p) for p in e['loc']) or 'input'}: {e['msg']}" for e in invalid.errors()
+        )
+        return error(f"{name}: {problems}. Correct the input and call again.")
+
+
+def _inert(value: JsonValue) -> JsonValue:
+    """Whatever the model says ends up in files and on screens."""
+    if isinstance(value, str):
+        return inert(value)
+    if isinstance(value, list):
+        return [_inert(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _inert(item) for key, item in value.items()}
+    return value
+
+
+def error(text: str) -> ToolAnswer:
+    """An answer that says what to do differently."""
+    return ToolAnswer(text=text, is_error=True)
+
+
+def answer(values: Mapping[str, object]) -> ToolAnswer:
+    """A JSON answer."""
+    return ToolAnswer(text=json.dumps(values, ensure_ascii=False, default=str))
+
+
+def task_json(task: Task) -> dict[str, object]:
+    """A task as the model reads it."""
+    data = task.model_dump(mode="json", exclude_none=True, exclude={"begun"})
+    return {key: data[key] for key in data if data[key] != []}
+
+
+def plan_summary(plan: ImplementationPlan) -> ToolAnswer:
+    """Every task in one line, with the counts."""
+    counts = {status.value: number for status, number in plan.counts().items()}
+    done = plan.complete_ids()
+    tasks = [
+        {
+            "id": task.id,
+            "status": task.status.value,
+            "priority": task.priority,
+            "title": one_line(task.title, 120),
+            **({"waits_for": waits} if (waits := plan.waiting_on(task, done)) else {}),
+        }
+        for task in plan.tasks
+    ]
+    share = plan.completion_percentage
+    return answer({"counts": counts, "completion_percentage": share, "tasks": tasks})
+
+
+def new_task(plan: ImplementationPlan, wanted: NewTask) -> Task | ToolAnswer:
+    """The task to add, or why the plan would not work with it."""
+    task = Task.model_validate(wanted.model_dump())
+    problems = plan.adding([task]).problems()
+    mine = [problem.message for problem in problems if task.id in (problem.task_id, *problem.path)]
+    return error(" ".join(mine)) if mine else task
+
+
+def after_failed_attempt(task: Task, reason: str, *, is_counted: bool = False) -> dict[str, object]:
+    """How a task changes when an attempt failed: back to pending, the third blocks it.
+
+    `is_counted`: the agent has counted the attempt already.
+    """
+    retries = task.retry_count + (not is_counted)
+    if retries < MAX_RETRIES:
+        return {"retry_count": retries, "status": TaskStatus.PENDING}
+    blocker = f"{retries} attempts failed; the last: {one_line(reason, 300)}"
+    return {
+        "retry_count": retries,
+        "status": TaskStatus.BLOCKED,
+        "blockers": (*task.blockers, blocker),
+    }

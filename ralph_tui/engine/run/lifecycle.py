@@ -1,0 +1,277 @@
+"""The way through the phases: Python decides every transition, and says why."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import PlanError
+from ralph_tui.domain.events import LoopStatus
+from ralph_tui.domain.plan.plan import Task, TaskStatus
+from ralph_tui.domain.project_state import ApprovalKind, Phase
+from ralph_tui.domain.run.breaker import RecoveryAction
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.outcome import End, complete, stopped
+from ralph_tui.engine.decisions.ask_person import decide
+from ralph_tui.engine.limits.open_breaker import change_breaker
+from ralph_tui.engine.phases import discovery, planning, validation
+from ralph_tui.engine.phases.building import BuildLoop, require_workable
+from ralph_tui.engine.phases.finished_work import FinishedWork
+from ralph_tui.engine.phases.phase_session import Stage
+from ralph_tui.engine.session.prompt_memory import phase_decisions
+from ralph_tui.engine.verification.coverage import (
+    allowing_unverified,
+    how_to_cover,
+    require_checks,
+    uncovered,
+    what_is_uncovered,
+)
+from ralph_tui.store.project import Documents, Project
+
+StageMaker = Callable[[Phase], AbstractAsyncContextManager[Stage]]
+"""Opens a phase: its guard, its tools, its prompt; closed when the phase is over."""
+
+_NEXT = {Phase.DISCOVERY: Phase.PLANNING, Phase.PLANNING: Phase.BUILDING}
+_WHY = {
+    Phase.PLANNING: "the specs are whole and confirmed",
+    Phase.BUILDING: "the plan is sound and agreed to",
+    Phase.VALIDATION: "every task is complete",
+}
+_NEEDS = {
+    Phase.PLANNING: "There are no specs to plan from.",
+    Phase.VALIDATION: "There is nothing to validate: no spec, and no task that was built.",
+}
+
+
+def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
+    """Where a run begins.
+
+    Raises:
+        PlanError: There is nothing to work on, or the plan cannot be worked.
+    """
+    phase = _chosen_phase(docs, mission)
+    if phase is Phase.BUILDING:
+        require_workable(docs.plan)
+    if phase is Phase.DISCOVERY:
+        require_request(docs, mission)
+    if phase in _NEEDS and not project.read_specs() and not docs.plan.tasks:
+        hint = 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
+        raise PlanError(_NEEDS[phase], hint)
+    return phase
+
+
+def require_request(docs: Documents, mission: Mission) -> None:
+    """Discovery needs something to discover.
+
+    Raises:
+        PlanError: There is no request, neither now nor from before.
+    """
+    if not (mission.request.strip() or docs.state.request):
+        message = "There is nothing to discover: no request was given."
+        raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
+
+
+def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
+    if mission.only is not None:
+        return mission.only
+    if mission.request.strip() and mission.request.strip() != docs.state.request:
+        return Phase.DISCOVERY
+    if (asked := docs.state.decision) is not None and asked.kind is ApprovalKind.PLAN:
+        return Phase.PLANNING  # the model's plan: not built unless the person agrees to it
+    if not docs.state.request:  # a plan written by hand, or nothing at all
+        return Phase.BUILDING
+    if docs.state.current_phase is Phase.VALIDATION and docs.plan.ready():
+        return Phase.BUILDING  # what the last validation found is to be built first
+    return docs.state.current_phase
+
+
+class Lifecycle:
+    """Runs phases until the mission is done or there is a reason to stop."""
+
+    def __init__(
+        self, stages: StageMaker, mission: Mission, *, has_specs: Callable[[], bool]
+    ) -> None:
+        """Open phases with `stages`."""
+        self._stages = stages
+        self._mission = mission
+        self._has_specs = has_specs
+        self._planned_anew = False
+        self._feedback = ""
+        self._why_back = ""
+        self._finished: FinishedWork | None = None
+
+    def _finished_work(self, stage: Stage) -> FinishedWork:
+        """What this run knows of checks that passed."""
+        if self._finished is None:
+            self._finished = FinishedWork(stage.shop.ledger.project.root)
+        return self._finished
+
+    async def run(self, phase: Phase) -> End:
+        """Run from `phase` to the end.
+
+        Raises:
+            RalphError: Something a person must put right.
+        """
+        while True:
+            async with self._stages(phase) as stage:
+                outcome = await self._run_phase(stage)
+                if isinstance(outcome, End):
+                    if outcome.status is LoopStatus.COMPLETE:
+                        await _remember(stage)
+                    return outcome
+                await _remember(stage)
+                why, self._why_back = self._why_back or _WHY[outcome], ""
+                await _move(stage, outcome, why)
+            phase = outcome
+
+    async def _run_phase(self, stage: Stage) -> End | Phase:
+        """An end, or the phase that follows."""
+        if stage.phase is Phase.BUILDING:
+            return await self._build(stage)
+        if stage.phase is Phase.VALIDATION:
+            verdict = await self._validate(stage)
+            if isinstance(verdict, End):
+                return verdict
+            self._why_back = verdict.value
+            return Phase.BUILDING if self._mission.only is None else _back_alone(verdict)
+        if stage.phase is Phase.DISCOVERY:
+            end = await discovery.run(stage)
+        else:
+            feedback, self._feedback = self._feedback, ""
+            end = await planning.run(stage, feedback)
+        if end is not None:
+            return end
+        if self._mission.only is None:
+            return _NEXT[stage.phase]
+        return await _done_alone(stage)
+
+    async def _validate(self, stage: Stage) -> End | validation.Back:
+        """Validate what is finished, unless a finished task is not finished any more."""
+        if await self._finished_work(stage).reopen(stage.shop):
+            return validation.Back.REOPENED
+        return await validation.run(stage)
+
+    async def _build(self, stage: Stage) -> End | Phase:
+        await validation.take_rejection(stage)
+        refused = await planning.undecided(stage) or await agree_to_unverified(stage)
+        if refused is not None:
+            return refused
+        finished = self._finished_work(stage)
+        end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint, finished).run()
+        if await self._may_plan_anew(end):
+            self._planned_anew = True
+            self._feedback = f"The plan made no progress: {end.reason}. Find another way."
+            await change_breaker(
+                stage.shop, lambda breaker: breaker.reset("the plan is made anew"), end.reason
+            )
+            self._why_back = "the plan made no progress"
+            return Phase.PLANNING
+        goes_on = end.status is LoopStatus.COMPLETE and self._mission.only is None
+        if goes_on and await asyncio.to_thread(self._has_specs):
+            return Phase.VALIDATION
+        return end
+
+    async def _may_plan_anew(self, end: End) -> bool:
+        """A plan that stands still is made anew, once in a run, where there are specs to plan from.
+
+        And where somebody can agree to the new plan: else the run ends with what stopped the old one.
+        """
+        agreed = self._mission.interactive or self._mission.assume_yes
+        wanted = end.recovery is RecoveryAction.REGENERATE_PLAN and agreed
+        if not wanted or self._planned_anew or self._mission.only is not None:
+            return False
+        return await asyncio.to_thread(self._has_specs)
+
+
+def can_ask(mission: Mission) -> bool:
+    """Whether somebody is there to agree to what only the person can allow."""
+    return mission.interactive and not mission.no_input
+
+
+async def agree_to_unverified(stage: Stage) -> End | None:
+    """Ask about tasks that no check can verify before anything is spent on them.
+
+    Raises:
+        PlanError: There are some, and nobody is there to be asked.
+    """
+    shop, building = stage.shop, stage.shop.settings.phases.building
+    rules = await asyncio.to_thread(shop.gate.rules)
+    tasks = uncovered(stage.docs.plan, building, rules)
+    if not tasks:
+        return None
+    if not can_ask(stage.mission):
+        require_checks(tasks)
+    summary = (
+        f"{what_is_uncovered(tasks)} Yes builds them all the same, and they complete as unverified. "
+        f"No ends this run. {how_to_cover(tasks)}"
+    )
+    decided = await decide(shop, stage.mission, ApprovalKind.UNVERIFIED, summary)
+    if isinstance(decided, End):
+        return decided
+    if not decided.approved:
+        return stopped(what_is_uncovered(tasks).rstrip("."), how_to_cover(tasks))
+    await shop.ledger.transact(lambda now: _allowing(now, tasks))
+    return None
+
+
+def _allowing(docs: Documents, tasks: tuple[Task, ...]) -> Documents:
+    return docs.model_copy(update={"plan": allowing_unverified(docs.plan, tasks)})
+
+
+async def _done_alone(stage: Stage) -> End:
+    """Where one phase alone was asked for: it is left, so that nobody is asked to agree to it again."""
+    following = _NEXT[stage.phase]
+    await _move(stage, following, _WHY[following])
+    return complete(f"{stage.phase.value} is done", _then(stage.phase))
+
+
+def _back_alone(verdict: validation.Back) -> End:
+    """Validation alone ends where the whole way would go back to building."""
+    if verdict is validation.Back.REJECTED:
+        return stopped(f"{verdict}; the reason is a task now", "`ralph build` works it.")
+    if verdict is validation.Back.REOPENED:
+        return stopped(verdict.value, "`ralph tasks` shows it; `ralph build` works it.")
+    reason = f"{verdict}; each failure is a task now"
+    return stopped(reason, "See .ralph/validation_report.json, then `ralph build`.")
+
+
+def _then(phase: Phase) -> str:
+    following = {Phase.DISCOVERY: "`ralph plan`", Phase.PLANNING: "`ralph build`"}
+    return f"Go on with {following[phase]}."
+
+
+async def _move(stage: Stage, phase: Phase, reason: str) -> None:
+    """Enter the next phase on disk, then tell it; a crash between the two repeats nothing."""
+
+    def change(docs: Documents) -> Documents:
+        # What was agreed to led here. A result that was approved stays approved.
+        made = docs.state.decision
+        kept = made if made is not None and made.kind is ApprovalKind.VALIDATION else None
+        state = docs.state.model_copy(update={"current_phase": phase, "approval": kept})
+        return docs.model_copy(update={"state": state})
+
+    await stage.shop.ledger.transact(change)
+    stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))
+
+
+async def _remember(stage: Stage) -> None:
+    """The phase memory, captured by Python at the transition (seeds, "Memory Capture Boundaries")."""
+    docs = stage.docs
+    project = stage.shop.ledger.project
+    counts = docs.plan.counts()
+
+    def write() -> None:
+        specs = ", ".join(s.name for s in project.read_specs()) or "none"
+        project.write_phase_memory(
+            stage.phase,
+            f"# Phase {stage.phase.value}\n\n"
+            f"- Request: {docs.state.request or 'a plan written by hand'}\n"
+            f"- Specs: {specs}\n"
+            f"- Tasks: {len(docs.plan.tasks)}, {counts[TaskStatus.COMPLETE]} complete\n"
+            f"- Iterations so far: {docs.state.iteration_count}\n"
+            f"- Cost so far: ${docs.state.total_cost_usd:.4f}\n"
+            f"- Tokens so far: {docs.state.total_tokens_used:,}\n"
+            + phase_decisions(project, docs, stage.phase),
+        )
+
+    await asyncio.to_thread(write)

@@ -1,0 +1,279 @@
+"""A run under the project's lock: the parts put together, and everything put away again."""
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import ExitCode, RalphError
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.plan.plan import TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.context import SpecFor, Workshop
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.event_writer import Emitter
+from ralph_tui.engine.core.outcome import End, failed, used_up
+from ralph_tui.engine.core.ports import Agent
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.services import Wiring, nobody
+from ralph_tui.engine.decisions.call_permissions import withdraw_left_over
+from ralph_tui.engine.limits.quota import Allowances
+from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.phases.phase_session import Stage
+from ralph_tui.engine.run.lifecycle import Lifecycle
+from ralph_tui.engine.run.startup import begin, started
+from ralph_tui.engine.safety.command_sandbox import CommandSandbox, Confinement, tidy
+from ralph_tui.engine.safety.orphan_processes import settle_strays
+from ralph_tui.engine.safety.phase_extensions import extra_environment, extras_of
+from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked
+from ralph_tui.engine.safety.repository_guard import Custody
+from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
+from ralph_tui.engine.verification.baseline import Baseline
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.gate import Gate, Review, gate_environment
+from ralph_tui.engine.verification.review.reviewer import Reviewer
+from ralph_tui.guard.environment import agent_environment, cli_overlay
+from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
+from ralph_tui.store.journal.agent_activity import ActivityLog
+from ralph_tui.store.project import Project
+
+
+class Running:
+    """One run under the project's lock: its parts, its phases, its outcome."""
+
+    def __init__(
+        self,
+        project: Project,
+        wiring: Wiring,
+        mission: Mission,
+        emitter: Emitter,
+        run_id: str,
+        held: Confinement,
+    ) -> None:
+        """Run `mission` in `project`, telling `emitter`."""
+        self._held = held
+        self._project = project
+        self._wiring = wiring
+        self._settings = wiring.settings
+        self._mission = mission
+        self._emitter = emitter
+        self._run_id = run_id
+        self._marks = {RUN_MARK: run_id}
+        self._ledger = Ledger(project, lambda event: emitter.emit(wiring.told(event)))
+        percent = wiring.settings.limits.stop_at_allowance_percent
+        self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
+        exceptions = wiring.settings.safety.sandbox_exceptions
+        self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
+        self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
+        self._custody = Custody(
+            project.root,
+            self._allowances.emit,
+            activity=self._activity,
+        )
+        self._agent: Agent | None = None
+        self._checkpoint: Checkpoint | None = None
+        self._checks: ChecksOfRun | None = None
+        self._baseline: Baseline | None = None
+
+    async def run(self, phase: Phase) -> LoopFinished:
+        """Run from `phase`; problems after the start end in the event, not in an exception."""
+        since = time.monotonic()
+        docs, stale = await begin(
+            self._project, self._settings, self._run_id, phase, waits=self._mission.interactive
+        )
+        self._emitter.emit(started(self._project, self._settings, docs, self._run_id))
+        await self._ledger.open()
+        if stale:
+            text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
+            self._emitter.emit(ev.Notice(level="warning", text=text))
+        if self._held.warning:
+            self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
+        try:
+            await self._custody.begin()
+            await withdraw_left_over(self._ledger, phase)
+            async with self._parts():
+                end = await self._work(phase)
+        except RalphError as error:
+            end = failed(error)
+        except OSError as error:  # also what putting away lacked; what was done is done
+            end = used_up(error)
+        return self._finished(await self._after_all(end), time.monotonic() - since)
+
+    async def _work(self, phase: Phase) -> End:
+        """Work from `phase` on; what ends the work is its end, whatever putting away comes to."""
+        lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
+        try:
+            await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
+            return await lifecycle.run(phase)
+        except RalphError as error:
+            return failed(error)
+        except OSError as error:
+            return used_up(error)
+
+    async def _after_all(self, end: End) -> End:
+        """The end, unless the last session did what ends a loop, or was not written down."""
+        await self._ledger.refresh()  # with everything ended that a command started
+        self._activity.end_all()
+        try:
+            changed = await self._custody.check()
+        except RalphError as error:
+            changed = failed(error)
+        except OSError as error:
+            changed = used_up(error)
+        unwritten = await self._emitter.written()
+        if changed is None and unwritten is not None:
+            changed = failed(unwritten)
+        return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
+
+    def _noting(self, review: Review) -> Review:
+        """The guard's review, which also notes what is about to run."""
+
+        async def reviewed(call: ToolCall) -> Verdict:
+            verdict = await review(call)
+            if verdict.decision not in ("deny", "ask"):
+                self._note_call(call)
+            return verdict
+
+        return reviewed
+
+    def _note_call(self, call: ToolCall) -> None:
+        """Note a call that could change ralph's documents: all that runs programs outside of the sandbox."""
+        is_held = call.name in COMMAND_TOOLS and self._held.sandbox is not None
+        if may_write_unseen(call.name) and not is_held:
+            self._activity.begin(call.tool_id)
+
+    def _warn(self, text: str) -> None:
+        self._emitter.emit(ev.Notice(level="warning", text=text))
+
+    def _has_specs(self) -> bool:
+        return any(spec.criteria for spec in self._project.read_specs())
+
+    def _finished(self, end: End, seconds: float) -> LoopFinished:
+        docs = self._ledger.docs
+        return LoopFinished(
+            status=end.status,
+            reason=end.reason,
+            hint=end.hint,
+            exit_code=int(end.exit_code),
+            iterations=self._checkpoint.done if self._checkpoint else 0,
+            tasks_complete=docs.plan.counts()[TaskStatus.COMPLETE],
+            tasks_total=len(docs.plan.tasks),
+            tasks_unverified=sum(task.is_unverified for task in docs.plan.tasks),
+            cost_usd=docs.state.session_cost_usd,
+            seconds=seconds,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _parts(self) -> AsyncIterator[None]:
+        """The agent, the watcher and the watchdog; all of them ended however the run ends."""
+        watchdog = Watchdog(self._run_id)
+        watchdog.start()
+        follower = asyncio.create_task(self._ledger.follow(), name="ralph-follow")
+        follower.add_done_callback(self._tell_blindness)
+        beside = self._wiring.beside or nobody
+        companion = asyncio.create_task(beside(self._emitter.emit), name="ralph-beside")
+        try:
+            await self._sandbox.open()
+            self._agent = await asyncio.to_thread(self._wiring.make_agent)
+            yield
+        finally:
+            follower.cancel()
+            companion.cancel()
+            await asyncio.wait([follower, companion])
+            await asyncio.shield(self._put_away(watchdog))
+            if not companion.cancelled():
+                companion.result()  # a bug in it must not end in silence
+
+    async def _put_away(self, watchdog: Watchdog) -> None:
+        """End what was started, from the last to the first, each whatever became of the one before."""
+        async with contextlib.AsyncExitStack() as left:
+            left.push_async_callback(watchdog.stop)
+            left.push_async_callback(asyncio.to_thread, tidy, self._project.root, self._held)
+            left.push_async_callback(self._sandbox.close)
+            left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
+            if self._agent is not None:
+                left.push_async_callback(self._agent.close)
+
+    def _tell_blindness(self, follower: asyncio.Task[None]) -> None:
+        """Say that other programs' changes go unnoticed between our own."""
+        error = None if follower.cancelled() else follower.exception()
+        if error is not None:
+            text = f"What other programs change is seen late from now on: {error}"
+            self._emitter.emit(ev.Notice(level="error", text=text))
+
+    @contextlib.asynccontextmanager
+    async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
+        """A phase with its own guard, tools and prompt."""
+        if self._agent is None:
+            msg = "the parts were not made"
+            raise RuntimeError(msg)
+        policy = shielding_own(guard_policy(self._project, self._settings, phase))
+        inherited = self._wiring.everything
+        guard = Guard(policy)
+        warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
+        building = self._settings.phases.building
+        if self._baseline is None:
+            self._baseline = Baseline(self._project.root, used=building.baseline)
+            await asyncio.to_thread(self._baseline.load)
+        if self._checks is None:
+            self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
+        gate = Gate(
+            self._project.root,
+            rules=self._checks.rules,
+            timeout=building.gate_timeout_seconds,
+            environment=gate_environment(agent_environment(policy, inherited), self._marks),
+            review=guard.review,
+            emit=self._custody.emit,
+            prefix=self._sandbox.prefix,
+        )
+        gate.activity = self._activity
+        gate.baseline = self._baseline
+        shop: Workshop
+        spec_for: SpecFor
+        reviewer = Reviewer(
+            root=self._project.root,
+            agent=self._agent,
+            ledger=self._ledger,
+            emit=self._custody.emit,
+            settings=lambda: shop.settings,
+            spec_for=lambda directory: review_spec(spec_for(math.inf), directory, shop.settings),
+            clock=lambda: datetime.now(UTC),
+        )
+        shop = Workshop(
+            ledger=self._ledger,
+            configured=self._settings,
+            agent=self._agent,
+            gate=gate,
+            review=self._noting(guard.review),
+            landed=guard.landed,
+            emit=self._custody.emit,
+            clock=lambda: datetime.now(UTC),
+            unwritten=self._emitter.written,
+            reviewer=reviewer,
+            answerable=self._mission.interactive and not self._mission.no_input,
+            may_write=self._note_call,
+        )
+        if self._checkpoint is None:
+            self._checkpoint = Checkpoint(
+                shop,
+                self._mission,
+                custody=self._custody,
+                allowances=self._allowances,
+            )
+        overlay = cli_overlay(policy, inherited)
+        extras = extra_environment(extras_of(self._settings, phase), inherited)
+        environment = {**self._wiring.environment, **overlay, **self._marks, **extras}
+        sandbox = self._held.sandbox
+        spec_for = spec_maker(
+            self._project, lambda: shop.settings, environment, phase, sandbox=sandbox
+        )
+        try:
+            yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
+        finally:
+            warming.cancel()
+            await asyncio.wait([warming])
+            await asyncio.shield(guard.close())

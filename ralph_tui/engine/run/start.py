@@ -1,0 +1,105 @@
+"""The runs a face can start: checked before anything is spent, under the lock, told to the journal."""
+
+import asyncio
+import os
+import uuid
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.redaction import hide, secret_values
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.event_writer import Emitter
+from ralph_tui.engine.core.ports import EventSink
+from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.run.lifecycle import can_ask, first_phase
+from ralph_tui.engine.run.runner import Running
+from ralph_tui.engine.safety.command_sandbox import confine
+from ralph_tui.engine.safety.phase_extensions import check_extras, extra_values
+from ralph_tui.engine.verification.coverage import require_checks, uncovered
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.guard.environ_block import blank_keys
+from ralph_tui.guard.gitwatch import GitWatch
+from ralph_tui.store.journal.journal import JournalWriter
+from ralph_tui.store.journal.journal_location import settle_journal
+from ralph_tui.store.lock import LoopLock
+from ralph_tui.store.project import Project
+
+
+async def run_mission(
+    root: Path, wiring: Wiring, mission: Mission, sink: EventSink
+) -> LoopFinished:
+    """Run a mission to its end.
+
+    Raises:
+        RalphError: Something is wrong that was found before anything was started or spent.
+    """
+    hide(secret_values(os.environ))
+    blank_keys()
+    hide(extra_values(wiring.settings, wiring.everything))
+    project = Project(root)
+    phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)
+    held = await asyncio.to_thread(confine, root, wiring.settings.safety, wiring.everything)
+    run_id = uuid.uuid4().hex
+    lock = LoopLock(project.layout)
+    await asyncio.to_thread(lock.acquire, run_id)
+    try:
+        journal = await asyncio.to_thread(_open_journal, project)
+        emitter = Emitter(journal, sink)
+        emitter.start()
+        for text in journal.damage:
+            emitter.emit(ev.Notice(level="warning", text=text))
+        try:
+            running = Running(project, wiring, mission, emitter, run_id, held)
+            finished = await running.run(phase)
+            emitter.emit(finished)
+        finally:
+            await emitter.close()
+    finally:
+        await asyncio.shield(asyncio.to_thread(lock.release))
+    return finished
+
+
+def _open_journal(project: Project) -> JournalWriter:
+    project.transact(lambda docs: docs)  # the place of ralph's own copies is there from now on
+    settle_journal(project.layout)
+    return JournalWriter(project.layout.events)
+
+
+def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
+    _require_a_name(project.root)
+    LoopLock(project.layout).require_free()  # or another loop's plan would be what is wrong
+    phase = first_phase(project, project.load(), mission)
+    ahead = tuple(Phase)[tuple(Phase).index(phase) :] if mission.only is None else (phase,)
+    check_extras(wiring.settings, ahead, project.root, wiring.everything)
+    wiring.preflight()
+    _require_checks(project, wiring, mission, phase)
+    GitWatch(project.root).snapshot()
+    project.create()  # a hand-made .ralph lacks the directories the loop writes to
+    return phase
+
+
+def _require_checks(project: Project, wiring: Wiring, mission: Mission, phase: Phase) -> None:
+    """Refuse a plan with tasks that no check can verify, where nobody is there to be asked about it."""
+    if phase is Phase.BUILDING and not can_ask(mission):
+        settings = wiring.settings
+        rules = ChecksOfRun(project.root, settings).rules()
+        require_checks(uncovered(project.load().plan, settings.phases.building, rules))
+
+
+def _require_a_name(root: Path) -> None:
+    """Refuse a directory the CLI cannot be told of: it ends at once, and does not say why.
+
+    Raises:
+        SetupError: The path is not valid UTF-8.
+    """
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        shown = os.fsencode(root).decode("utf-8", "replace")
+        raise SetupError(
+            f"The name of {shown} is not valid UTF-8, and the Claude Code CLI cannot work there.",
+            "Rename the directory, or work in another one.",
+        ) from error

@@ -1,0 +1,131 @@
+"""How a run begins on disk, and what is told of it."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
+from ralph_tui.domain.run.context_budget import ContextBudget
+from ralph_tui.domain.run.costs import CostMeter
+from ralph_tui.engine.session.guidance import used_up
+from ralph_tui.store.project import Documents, Project
+
+
+async def begin(
+    project: Project, settings: Settings, run_id: str, phase: Phase, *, waits: bool = False
+) -> tuple[Documents, tuple[str, ...]]:
+    """A fresh session on disk: figures at zero, requests of an earlier run gone, no stale tasks.
+
+    `waits`: for a person, and so for the rest of a cool-down, too.
+    """
+    stale: list[str] = []
+
+    def change(docs: Documents) -> Documents:
+        docs = used_up(docs, heard=False)  # a run that was killed
+        plan, found = docs.plan.reset_stale()
+        stale[:] = found
+        now = datetime.now(UTC)
+        state = docs.state.model_copy(
+            update={
+                "project_root": str(project.root),
+                "current_phase": phase,
+                "session_id": run_id[:12],
+                "started_at": docs.state.started_at or now,
+                "session_cost_usd": 0.0,
+                "session_tokens_used": 0,
+                "tasks_completed_this_session": 0,
+                "adjusted": None,
+                "paused": False,
+                "pause": Halt.NONE,
+                "stop": Halt.NONE,
+                "stop_why": "",
+                "retry_now": False,
+                "waits": None,
+                "approval": docs.state.decision,
+                "set_aside": None,
+            }
+        )
+        breaker = fresh_breaker(docs.breaker, settings, waits=waits)
+        return docs.model_copy(update={"plan": plan, "state": state, "breaker": breaker})
+
+    return await asyncio.to_thread(project.transact, change), tuple(stale)
+
+
+def fresh_breaker(
+    breaker: CircuitBreaker, settings: Settings, *, waits: bool = False
+) -> CircuitBreaker:
+    """The breaker at the start of a run: starting again is the person's reset; limits are today's.
+
+    A run that was killed while it cooled down said no last word, so the next one goes on with that.
+    """
+    limits = settings.circuit_breaker
+    cools = waits and breaker.is_cooling and limits.cooldown_minutes > 0
+    tripped = breaker.state is not BreakerState.CLOSED
+    why = "a new run was started" if tripped else breaker.reset_reason
+    begun = breaker if cools else breaker.reset(why)
+    return within(begun, settings)
+
+
+def within(breaker: CircuitBreaker, settings: Settings) -> CircuitBreaker:
+    """The breaker with the thresholds of today."""
+    limits = settings.circuit_breaker
+    return breaker.model_copy(
+        update={
+            "max_consecutive_failures": limits.max_consecutive_failures,
+            "max_stagnation_iterations": limits.max_stagnation_iterations,
+            "max_same_error": limits.max_same_error,
+            "max_denied": limits.max_denied,
+            "max_collapses": limits.max_collapses,
+            "max_tests_only": limits.max_tests_only,
+            "max_refused_claims": limits.max_refused_claims,
+            "max_cost_usd": settings.safety.cost_limits.total,
+        }
+    )
+
+
+def started(project: Project, settings: Settings, docs: Documents, run_id: str) -> ev.LoopStarted:
+    """What a face must know of a run from its first moment."""
+    shared = {
+        name: value
+        for name, value in project_read(project, settings, docs)
+        if name in ev.Standing.model_fields
+    }
+    return ev.LoopStarted(run_id=run_id, pid=os.getpid(), **shared)
+
+
+def project_read(project: Project, settings: Settings, docs: Documents) -> ev.ProjectRead:
+    """Where a project stands that nobody works on."""
+    from ralph_tui.engine.verification.detection.project_checks import (
+        checks_of,  # not before the first paint
+    )
+
+    context, capacity = settings.context, settings.context.capacity_tokens
+    thinks = docs.state.current_phase in (Phase.DISCOVERY, Phase.PLANNING)
+    builds = docs.state.current_phase is Phase.BUILDING
+    return ev.ProjectRead(
+        project=settings.project.name or project.root.resolve().name,
+        phase=docs.state.current_phase,
+        max_iterations=settings.phases.building.max_iterations,
+        iteration=docs.state.iteration_count,
+        context_capacity=200_000 if capacity == "auto" else capacity,
+        smart_zone=(ContextBudget().smart_zone_min_percent, context.budget_percent),
+        wrap_up_percent=context.handoff_threshold_percent,
+        limits=settings.safety.cost_limits,
+        costs=CostMeter(total=docs.state.total_cost_usd),
+        breaker=within(docs.breaker, settings),
+        model=settings.models.planning if thinks else settings.models.primary,
+        checks=checks_of(project.root, settings),
+        unworkable=docs.plan.why_unworkable() if builds else "",
+        finished=_is_finished(project, docs),
+    )
+
+
+def _is_finished(project: Project, docs: Documents) -> bool:
+    """Whether the last validation found nothing to do, and nobody is asked about it."""
+    if docs.state.current_phase is not Phase.VALIDATION or docs.state.awaits_decision:
+        return False
+    report = project.read_report()
+    return report is not None and report.settles(docs.plan)

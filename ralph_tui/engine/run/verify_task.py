@@ -1,0 +1,77 @@
+"""Run the gate for a task by hand: the same checks, held the same way, and nothing is written down."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.verification import GateResult
+from ralph_tui.engine.core.ports import EventSink
+from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, tidy
+from ralph_tui.engine.session.spec import guard_policy
+from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
+from ralph_tui.engine.verification.gate import Gate, gate_environment
+from ralph_tui.guard.environment import agent_environment
+from ralph_tui.guard.guard import Guard
+from ralph_tui.store.project import Project
+
+
+def task_to_verify(plan: ImplementationPlan, task_id: str | None) -> Task:
+    """The task that was named, or the one being worked, or the next one.
+
+    Raises:
+        RalphError: There is no such task.
+    """
+    if task_id is not None:
+        found = plan.task(task_id)
+        if found is None:
+            raise RalphError(f"The plan has no task {task_id}.", "List them: ralph tasks")
+        return found
+    chosen = plan.get_current_task() or plan.get_next_task()
+    if chosen is None:
+        raise RalphError("No task is open.", "Name the task to verify: ralph verify TASK")
+    return chosen
+
+
+async def verify_by_hand(root: Path, settings: Settings, task: Task, emit: EventSink) -> GateResult:
+    """Run the gate of a task as a claim would.
+
+    Raises:
+        RalphError: The sandbox is required and does not work.
+    """
+    project, environ = Project(root), dict(os.environ)
+    held = await asyncio.to_thread(confine, root, settings.safety, environ)
+    sandbox = CommandSandbox(root, held.sandbox, settings.safety.sandbox_exceptions)
+    policy = guard_policy(project, settings, Phase.BUILDING)
+    guard = Guard(policy)
+    try:
+        await sandbox.open()
+        gate = await asyncio.to_thread(_gate, root, settings, guard, sandbox, emit, environ)
+        return await gate.run(task, "verified by hand")
+    finally:
+        await sandbox.close()
+        await guard.close()
+        await asyncio.to_thread(tidy, root, held)
+
+
+def _gate(
+    root: Path,
+    settings: Settings,
+    guard: Guard,
+    sandbox: CommandSandbox,
+    emit: EventSink,
+    environ: Mapping[str, str],
+) -> Gate:
+    return Gate(
+        root,
+        rules=ChecksOfRun(root, settings).rules,
+        timeout=settings.phases.building.gate_timeout_seconds,
+        environment=gate_environment(agent_environment(guard.policy, environ), {}),
+        review=guard.review,
+        emit=emit,
+        prefix=sandbox.prefix,
+    )

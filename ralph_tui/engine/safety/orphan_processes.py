@@ -1,0 +1,126 @@
+"""Processes of a run that died with its watchdog: found at the next start, ended when the person says so."""
+
+import asyncio
+import os
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.core.ports import EventSink
+from ralph_tui.engine.core.project_state import Ledger, answered
+from ralph_tui.engine.safety.processes import RUN_MARK, end_marked
+from ralph_tui.store.project import Documents
+from ralph_tui.store.project_root import AGENT_OF
+
+END, LEAVE = "End them", "Leave them"
+BY_HAND = "`ralph doctor --end-strays` ends them; a run with --yes does so at its start."
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Stray:
+    """A process that no run looks after any more."""
+
+    pid: int
+    run_id: str
+    command: str
+
+    @property
+    def shown(self) -> str:
+        """For people, on one line."""
+        return f"pid {self.pid} ({one_line(self.command, 60)})"
+
+
+def find_strays(root: Path) -> tuple[Stray, ...]:
+    """What earlier runs of this project left; call it only when no loop of the project runs."""
+    import psutil
+
+    here = os.path.realpath(root)
+    found = []
+    for process in psutil.process_iter():
+        try:
+            environment = process.environ()
+            run_id = environment.get(RUN_MARK)
+            if run_id and environment.get(AGENT_OF) == here and process.pid != os.getpid():
+                command = " ".join(process.cmdline()) or process.name()
+                found.append(Stray(process.pid, run_id, command))
+        except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
+            continue
+    return tuple(found)
+
+
+def end_strays(strays: tuple[Stray, ...]) -> None:
+    """End them and what they start meanwhile; told apart by their mark, never by a pid alone."""
+    for run_id in {stray.run_id for stray in strays}:
+        end_marked(RUN_MARK, run_id)
+
+
+def described(strays: tuple[Stray, ...]) -> str:
+    """Who they are, in one sentence."""
+    names = ", ".join(stray.shown for stray in strays[:_SHOWN])
+    more = f" and {len(strays) - _SHOWN} more" if len(strays) > _SHOWN else ""
+    one = len(strays) == 1
+    what = "A process" if one else f"{len(strays)} processes"
+    return f"{what} of a run that died {'is' if one else 'are'} still there: {names}{more}."
+
+
+async def settle_strays(root: Path, ledger: Ledger, emit: EventSink, mission: Mission) -> None:
+    """Before anything is started: end what a dead run left, if the person says so.
+
+    Somebody who can decide is asked; `--yes` is a decision; else it is only told.
+    """
+    strays = await asyncio.to_thread(find_strays, root)
+    if not strays:
+        return
+    told = described(strays)
+    if mission.assume_yes:
+        ending = True
+    elif mission.interactive and not mission.no_input:
+        ending = await _ask(ledger, mission, told)
+    else:
+        emit(ev.Notice(level="warning", text=f"{told} {BY_HAND}"))
+        return
+    if ending:
+        await asyncio.to_thread(end_strays, strays)
+    emit(ev.Notice(text=f"{told} {'Ended.' if ending else 'Left alone.'}"))
+
+
+async def _ask(ledger: Ledger, mission: Mission, told: str) -> bool:
+    """Whether the person wants them ended; a request to stop is no."""
+    question = Question(
+        question=f"{told} End them before the loop starts?",
+        header="Strays",
+        options=(
+            Option(label=END, description="They would change files beside the new run."),
+            Option(label=LEAVE, description="They go on."),
+        ),
+    )
+    batch = uuid.uuid4().hex[:8]
+    asked = AskedQuestion(
+        id=f"q-{batch}-1",
+        batch=batch,
+        phase=Phase.BUILDING,
+        question=question,
+        asked_at=datetime.now(UTC),
+        answer=mission.answers.to(question),
+    )
+
+    def stopping() -> bool:
+        return ledger.docs.state.stop is not Halt.NONE
+
+    (now,) = await answered(ledger, (asked,), gives_up=stopping)
+    if not now.is_open:
+        return now.answer is not None and END in now.answer.labels
+
+    def withdraw(docs: Documents) -> Documents:
+        log = docs.questions.changing(asked.id, withdrawn=True)
+        return docs.model_copy(update={"questions": log})
+
+    await ledger.transact(withdraw)
+    return False

@@ -1,0 +1,39 @@
+"""Where a file that a tool wrote has really gone: a link may be changed between the guard's look and the write.
+
+The CLI opens files itself, so no flag of ours can hold the path it was allowed; what is left is to look
+again. It gives nobody new rights (whoever can change the link can write as the same user), but is told.
+"""
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.engine.core.ports import EventSink
+from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.store.project import Documents
+
+
+async def stop_if_astray(ledger: Ledger, emit: EventSink, call: ToolCall, verdict: Verdict) -> str:
+    """Stop the loop when a file was written where it may not be; returns why, or nothing.
+
+    Args:
+        ledger: The project's documents, which hold the request to stop.
+        emit: Takes the notice for the person.
+        call: The call that wrote the file.
+        verdict: The guard's verdict on the path, looked up again after the write.
+    """
+    if verdict.decision != "deny":
+        return ""
+    why = (
+        f"{call.name} was allowed {one_line(verdict.part, 120)} and the path led elsewhere afterwards "
+        f"({verdict.reason[:1].lower()}{verdict.reason[1:]})"
+    )
+    text = f"{why}: a link was changed meanwhile. Look what was written there, then run again."
+    emit(ev.Notice(level="error", text=text))
+
+    def change(docs: Documents) -> Documents:
+        state = docs.state.model_copy(update={"stop": Halt.NOW, "stop_why": why})
+        return docs.model_copy(update={"state": state})
+
+    await ledger.transact(change)
+    return why

@@ -1,0 +1,5 @@
+"""One agent session: its spec, turns, supervisor, tools, memory and hand-off.
+
+May not: choose the next task or phase.
+Callers: `engine.phases` and `engine.run`.
+"""

@@ -1,0 +1,34 @@
+"""What a person says to the next iteration: taken under the lock, told, given back when nobody heard it."""
+
+from collections.abc import Collection
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.project_state import Injection
+from ralph_tui.engine.context import Workshop
+from ralph_tui.store.project import Documents
+
+Injections = tuple[Injection, ...]
+
+
+def taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
+    """The documents once what waits, or these `ids` of it, was said; kept until the iteration has an outcome."""
+    said = tuple(i for i in docs.pending if ids is None or i.id in ids)
+    left = tuple(i for i in docs.pending if i not in said)
+    state = docs.state.model_copy(update={"given": (*docs.state.given, *said)})
+    return docs.model_copy(update={"state": state, "pending": left})
+
+
+def used_up(docs: Documents, *, heard: bool) -> Documents:
+    """The documents once that iteration is over; what nobody heard to the end waits for the next one."""
+    if not docs.state.given:
+        return docs
+    state = docs.state.model_copy(update={"given": ()})
+    pending = docs.pending if heard else (*docs.state.given, *docs.pending)
+    return docs.model_copy(update={"state": state, "pending": pending})
+
+
+def tell_consumed(shop: Workshop, waiting: Injections, iteration: int) -> None:
+    """Which iteration got it."""
+    if waiting:
+        ids = tuple(injection.id for injection in waiting)
+        shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))

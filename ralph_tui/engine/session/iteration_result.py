@@ -1,0 +1,191 @@
+"""What an iteration came to, and what it leaves in the documents and the journal."""
+
+from ralph_tui.domain.base import Amount, Count, Model
+from ralph_tui.domain.documents.memory import MemoryNote
+from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
+from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
+from ralph_tui.domain.run.costs import Money, minus, plus
+from ralph_tui.domain.run.oscillation import Files
+from ralph_tui.engine.core.outcome import failure_told
+from ralph_tui.engine.core.ports import Failure
+from ralph_tui.engine.prompts.tool_schemas import after_failed_attempt
+from ralph_tui.engine.session.guidance import used_up
+from ralph_tui.store.project import Documents
+
+NOT_THE_TASKS_FAULT = frozenset(
+    {
+        FailureClass.AUTHENTICATION,
+        FailureClass.BILLING,
+        FailureClass.USAGE_LIMIT,
+        FailureClass.OVERLOADED,
+        FailureClass.NETWORK,
+        FailureClass.BAD_REQUEST,
+        FailureClass.CLI_DIED,
+        FailureClass.CLI_SILENT,
+        FailureClass.SETUP,
+    }
+)
+"""Failures that say nothing about the task, so they cost it no attempt."""
+
+
+def is_the_tasks(failure: Failure | None) -> bool:
+    """Whether an iteration that ended so says something about its task."""
+    return failure is None or failure.kind not in NOT_THE_TASKS_FAULT
+
+
+class IterationResult(Model):
+    """What the loop records of an iteration."""
+
+    outcome: IterationOutcome
+    reason: str
+    session_id: str = ""
+    failure: Failure | None = None
+    counts_as_retry: bool = False
+    handed_off: bool = False
+    cost_usd: Money = 0.0
+    tokens: Count = 0
+    context_tokens: Count = 0
+    seconds: Amount = 0.0
+    files: tuple[str, ...] = ()
+    output_tokens: Count = 0
+    denied: str = ""
+    note: MemoryNote | None = None
+    """What the model wrote down for later sessions."""
+    dependencies: tuple[str, ...] = ()
+    """Commands that add what was declared since the session began."""
+    tests_only: bool = False
+    refused_claim: bool = False
+    failed_checks: str = ""
+    """What the refused claim failed at, for the next attempt."""
+    contents: Files = Files()
+    """The project's files before the iteration and after it."""
+
+
+_FAILURES = (IterationOutcome.FAILED, IterationOutcome.INCOMPLETE)
+_BLOCKED = TaskStatus.BLOCKED
+_NOT_COUNTED = (IterationOutcome.INTERRUPTED, IterationOutcome.SKIPPED)
+
+
+def waited_out(result: IterationResult) -> bool:
+    """Whether only waiting helps; that says nothing about the work, so the breaker does not count it."""
+    return result.failure is not None and result.failure.kind.passes
+
+
+def told(number: int, task_id: str, result: IterationResult) -> tuple[Event, ...]:
+    """The events that tell how an iteration ended, of a task or of a phase without tasks."""
+    finished = IterationFinished(
+        iteration=number,
+        task_id=task_id,
+        outcome=result.outcome,
+        reason=result.reason,
+        cost_usd=result.cost_usd,
+        tokens=result.tokens,
+        context_tokens=result.context_tokens,
+        seconds=result.seconds,
+        handoff=result.handed_off,
+        files_changed=result.files,
+    )
+    return (finished,) if result.failure is None else (failure_told(result.failure), finished)
+
+
+def phase_recorded(docs: Documents, phase: Phase, result: IterationResult) -> Documents:
+    """The documents after a session of a phase without tasks; pure."""
+    complete = result.outcome in (IterationOutcome.COMPLETE, IterationOutcome.SENT_BACK)
+    verdict = IterationVerdict(
+        is_failure=not complete,
+        tasks_completed=int(complete),
+        cost_usd=result.cost_usd,
+        evidence=f"{phase.value}: {result.reason}",
+        error="" if complete else result.reason,
+    )
+    return _counted(docs, phase.value, result, verdict)
+
+
+def recorded(docs: Documents, task_id: str, result: IterationResult) -> Documents:
+    """The documents after an iteration; pure."""
+    complete = result.outcome is IterationOutcome.COMPLETE
+    verdict = IterationVerdict(
+        is_failure=result.outcome in _FAILURES,
+        task=task_id if is_the_tasks(result.failure) else NOBODYS,
+        tasks_completed=int(complete),
+        cost_usd=result.cost_usd,
+        evidence=f"{task_id}: {result.reason}",
+        # A claim that is refused or missing is the task's own matter, whatever its words.
+        error=result.reason if result.outcome is IterationOutcome.FAILED else "",
+        denied=result.denied,
+        output_tokens=result.output_tokens,
+        tests_only=result.tests_only,
+        refused_claim=result.refused_claim and not complete,
+        files=result.contents,
+    )
+    counted = _counted(docs, task_id, result, verdict)
+    done = counted.state.tasks_completed_this_session + complete
+    given_up = counted.breaker.given_up()
+    plan = _plan_after(docs.plan, task_id, result, given_up.cause_of_one if given_up else "")
+    breaker = counted.breaker
+    if _blocked_now(docs.plan, plan, task_id):
+        breaker = breaker.without_blocked()
+    return counted.model_copy(
+        update={
+            "state": counted.state.model_copy(update={"tasks_completed_this_session": done}),
+            "plan": plan,
+            "breaker": breaker,
+        }
+    )
+
+
+def _blocked_now(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> bool:
+    """Whether ralph has just given the task up; one that the agent blocked was blocked before."""
+    was, task = before.task(task_id), after.task(task_id)
+    return was is not None and task is not None and was.status is not task.status is _BLOCKED
+
+
+def blocked_told(before: ImplementationPlan, after: ImplementationPlan, task_id: str) -> str:
+    """What to tell when ralph has given the task up; empty when it has not."""
+    task = after.task(task_id)
+    if task is None or not _blocked_now(before, after, task_id):
+        return ""
+    following = after.get_next_task()
+    then = f" Continuing with {following.id}." if following else ""
+    return f"{task_id} is blocked: {task.blockers[-1].rstrip('.')}.{then}"
+
+
+def _counted(
+    docs: Documents, name: str, result: IterationResult, verdict: IterationVerdict
+) -> Documents:
+    """The breaker counts what says something about the work; guidance is used up, the context's use kept."""
+    breaker = docs.breaker
+    if result.outcome not in _NOT_COUNTED and not waited_out(result):
+        # One meter counts the project's money; the breaker shows what it says.
+        before = max(breaker.total_cost, minus(docs.state.total_cost_usd, verdict.cost_usd))
+        breaker = breaker.model_copy(update={"total_cost": before}).record_iteration(verdict)
+    heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
+    number, context = docs.state.iteration_count, result.context_tokens
+    budget = docs.budget.recording(number, name, context=context, tokens=result.tokens)
+    return used_up(docs.model_copy(update={"breaker": breaker, "budget": budget}), heard=heard)
+
+
+def _plan_after(
+    plan: ImplementationPlan, task_id: str, result: IterationResult, given_up: str
+) -> ImplementationPlan:
+    task = plan.task(task_id)
+    if task is None:
+        return plan
+    used: Count = (task.actual_tokens_used or 0) + result.tokens
+    changes: dict[str, object] = {
+        "actual_tokens_used": used,
+        "actual_cost_usd": plus(task.actual_cost_usd or 0.0, result.cost_usd),
+    }
+    if result.failed_checks:
+        changes["last_failure"] = result.failed_checks
+    if task.status is TaskStatus.IN_PROGRESS:
+        changes["status"] = TaskStatus.PENDING
+        failed = result.outcome in _FAILURES and is_the_tasks(result.failure)
+        if result.counts_as_retry or failed:
+            counted = not result.counts_as_retry
+            changes |= after_failed_attempt(task, result.reason, is_counted=counted)
+        if given_up and changes["status"] is not _BLOCKED:
+            changes |= {"status": _BLOCKED, "blockers": (*task.blockers, given_up)}
+    return plan.with_task(task_id, **changes)

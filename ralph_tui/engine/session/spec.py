@@ -1,0 +1,152 @@
+"""What an agent session of a phase is given, and what the guard holds it to."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ralph_tui.config.settings import Settings
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
+from ralph_tui.engine.context import SpecFor
+from ralph_tui.engine.core.ports import SessionSpec
+from ralph_tui.engine.prompts.prompts import builtin_template, system_prompt
+from ralph_tui.engine.prompts.subagents import SUB_AGENTS
+from ralph_tui.engine.prompts.tool_schemas import review_tool_specs, tool_specs
+from ralph_tui.engine.safety.phase_extensions import (
+    extras_of,
+    prepared_servers,
+    skill_directories,
+    skill_names,
+)
+from ralph_tui.engine.verification.detection.project_checks import checks_of
+from ralph_tui.engine.verification.review.reviewer import MOST_TURNS, READ_TOOLS
+from ralph_tui.guard.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
+from ralph_tui.guard.sandbox import Sandbox
+from ralph_tui.store.backup.mirror import state_home
+from ralph_tui.store.project import Project
+
+_LONGEST = 1000
+"""Characters of a command line that patterns are compared with."""
+
+
+def shielding_own(policy: Policy) -> Policy:
+    """The policy, with the numbers and command lines of this process and its parents."""
+    import psutil
+
+    pids, lines = [], []
+    try:
+        this = psutil.Process()
+        chain = [this, *this.parents()]
+    except psutil.Error:
+        chain = []
+    for process in chain:
+        pids.append(process.pid)
+        try:
+            line = " ".join(process.cmdline()) or process.name()
+            lines += [line[:_LONGEST], process.name()]
+        except psutil.Error:  # another user's, or gone; its number is kept all the same
+            continue
+    held = dict.fromkeys((*policy.own_processes, *lines))
+    return policy.model_copy(update={"own_pids": tuple(pids), "own_processes": tuple(held)})
+
+
+CLAUDE_MD_LIMIT = 40_000
+"""Characters of CLAUDE.md in the system prompt; it travels by argv, which is bounded."""
+
+
+def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
+    """What the guard holds an agent of a phase to."""
+    extras = extras_of(settings, phase)
+    checks = checks_of(project.root, settings)
+    # The CLI is given its system prompt as an argument, so `pkill -f` finds the prompt's words there.
+    prompt = _system_prompt(project, settings, phase, checks)
+    # A directory with nothing in it becomes a uv project.
+    through_uv = PYTHON_TOOLS if checks.uses_uv or checks == NO_CHECKS else tuple(checks.tool_runs)
+    return Policy(
+        root=project.root,
+        phase=phase,
+        blocked_commands=settings.safety.blocked_commands,
+        ask_commands=settings.safety.ask_commands,
+        git_allowed=settings.git.commands,
+        mcp_servers=tuple(extras.mcp_servers),
+        skills=skill_names(extras, project.root),
+        home=Path.home(),
+        own_directories=(state_home() / "ralph",),
+        own_processes=(*OWN_PROCESSES, f"claude {prompt}"),
+        python_tools=through_uv,
+        tool_runs=checks.tool_runs,
+        scripts_through_uv=checks.uses_uv,
+        own_manager="" if checks.python in ("", "uv", "pip") else checks.python,
+    )
+
+
+def _system_prompt(
+    project: Project, settings: Settings, phase: Phase, checks: ProjectChecks
+) -> str:
+    claude_md = ""
+    if settings.agent.include_claude_md:
+        claude_md = project.read_text(project.root / "CLAUDE.md", CLAUDE_MD_LIMIT)
+    return system_prompt(phase, claude_md, settings.git.allowed_operations, checks)
+
+
+def spec_maker(
+    project: Project,
+    settings_now: Callable[[], Settings],
+    environment: Mapping[str, str],
+    phase: Phase,
+    *,
+    sandbox: Sandbox | None,
+) -> SpecFor:
+    """Specs that are equal from one iteration to the next, so that standby sessions fit.
+
+    Models and limits are asked for each time: a person may change them while the loop runs.
+    """
+    settings = settings_now()
+    checks = checks_of(project.root, settings)
+    extras = extras_of(settings, phase)
+    thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
+    spec = SessionSpec(
+        phase=phase,
+        cwd=project.root,
+        system_prompt=_system_prompt(project, settings, phase, checks),
+        tools=phase_tools(phase, skills=bool(extras.skills)),
+        ralph_tools=tool_specs(phase),
+        sub_agents=SUB_AGENTS[phase],
+        mcp_servers=prepared_servers(extras),
+        skills=skill_directories(extras, project.root),
+        max_turns=settings.agent.max_turns,
+        setting_sources=settings.agent.setting_sources,
+        environment=dict(environment),
+        sandbox=sandbox if "Bash" in phase_tools(phase, skills=False) else None,
+        max_api_retries=settings.agent.max_api_retries,
+        api_timeout_seconds=int(settings.agent.api_timeout_seconds),
+        idle_timeout_seconds=int(settings.agent.idle_timeout_seconds),
+    )
+
+    def spec_for(remaining_usd: float) -> SessionSpec:
+        now = settings_now()
+        budget = min(now.safety.cost_limits.per_iteration or remaining_usd, remaining_usd)
+        most = budget if math.isfinite(budget) else None
+        model = now.models.planning if thinks else now.models.primary
+        return spec.model_copy(update={"max_budget_usd": most, "model": model})
+
+    return spec_for
+
+
+def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> SessionSpec:
+    """The spec of a reviewer's session: it reads in `directory`, and has nothing else of a worker's."""
+    return spec.model_copy(
+        update={
+            "cwd": directory,
+            "system_prompt": builtin_template("review_system.md"),
+            "tools": READ_TOOLS,
+            "ralph_tools": review_tool_specs(),
+            "sub_agents": (),
+            "mcp_servers": {},
+            "skills": (),
+            "setting_sources": (),
+            "max_turns": MOST_TURNS,
+            "model": settings.models.review or settings.models.primary,
+            "sandbox": None,
+        }
+    )

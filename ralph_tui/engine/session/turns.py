@@ -1,0 +1,348 @@
+"""One agent session under the loop's eyes: money and context counted, requests obeyed, time bounded."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Protocol, Self
+
+from ralph_tui.domain import events as ev
+from ralph_tui.domain.errors import CliStartError, StoreError
+from ralph_tui.domain.formatting import duration
+from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.run.context_budget import BudgetDecision
+from ralph_tui.domain.run.costs import CostLevel
+from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.core.ports import (
+    AgentItem,
+    AgentSession,
+    Overseer,
+    SessionSpec,
+    TurnEnded,
+    TurnUsage,
+)
+from ralph_tui.engine.core.usage_meter import Meter, limit_event, spent_told
+from ralph_tui.engine.limits.backoff import wait_until
+from ralph_tui.engine.prompts.prompts import wrap_up_note
+from ralph_tui.engine.session.guidance import taken
+from ralph_tui.store.last_prompt import keep_given
+
+STARTS = 5
+"""How often the CLI may die at its start before the run ends."""
+
+
+class NeverOpened:
+    """A session that nobody waited for: its turn ends before it begins."""
+
+    async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
+        """See `AgentSession.run_turn`."""
+        del prompt
+        yield TurnEnded(interrupted=True)
+
+    async def steer(self, text: str) -> None:
+        """See `AgentSession.steer`."""
+
+    async def interrupt(self) -> None:
+        """See `AgentSession.interrupt`."""
+
+    async def close(self) -> None:
+        """See `AgentSession.close`."""
+
+
+async def open_again(shop: Workshop, spec: SessionSpec, overseer: Overseer) -> AgentSession:
+    """A session; a CLI that dies while it starts is started again, after a longer pause each time.
+
+    Raises:
+        CliStartError: It keeps dying.
+        SetupError: No session could be started, and another start would not help.
+    """
+    failed = 0
+    while True:
+        try:
+            return await shop.agent.open(spec, overseer)
+        except CliStartError as error:
+            failed += 1
+            if failed == STARTS:
+                message = f"The Claude Code CLI died at each of {STARTS} starts. {error.message}"
+                raise CliStartError(message, error.hint) from error
+            seconds = min(shop.settings.limits.backoff_seconds, 2.0 ** (failed - 1))
+            until = shop.clock() + timedelta(seconds=seconds)
+            said = f"{error.message} Starting it again ({failed + 1} of {STARTS})"
+            await wait_until(shop, until, said, ends=lambda stop: stop is Halt.NOW)
+
+
+async def open_unless(
+    opening: "asyncio.Task[AgentSession]", asked: Awaitable[object]
+) -> AgentSession:
+    """The session, or `NeverOpened` when `asked` was done first; a session nobody gets is closed.
+
+    Raises:
+        SetupError: No session could be started.
+    """
+    asking = asyncio.ensure_future(asked)
+    taken = False
+    try:
+        await asyncio.wait([opening, asking], return_when=asyncio.FIRST_COMPLETED)
+        taken = opening.done()
+        return opening.result() if taken else NeverOpened()
+    finally:
+        asking.cancel()
+        opening.cancel()
+        await asyncio.wait([opening, asking])
+        if not (taken or opening.cancelled() or opening.exception()):
+            await opening.result().close()
+
+
+STOP_SECONDS = 1.0
+"""How long an interrupted turn may take to end, and to say what it cost, when the person stops at once; then its CLI is ended."""
+
+
+class Cut(StrEnum):
+    """Why a running turn was interrupted."""
+
+    NONE = ""
+    STOP = "stopped at once"
+    PAUSE = "paused at once"
+    TASK_TAKEN = "the person took the task away"
+    COST = "a cost limit was reached"
+    CONTEXT = "the context was full"
+    TIME = "the iteration took too long"
+    UNANSWERED = "a question waits for the person"
+
+
+def cut_told(cut: Cut, meter: Meter, seconds: float) -> str:
+    """Why a turn was interrupted, with the limit that it reached, as a clause."""
+    match cut:
+        case Cut.COST:
+            level = meter.exceeded or CostLevel.ITERATION
+            return spent_told(level, meter.costs, meter.limits)
+        case Cut.TIME:
+            return f"the iteration took longer than {duration(seconds)}"
+        case _:
+            return cut.value
+
+
+class Desk(Overseer, Protocol):
+    """An overseer that also says where its work stands."""
+
+    handing_off: bool
+    wrap_up: str
+    ending: str
+    """Why the turn is to end after the tool that is being used; empty while it may go on."""
+
+    @property
+    def working(self) -> bool:
+        """Whether there is still something to do in this session."""
+        ...
+
+    @property
+    def taken_away(self) -> str:
+        """Why the person's edit ends the work; empty while it goes on."""
+        ...
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the session cannot continue without an answer that nobody is there to give."""
+        ...
+
+    def mind_edits(self) -> None:
+        """Tell what the person's edits lead to."""
+        ...
+
+
+class Conversation:
+    """Turns of one session; use it as an async context manager, the caller closes the session."""
+
+    def __init__(
+        self, shop: Workshop, desk: Desk, spec: SessionSpec, meter: Meter, *, seconds: float
+    ) -> None:
+        """Talk for at most `seconds`, the person's time to answer left out."""
+        self.cut = Cut.NONE
+        self.session_id = ""
+        self._shop = shop
+        self._desk = desk
+        self._spec = spec
+        self._meter = meter
+        self._seconds = seconds
+        self._session: AgentSession | None = None
+        self._helpers: list[asyncio.Task[None]] = []
+        self._interrupts: set[asyncio.Task[None]] = set()
+        self._reported: ev.UsageReported | None = None
+        self._talking = False
+        self._kept = False
+        self._steered: set[str] = set()
+        self._hurried = False
+
+    @property
+    def session(self) -> AgentSession:
+        """The open session."""
+        if self._session is None:
+            msg = "the conversation was not opened"
+            raise RuntimeError(msg)
+        return self._session
+
+    async def __aenter__(self) -> Self:
+        opening = asyncio.create_task(open_again(self._shop, self._spec, self._desk))
+        self._session = await open_unless(opening, self._asked())
+        if isinstance(self._session, NeverOpened):
+            self.cut = self._wish
+        self._helpers = [
+            asyncio.create_task(self._watch_requests(), name="ralph-requests"),
+            asyncio.create_task(self._watch_time(), name="ralph-time"),
+        ]
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for helper in self._helpers:
+            helper.cancel()
+        ended = await asyncio.gather(*self._helpers, return_exceptions=True)
+        broken = next((error for error in ended if isinstance(error, Exception)), None)
+        if kind is not None or broken is not None:
+            await self.session.close()
+        if kind is None and broken is not None:
+            raise broken  # who watches the person's requests must not end in silence
+
+    async def say(self, prompt: str) -> TurnEnded:
+        """One turn: events told, usage counted; how it ended."""
+        ended = TurnEnded()
+        await self._keep(prompt)
+        self._talking = True
+        async for item in self.session.run_turn(prompt):
+            match item:
+                case TurnUsage():
+                    await self._count(item)
+                case TurnEnded():
+                    ended = item
+                case _:
+                    self._shop.emit(item)
+                    self._mind(item)
+        self._talking = False
+        self.session_id = self.session_id or ended.session_id
+        return ended
+
+    def _mind(self, item: ev.Event) -> None:
+        if isinstance(item, ev.SessionStarted):
+            self.session_id = item.session_id
+        elif isinstance(item, ev.AllowanceReported):
+            share = self._shop.settings.limits.stop_at_allowance_percent
+            self._desk.ending = item.allowance.used_up(share) or self._desk.ending
+        elif isinstance(item, ev.ToolFinished) and self._desk.unanswered:
+            self.interrupt(Cut.UNANSWERED)
+
+    async def _keep(self, prompt: str) -> None:
+        """The first words of a session are kept, for a person to read exactly what the model was given."""
+        if not self._kept:
+            self._kept = True
+            layout = self._shop.ledger.project.layout
+            await asyncio.to_thread(keep_given, layout, self._spec.system_prompt, prompt)
+
+    async def _count(self, usage: TurnUsage) -> None:
+        """Money and tokens are written down as they are spent, so that a kill -9 forgets none of it.
+
+        Raises:
+            StoreError: It, or the journal, cannot be written; then nothing more may be spent.
+        """
+        unwritten = await self._shop.unwritten()
+        if unwritten is not None:
+            raise unwritten
+        self._meter.limits = self._shop.settings.safety.cost_limits  # a person may change them
+        now = self._shop.clock()
+        requests = usage.session_requests - self._meter.requests
+        tokens = usage.session_tokens - self._meter.tokens
+        counted = self._shop.ledger.docs.state.requests.counting(requests, now).in_hour(now)
+        report = self._meter.count(usage).model_copy(update={"requests": counted})
+        if report == self._reported and not tokens:  # a turn's end repeats the last response's
+            return
+        self._reported = report
+        self._shop.emit(report)
+        costs, context = self._meter.costs, self._meter.budget
+        await self._shop.ledger.record_usage(
+            costs, context, tokens=tokens, requests=requests, now=now
+        )
+        level = self._meter.exceeded
+        if level is not None:
+            if self.cut is Cut.NONE:
+                self._shop.emit(limit_event(level, costs, self._meter.limits))
+            self.interrupt(Cut.COST)
+        elif not self._desk.handing_off:
+            self._mind_the_budget()
+
+    def _mind_the_budget(self) -> None:
+        budget = self._meter.budget
+        match budget.mid_turn():
+            case BudgetDecision.INTERRUPT:
+                if self._desk.working:
+                    self.interrupt(Cut.CONTEXT)
+            case BudgetDecision.WRAP_UP:
+                self._desk.wrap_up = self._desk.wrap_up or wrap_up_note(budget.percent)
+            case _:
+                pass
+
+    def interrupt(self, cut: Cut) -> None:
+        """Interrupt the turn for the first reason that came up; stopping at once goes before all others."""
+        if self.cut is cut or (self.cut is not Cut.NONE and cut is not Cut.STOP):
+            return
+        self.cut = cut
+        task = asyncio.create_task(self.session.interrupt(), name="ralph-interrupt")
+        self._interrupts.add(task)
+        task.add_done_callback(self._interrupts.discard)
+
+    @property
+    def _wish(self) -> Cut:
+        """What the person wants instead of the running turn."""
+        state = self._shop.ledger.docs.state
+        if state.stop is Halt.NOW:
+            return Cut.STOP
+        if state.pause is Halt.NOW:
+            return Cut.PAUSE
+        return Cut.TASK_TAKEN if self._desk.taken_away else Cut.NONE
+
+    async def _asked(self) -> None:
+        while self._wish is Cut.NONE:
+            await self._shop.ledger.wait_changed()
+
+    async def _watch_requests(self) -> None:
+        """Obey what the person asks of the running turn."""
+        while True:
+            if (wish := self._wish) is not Cut.NONE:
+                self.interrupt(wish)
+            if wish is Cut.STOP and not self._hurried:
+                self._hurried = True
+                self._helpers.append(asyncio.create_task(self._hurry(), name="ralph-hurry"))
+            self._desk.mind_edits()
+            await self._steer()
+            await self._shop.ledger.wait_changed()
+
+    async def _hurry(self) -> None:
+        """Who stops at once does not wait for a CLI that heeds no interrupt."""
+        await asyncio.sleep(STOP_SECONDS)
+        await self.session.close()
+
+    async def _steer(self) -> None:
+        """Say guidance marked "now" to the running turn, once."""
+        waiting = [i for i in self._shop.ledger.docs.pending if i.now and i.id not in self._steered]
+        if not waiting or not self._talking or self.cut is not Cut.NONE:
+            return
+        ids = tuple(injection.id for injection in waiting)
+        self._steered.update(ids)
+        for injection in waiting:
+            await self.session.steer(f"Guidance from the person: {injection.guidance}")
+
+        try:
+            docs = await self._shop.ledger.transact(partial(taken, ids=ids))
+        except StoreError as error:  # it was heard; only the next iteration will hear it again
+            self._shop.emit(ev.Notice(level="error", text=str(error)))
+            return
+        iteration = docs.state.iteration_count
+        self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
+
+    async def _watch_time(self) -> None:
+        """Interrupt a session that takes too long; a person may take as long as they like."""
+        left = self._seconds
+        while left > 0:
+            step = min(left, 1.0)
+            await asyncio.sleep(step)
+            if not self._desk.waiting_for_person:
+                left -= step
+        self.interrupt(Cut.TIME)
