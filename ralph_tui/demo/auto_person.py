@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from ralph_tui.demo.scenario import Guidance, Role
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import RalphError, StoreError
-from ralph_tui.domain.events import Notice
+from ralph_tui.domain.events import EventSink, Notice
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Halt
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.watch import watch_project
 

@@ -4,6 +4,7 @@ Every event has `type`, `seq` and `time`. `seq` counts up by one within a projec
 events (live text) are for open screens only, carry `seq` 0 and are not journaled.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
@@ -649,3 +650,6 @@ Event = Annotated[
 
 EVENT: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 """Parses and writes events as JSON; made at its first use, because a first paint has none to parse."""
+
+EventSink = Callable[[Event], None]
+"""Takes an event at once; must not block."""

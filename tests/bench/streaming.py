@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.app.entry import show
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.store.project import Documents, Project
 from tests.cli.recorded import NOON, finished

@@ -14,6 +14,7 @@ from pathlib import Path
 from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Halt, Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
@@ -21,7 +22,6 @@ from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.engine.core.ports import EventSink
 
 HOSTILE = "\x1b]52;c;eA==\x07\x1b]0;owned\x07\x1b[31m[/] [@click=app.quit]x[/]\u202e\x9b2Jlist[int]"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Injection, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
@@ -17,7 +18,6 @@ from ralph_tui.domain.verification.verification import CommandCriterion, Receipt
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.engine.control.plan_edits import TaskFields
-from ralph_tui.engine.core.ports import EventSink
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 NOW = START + timedelta(seconds=84)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.run.observer import follow_project
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.app.app import RalphApp

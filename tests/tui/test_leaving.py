@@ -10,9 +10,9 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import LockedError
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.launch import Remaining
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm

@@ -13,9 +13,9 @@ from ralph_tui.cli.run.mode import show_run
 from ralph_tui.domain.errors import SetupError
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.events import LoopFinished
+    from ralph_tui.domain.events import EventSink, LoopFinished
     from ralph_tui.engine.control.launch import Launch
-    from ralph_tui.engine.core.ports import Agent, EventSink
+    from ralph_tui.engine.core.ports import Agent
 
 MAX_SPEED = 1000.0
 

@@ -10,7 +10,7 @@ from ralph_tui.domain.events import LoopFinished, Notice
 from ralph_tui.engine.control.controls import Controls
 
 if TYPE_CHECKING:  # with it comes the sandbox, and the screen is to stand first
-    from ralph_tui.engine.core.ports import EventSink
+    from ralph_tui.domain.events import EventSink
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ import contextlib
 from pydantic import JsonValue
 
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.domain.events import EVENT, Event, Notice
+from ralph_tui.domain.events import EVENT, Event, EventSink, Notice
 from ralph_tui.domain.redaction import redact
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.store.journal.journal import JournalWriter
 
 

@@ -1,6 +1,6 @@
 """The engine's plugs: the agent it drives, and what an agent asks of it while it works."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -16,9 +16,6 @@ from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.costs import Money
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.guard.sandbox import Sandbox
-
-EventSink = Callable[[Event], None]
-"""Takes an event at once; must not block."""
 
 
 class ToolSpec(Model):

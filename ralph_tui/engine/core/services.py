@@ -9,7 +9,8 @@ from ralph_tui.config.settings import Settings
 from ralph_tui.domain.events import Event
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.core.ports import Agent, EventSink
+    from ralph_tui.domain.events import EventSink
+    from ralph_tui.engine.core.ports import Agent
 
 
 def _nothing() -> None:

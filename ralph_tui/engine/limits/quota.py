@@ -4,10 +4,9 @@ from datetime import datetime
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import Event, LoopStatus
+from ralph_tui.domain.events import Event, EventSink, LoopStatus
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.engine.core.outcome import End
-from ralph_tui.engine.core.ports import EventSink
 
 
 class Allowances:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
@@ -21,16 +20,12 @@ from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.engine.verification.gate import Check
 from ralph_tui.store.project import Documents
 
-if TYPE_CHECKING:
-    from ralph_tui.engine.context import Workshop
-
-
 BY_HAND = "marked complete by hand"
 
 MOST_NAMED = 5
 
 
-async def accept_marked_by_hand(shop: "Workshop") -> None:
+async def accept_marked_by_hand(shop: Workshop) -> None:
     """Record what the person marked complete in the plan file as their decision, and say so once.
 
     What a command of the agent marked is undone before anything is read here.

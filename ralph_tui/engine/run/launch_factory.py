@@ -15,7 +15,7 @@ from ralph_tui.engine.control.request import REPLAN, Mission
 from ralph_tui.engine.core.services import Wiring
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.core.ports import EventSink
+    from ralph_tui.domain.events import EventSink
 
 
 def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:

@@ -17,12 +17,12 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import (
     CatchingUp,
     Event,
+    EventSink,
     LoopFound,
     LoopLost,
     Notice,
     ProjectUnreadable,
 )
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.engine.run.startup import project_read
 from ralph_tui.store.journal.event_scanner import Scan

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.domain.events import LoopFinished
+from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.engine.control.request import Mission
 from ralph_tui.engine.core.event_writer import Emitter
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.core.services import Wiring
 from ralph_tui.engine.run.lifecycle import can_ask, first_phase
 from ralph_tui.engine.run.runner import Running

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.errors import RalphError
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import GateResult
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, tidy
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun

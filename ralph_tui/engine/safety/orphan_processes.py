@@ -9,10 +9,10 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.project_state import Halt, Phase
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.core.project_state import Ledger, answered
 from ralph_tui.engine.safety.processes import RUN_MARK, end_marked
 from ralph_tui.store.project import Documents

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.events import Event
+from ralph_tui.domain.events import Event, EventSink
 from ralph_tui.engine.core.outcome import End, stopped
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.safety.repository_status import standing
 from ralph_tui.guard.gitwatch import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.guard.guard import COMMAND_TOOLS

@@ -5,10 +5,10 @@ again. It gives nobody new rights (whoever can change the link can write as the 
 """
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.project_state import Halt
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.store.project import Documents
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan import task_matching
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.store.project import Documents
 

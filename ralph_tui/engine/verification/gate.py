@@ -7,6 +7,7 @@ from typing import Literal
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
 from ralph_tui.domain.plan.plan import Task
@@ -20,7 +21,6 @@ from ralph_tui.domain.verification.verification import (
     criterion_text,
     runnable_command,
 )
-from ralph_tui.engine.core.ports import EventSink
 from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.command import CommandResult, run_command

@@ -14,7 +14,7 @@ from ralph_tui.tui.terminal.garbage_collection import swept_by_hand
 from ralph_tui.tui.terminal.writer import quiet_stderr
 
 if TYPE_CHECKING:
-    from ralph_tui.engine.core.ports import EventSink
+    from ralph_tui.domain.events import EventSink
     from ralph_tui.tui.terminal.splash import Curtain
 
 

@@ -18,6 +18,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.errors import SetupError
+from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer, ToolCall, Verdict
@@ -28,7 +29,6 @@ from ralph_tui.engine.core.ports import (
     AfterTool,
     Agent,
     AgentSession,
-    EventSink,
     QuestionReply,
     SessionSpec,
     TurnEnded,
