@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from pydantic import ValidationError
 
-from ralph_tui.domain.base import Record
 from ralph_tui.domain.documents.questions import bounded
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.project_state import Injection, Phase, SessionRecord
@@ -22,7 +21,7 @@ from ralph_tui.store.backup import mirror
 from ralph_tui.store.backup.receipts import ReceiptBook
 from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.document_guard import DocumentGuard
-from ralph_tui.store.documents.documents import Documents
+from ralph_tui.store.documents.documents import Documents, Outcome, Returning
 from ralph_tui.store.documents.snapshot import BeingWrittenError, Snapshots
 from ralph_tui.store.guidance import new_injection
 from ralph_tui.store.io.files import explained, open_regular, utc_now, write_atomic
@@ -64,14 +63,14 @@ def write_picture(
     return path
 
 
-R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 CLEAN_EVERY = timedelta(hours=1)
 """A long run has thousands of archived memories; looking at all of them each time would cost it seconds."""
 
 AGAIN_SECONDS = 0.1
 
-__all__ = ["Documents", "Project"]
+__all__ = ["Documents", "Outcome", "Project"]
 
 
 class Project:
@@ -174,6 +173,12 @@ class Project:
                 self._tell(f"Waiting for {busy.path.name}, so that your edit is not lost.")
             time.sleep(AGAIN_SECONDS)  # without the lock, so that others are not kept waiting
 
+    def transact_returning(self, change: Callable[[Documents], Outcome[T]]) -> Outcome[T]:
+        """Change documents as `transact` does; return also what `change` found out."""
+        returning = Returning(change)
+        documents = self.transact(returning)
+        return Outcome(documents, returning.value)
+
     def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
         """The same for who waits in another way.
 
@@ -212,16 +217,14 @@ class Project:
     def queue_injection(self, guidance: str, by: str = "user", *, now: bool = False) -> Injection:
         """Add guidance for the next iteration, or for the running turn."""
         injection = new_injection(guidance, by, self._clock()).model_copy(update={"now": now})
-        self.transact(lambda d: d.model_copy(update={"pending": (*d.pending, injection)}))
+        self.transact(lambda d: d.replacing(pending=(*d.pending, injection)))
         return injection
 
     def consume_injections(self, ids: Collection[str]) -> None:
         """Remove guidance that went into a prompt."""
         used = frozenset(ids)
         self.transact(
-            lambda d: d.model_copy(
-                update={"pending": tuple(i for i in d.pending if i.id not in used)}
-            )
+            lambda d: d.replacing(pending=tuple(i for i in d.pending if i.id not in used))
         )
 
     def append_learning(self, category: str, text: str) -> None:
@@ -418,4 +421,4 @@ class Project:
 
 def _bounded(docs: Documents) -> Documents:
     fewer = bounded(docs.questions)
-    return docs if fewer is docs.questions else docs.model_copy(update={"questions": fewer})
+    return docs if fewer is docs.questions else docs.replacing(questions=fewer)

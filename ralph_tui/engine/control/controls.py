@@ -31,7 +31,7 @@ from ralph_tui.engine.control.plan_edits import (
 )
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.lock import LoopLock
-from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.project import Documents, Outcome, Project
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]
 
@@ -120,15 +120,8 @@ class PlanControls:
         Raises:
             RalphError: There is no such task, or it is complete.
         """
-        was_moved: list[bool] = []
-
-        def change(plan: ImplementationPlan) -> ImplementationPlan:
-            after = moved(plan, task_id, step)
-            was_moved[:] = [after is not plan]
-            return after
-
-        self._replan("you moved it", change)
-        return was_moved[0]
+        before, after = self._replanned("you moved it", lambda plan: moved(plan, task_id, step))
+        return after != before
 
     def drop_task(self, task_id: str) -> Task:
         """Take a task out of the plan; returns it as it was.
@@ -136,14 +129,8 @@ class PlanControls:
         Raises:
             RalphError: There is no such task, it is complete, or others depend on it.
         """
-        was: list[Task] = []
-
-        def change(plan: ImplementationPlan) -> ImplementationPlan:
-            was[:] = [find(plan, task_id)]
-            return dropped(plan, task_id)
-
-        self._replan("you changed it", change)
-        return was[0]
+        before, _ = self._replanned("you changed it", lambda plan: dropped(plan, task_id))
+        return find(before, task_id)
 
     def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
         """Put several tasks in the place of one, each building on the one before; returns them.
@@ -151,25 +138,26 @@ class PlanControls:
         Raises:
             RalphError: There is no such task, it is complete or being worked, or a part is empty.
         """
-        known: set[str] = set()
-
-        def change(plan: ImplementationPlan) -> ImplementationPlan:
-            known.update(task.id for task in plan.tasks)
-            return split(plan, task_id, parts)
-
-        plan = self._replan("you split it", change)
-        return tuple(task for task in plan.tasks if task.id not in known)
+        before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
+        return tuple(task for task in after.tasks if before.task(task.id) is None)
 
     def _replan(self, words: str, change: Change) -> ImplementationPlan:
         """Change the plan on disk; `words` say what the person did to the task."""
+        return self._replanned(words, change)[1]
 
-        def replan(docs: Documents) -> Documents:
+    def _replanned(
+        self, words: str, change: Change
+    ) -> tuple[ImplementationPlan, ImplementationPlan]:
+        """Change the plan on disk; return it as it was and as it is now."""
+
+        def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
             for known in (self.doings, self.journaled):
                 known.note(docs.plan, after, words)
-            return docs.model_copy(update={"plan": after})
+            return Outcome(docs.replacing(plan=after), docs.plan)
 
-        return self._project.transact(replan).plan
+        docs, before = self._project.transact_returning(replan)
+        return before, docs.plan
 
 
 ENDED_BY: Mapping[int, str] = MappingProxyType(
@@ -194,7 +182,7 @@ class Controls(PlanControls):
 
         def change(docs: Documents) -> Documents:
             pause = docs.state.pause.again()
-            return _with_state(docs, pause=pause, paused=True)
+            return docs.with_state(pause=pause, paused=True)
 
         return self._project.transact(change).state.pause
 
@@ -205,7 +193,7 @@ class Controls(PlanControls):
             RalphError: No loop is running.
         """
         self._need_loop("resume")
-        self._project.transact(lambda docs: _with_state(docs, pause=Halt.NONE, paused=False))
+        self._project.transact(lambda docs: docs.with_state(pause=Halt.NONE, paused=False))
 
     def stop(self, *, now: bool = False, why: str = "") -> Halt:
         """Stop after this iteration; `now` or asked again, at once. `why`: what asks, if no person.
@@ -217,7 +205,7 @@ class Controls(PlanControls):
 
         def change(docs: Documents) -> Documents:
             halt = Halt.NOW if now else docs.state.stop.again()
-            return _with_state(docs, stop=halt, stop_why=why or docs.state.stop_why)
+            return docs.with_state(stop=halt, stop_why=why or docs.state.stop_why)
 
         return self._project.transact(change).state.stop
 
@@ -249,7 +237,7 @@ class Controls(PlanControls):
             if not question.is_open:
                 raise RalphError(_settled(question), "Nothing was changed.")
             log = docs.questions.answering(question_id, answer, utc_now())
-            return docs.model_copy(update={"questions": log})
+            return docs.replacing(questions=log)
 
         found = self._project.transact(change).questions.find(question_id)
         assert found is not None
@@ -262,7 +250,7 @@ class Controls(PlanControls):
             RalphError: No loop is running.
         """
         self._need_loop("retry")
-        self._project.transact(lambda docs: _with_state(docs, retry_now=True))
+        self._project.transact(lambda docs: docs.with_state(retry_now=True))
 
     def open_questions(self) -> tuple[AskedQuestion, ...]:
         """Questions that wait for the person, oldest first."""
@@ -288,7 +276,7 @@ class Controls(PlanControls):
             decision["decided_by"] = by
             if waiting.kind is ApprovalKind.PLAN:  # with the person's own edits since it was shown
                 decision["content"] = dict(plan_content(docs.plan))
-            return _with_state(docs, approval=waiting.model_copy(update=decision))
+            return docs.with_state(approval=waiting.model_copy(update=decision))
 
         approval = self._project.transact(change).state.approval
         assert approval is not None
@@ -303,10 +291,6 @@ class Controls(PlanControls):
         if not self.loop_runs:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
             raise RalphError(message, "`ralph build` starts one.")
-
-
-def _with_state(docs: Documents, **changes: object) -> Documents:
-    return docs.model_copy(update={"state": docs.state.model_copy(update=changes)})
 
 
 def _settled(asked: AskedQuestion) -> str:

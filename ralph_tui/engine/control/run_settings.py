@@ -30,10 +30,9 @@ def reset_breaker(root: Path, reason: str) -> CircuitBreaker:
         closed = docs.breaker.reset(reason.strip())
         waiting = docs.state.approval
         if waiting is None or waiting.kind is not ApprovalKind.RECOVERY:
-            return docs.model_copy(update={"breaker": closed})
+            return docs.replacing(breaker=closed)
         decided = waiting.model_copy(update={"approved": True, "reason": closed.reset_reason})
-        state = docs.state.model_copy(update={"approval": decided})
-        return docs.model_copy(update={"breaker": closed, "state": state})
+        return docs.with_state(approval=decided).replacing(breaker=closed)
 
     return Project(root).transact(change).breaker
 
@@ -54,12 +53,11 @@ def adjust(root: Path, wanted: Adjusted) -> Adjusted:
 
     def change(docs: Documents) -> Documents:
         before = docs.state.adjusted or Adjusted()
-        state = docs.state.model_copy(update={"adjusted": before.model_copy(update=given)})
         # The breaker holds the project's cost against a copy of the limit.
         breaker = docs.breaker.model_copy(
             update={"max_cost_usd": given.get("total", docs.breaker.max_cost_usd)}
         )
-        return docs.model_copy(update={"state": state, "breaker": breaker})
+        return docs.with_state(adjusted=before.model_copy(update=given)).replacing(breaker=breaker)
 
     adjusted = project.transact(change).state.adjusted
     assert adjusted is not None

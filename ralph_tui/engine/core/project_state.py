@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion
@@ -20,9 +21,9 @@ from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
 from ralph_tui.store.documents import snapshot
-from ralph_tui.store.documents.documents import InvalidDocumentError
+from ralph_tui.store.documents.documents import InvalidDocumentError, Returning
 from ralph_tui.store.documents.snapshot import BeingWrittenError
-from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.project import Documents, Outcome, Project
 from ralph_tui.store.watch import watch_project
 
 QUIET_SECONDS = 0.5
@@ -60,6 +61,8 @@ AGAIN_SECONDS = 0.25
 
 LAST_VALID = " Until then the last valid version is used."
 """Said of a file that a person edited to something that is not valid."""
+
+T = TypeVar("T")
 
 Standing = Callable[[Documents], ev.ProjectRead]
 
@@ -146,6 +149,14 @@ class Ledger:
             work.add_done_callback(self._tell_failure)
             raise
 
+    async def transact_returning(
+        self, change: Callable[[Documents], Outcome[T]], reason: str = ""
+    ) -> Outcome[T]:
+        """Change the documents as `transact` does; return also what `change` found out."""
+        returning = Returning(change)
+        documents = await self.transact(returning, reason)
+        return Outcome(documents, returning.value)
+
     def _tell_failure(self, work: asyncio.Future[Documents]) -> None:
         """Nobody waits any more for what could not be written."""
         error = None if work.cancelled() else work.exception()
@@ -184,11 +195,8 @@ class Ledger:
                 "current_usage": context.current_usage,
                 "total_capacity": context.total_capacity,
             }
-            return docs.model_copy(
-                update={
-                    "state": state.model_copy(update=figures),
-                    "budget": docs.budget.model_copy(update=filled),
-                }
+            return docs.with_state(**figures).replacing(
+                budget=docs.budget.model_copy(update=filled)
             )
 
         await self.transact(change)
@@ -362,6 +370,6 @@ async def ask(ledger: Ledger, asked: Sequence[AskedQuestion]) -> None:
 
     def change(docs: Documents) -> Documents:
         new = [question for question in asked if docs.questions.find(question.id) is None]
-        return docs.model_copy(update={"questions": docs.questions.asking(new)})
+        return docs.replacing(questions=docs.questions.asking(new))
 
     await ledger.transact(change)

@@ -124,7 +124,7 @@ async def left_open(shop: Workshop, mission: Mission, phase: Phase) -> tuple[Ask
             answer = mission.answers.to(asked.question) if asked.is_open else None
             if answer is not None:
                 log = log.answering(asked.id, answer, now)
-        return docs if log is docs.questions else docs.model_copy(update={"questions": log})
+        return docs if log is docs.questions else docs.replacing(questions=log)
 
     docs = await shop.ledger.transact(change)
     return tuple(asked for asked in docs.questions.asked_in(phase, since) if asked.is_open)
@@ -146,7 +146,7 @@ async def withdraw_open_questions(shop: Workshop) -> None:
     def change(docs: Documents) -> Documents:
         if not docs.questions.open():
             return docs
-        return docs.model_copy(update={"questions": docs.questions.withdrawing_open()})
+        return docs.replacing(questions=docs.questions.withdrawing_open())
 
     await shop.ledger.transact(change)
 
@@ -279,4 +279,4 @@ def with_approval(docs: Documents, approval: Approval | None) -> Documents:
     else:
         replaced = approval is None or approval.kind in REASONED
         update = {"approval": approval, "set_aside": None if replaced else lasting}
-    return docs.model_copy(update={"state": docs.state.model_copy(update=update)})
+    return docs.with_state(**update)

@@ -167,7 +167,7 @@ class Permitting:
 
         def change(docs: Documents) -> Documents:
             log = docs.questions.changing(question_id, withdrawn=True)
-            return docs.model_copy(update={"questions": log})
+            return docs.replacing(questions=log)
 
         async def withdraw() -> None:
             await self._shop.ledger.transact(change)
@@ -197,6 +197,6 @@ async def withdraw_left_over(ledger: Ledger, phase: Phase) -> None:
         for asked in left:
             if asked.permission is not None or phase is not Phase.DISCOVERY:
                 log = log.changing(asked.id, withdrawn=True)
-        return docs.model_copy(update={"questions": log}) if left else docs
+        return docs.replacing(questions=log) if left else docs
 
     await ledger.transact(change)

@@ -181,23 +181,18 @@ class Patience:
 
 def _noted(pause: Pause | None) -> Callable[[Documents], Documents]:
     """For who looks from another terminal."""
-    return lambda docs: docs.model_copy(
-        update={"state": docs.state.model_copy(update={"waits": pause})}
-    )
+    return lambda docs: docs.with_state(waits=pause)
 
 
 def forget_retry(docs: Documents) -> Documents:
     """What the person asked for is done."""
-    return docs.model_copy(update={"state": docs.state.model_copy(update={"retry_now": False})})
+    return docs.with_state(retry_now=False)
 
 
 async def forgive(shop: Workshop) -> None:
     """A limit that is waited out was no iteration."""
 
     def change(docs: Documents) -> Documents:
-        count = max(0, docs.state.iteration_count - 1)
-        return docs.model_copy(
-            update={"state": docs.state.model_copy(update={"iteration_count": count})}
-        )
+        return docs.with_state(iteration_count=max(0, docs.state.iteration_count - 1))
 
     await shop.ledger.transact(change)

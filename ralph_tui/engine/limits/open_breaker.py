@@ -33,9 +33,7 @@ async def change_breaker(
     shop: Workshop, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
 ) -> None:
     """Put the breaker into another state, with the reason told."""
-    await shop.ledger.transact(
-        lambda docs: docs.model_copy(update={"breaker": change(docs.breaker)}), reason
-    )
+    await shop.ledger.transact(lambda docs: docs.replacing(breaker=change(docs.breaker)), reason)
 
 
 def _try_one(breaker: CircuitBreaker) -> CircuitBreaker:
@@ -168,8 +166,7 @@ class Cooling:
             if open_ is None or open_.kind is not ApprovalKind.RECOVERY or _is_decided(open_):
                 return docs
             yes = {"approved": True, "reason": reason, "decided_by": by}
-            state = docs.state.model_copy(update={"approval": open_.model_copy(update=yes)})
-            return docs.model_copy(update={"state": state})
+            return docs.with_state(approval=open_.model_copy(update=yes))
 
         await self._shop.ledger.transact(change)
 

@@ -52,5 +52,4 @@ class Pace:
 
 
 def _begin_anew(docs: Documents) -> Documents:
-    state = docs.state.model_copy(update={"requests": RequestRate()})
-    return docs.model_copy(update={"state": state})
+    return docs.with_state(requests=RequestRate())

@@ -30,7 +30,7 @@ from ralph_tui.engine.verification.coverage import (
 )
 from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.engine.verification.work_done import look
-from ralph_tui.store.project import Documents
+from ralph_tui.store.project import Documents, Outcome
 
 T = TypeVar("T")
 
@@ -180,7 +180,7 @@ class BuildLoop:
             now = docs.plan.task(task.id)
             if now is None or now.status is not TaskStatus.PENDING:
                 return docs
-            return docs.model_copy(update={"plan": without_check(docs.plan, now)})
+            return docs.replacing(plan=without_check(docs.plan, now))
 
         await self._shop.ledger.transact(change, "no check can run for it")
 
@@ -231,27 +231,22 @@ class BuildLoop:
 
         None when somebody has changed the plan since, so that this task is not the next any more.
         """
-        task: Task | None = None
-        waiting: tuple[Injection, ...] = ()
         now = await asyncio.to_thread(look, self._shop.ledger.project.root)
 
-        def change(docs: Documents) -> Documents:
-            nonlocal task, waiting
+        def change(docs: Documents) -> Outcome[tuple[Injection, ...] | None]:
             task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
             if task is None or task.id != task_id:
-                return docs
-            waiting = docs.pending
-            number = docs.state.iteration_count + 1
-            state = docs.state.model_copy(update={"iteration_count": number})
+                return Outcome(docs, None)
             plan = docs.plan.with_task(
                 task_id, status=TaskStatus.IN_PROGRESS, begun=task.begun or now
             )
-            fresh = {"state": state, "plan": plan, "budget": docs.budget.using(0)}
-            return taken(docs.model_copy(update=fresh))
+            counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
+            begun = counted.replacing(plan=plan, budget=docs.budget.using(0))
+            return Outcome(taken(begun), docs.pending)
 
-        docs = await self._shop.ledger.transact(change, "chosen")
+        docs, waiting = await self._shop.ledger.transact_returning(change, "chosen")
         begun = docs.plan.task(task_id)
-        if task is None or task.id != task_id or begun is None:
+        if waiting is None or begun is None:
             return None
         number = docs.state.iteration_count
         tell_consumed(self._shop, waiting, number)
@@ -336,7 +331,7 @@ class BuildLoop:
 
             def change(docs: Documents) -> Documents:
                 plan, _ = docs.plan.reset_stale()
-                return docs.model_copy(update={"plan": plan})
+                return docs.replacing(plan=plan)
 
             await self._shop.ledger.transact(change, why)
 

@@ -22,7 +22,6 @@ from ralph_tui.engine.phases.phase_session import Stage, run_session
 from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.session.prompt_memory import learnings_for
-from ralph_tui.store.project import Documents
 
 TEXT_LIMIT = 40_000
 
@@ -78,12 +77,8 @@ async def _take_request(stage: Stage) -> bool:
 
     now = stage.shop.clock()
 
-    def change(docs: Documents) -> Documents:
-        news = {"request": request, "requested_at": now, "approval": None}
-        state = docs.state.model_copy(update=news)
-        return docs.model_copy(update={"state": state})
-
-    await stage.shop.ledger.transact(change)
+    news = {"request": request, "requested_at": now, "approval": None}
+    await stage.shop.ledger.transact(lambda docs: docs.with_state(**news))
     return True
 
 

@@ -43,7 +43,7 @@ async def accept_marked_by_hand(shop: Workshop) -> None:
         for task in book.unrecorded(plan):
             if task.id in made:
                 plan = plan.with_task(task.id, verification=made[task.id])
-        return now.model_copy(update={"plan": plan})
+        return now.replacing(plan=plan)
 
     if made:
         await shop.ledger.transact(change, "recorded as your decision")
@@ -95,7 +95,7 @@ class FinishedWork:
             plan = docs.plan
             for task_id, receipts in red.items():
                 plan = reopened(plan, task_id, receipts)
-            return docs.model_copy(update={"plan": plan})
+            return docs.replacing(plan=plan)
 
         await shop.ledger.transact(change, "a check that had passed fails now")
         for task_id, receipts in red.items():

@@ -19,7 +19,7 @@ from ralph_tui.engine.session.guidance import Injections, taken, tell_consumed
 from ralph_tui.engine.session.handoff import iteration_memory, session_record
 from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, told
 from ralph_tui.engine.session.turns import Conversation, Cut, cut_told
-from ralph_tui.store.project import Documents
+from ralph_tui.store.project import Documents, Outcome
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,14 @@ async def run_session(
 
 async def _begin(shop: Workshop) -> tuple[int, Injections]:
     """Count the iteration and take the guidance that waits."""
-    waiting: Injections = ()
 
-    def change(docs: Documents) -> Documents:
-        nonlocal waiting
-        waiting = docs.pending
-        count = docs.state.iteration_count + 1
-        state = docs.state.model_copy(update={"iteration_count": count})
-        return taken(docs.model_copy(update={"state": state, "budget": docs.budget.using(0)}))
+    def change(docs: Documents) -> Outcome[Injections]:
+        counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
+        begun = counted.replacing(budget=docs.budget.using(0))
+        return Outcome(taken(begun), docs.pending)
 
-    number = (await shop.ledger.transact(change)).state.iteration_count
+    docs, waiting = await shop.ledger.transact_returning(change)
+    number = docs.state.iteration_count
     tell_consumed(shop, waiting, number)
     return number, waiting
 

@@ -33,7 +33,7 @@ from ralph_tui.engine.verification.evidence.allowed_changes import (
     allowing_check_changes,
     wishes_to_change_checks,
 )
-from ralph_tui.store.project import Documents
+from ralph_tui.store.project import Documents, Outcome
 
 SPEC_TEXT_LIMIT = 60_000
 
@@ -125,7 +125,7 @@ def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tupl
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
     def change(docs: Documents) -> Documents:
         plan = allowing_check_changes(allowing_unverified(docs.plan, tasks))
-        return docs if plan == docs.plan else docs.model_copy(update={"plan": plan})
+        return docs if plan == docs.plan else docs.replacing(plan=plan)
 
     await stage.shop.ledger.transact(change, "the person approved the plan")
 
@@ -176,17 +176,15 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
 
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
     """Replace all that is not complete, when the whole is sound."""
-    refused: list[str] = []
     rules = await asyncio.to_thread(stage.shop.gate.rules)
 
-    def change(docs: Documents) -> Documents:
-        refused.clear()
+    def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
         plan = _only_done(docs.plan).adding(tasks)
-        refused.extend(plan_problems(plan, tasks, stage.shop.settings.phases.planning))
-        return docs if refused else _handed_in(stage, docs, plan, rules)
+        refused = tuple(plan_problems(plan, tasks, stage.shop.settings.phases.planning))
+        return Outcome(docs if refused else _handed_in(stage, docs, plan, rules), refused)
 
-    await stage.shop.ledger.transact(change, "planned")
+    refused = (await stage.shop.ledger.transact_returning(change, "planned")).value
     if refused:
         return rt.error(
             "NOT YET:\n" + bullets(refused) + "\nCorrect this and hand in all tasks again."
@@ -198,17 +196,15 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
 
 async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
     """Add one task; the first one of a new plan `replaces` all that is not complete."""
-    refused: list[str] = []
     rules = await asyncio.to_thread(stage.shop.gate.rules)
 
-    def change(docs: Documents) -> Documents:
-        refused.clear()
+    def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         task = Task.model_validate(given.model_dump())
         plan = (_only_done(docs.plan) if replaces else docs.plan).adding([task])
-        refused.extend(plan_problems(plan, (task,), stage.shop.settings.phases.planning))
-        return docs if refused else _handed_in(stage, docs, plan, rules)
+        refused = tuple(plan_problems(plan, (task,), stage.shop.settings.phases.planning))
+        return Outcome(docs if refused else _handed_in(stage, docs, plan, rules), refused)
 
-    await stage.shop.ledger.transact(change, "planned")
+    refused = (await stage.shop.ledger.transact_returning(change, "planned")).value
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
 
 
@@ -223,7 +219,7 @@ def _handed_in(
     """The model's plan, undecided from the first moment: not even a crash has it built unseen."""
     summary, about = _summary(stage, plan, rules), plan_content(plan)
     asked = requested(ApprovalKind.PLAN, summary, about, stage.shop.clock())
-    return with_approval(docs.model_copy(update={"plan": plan}), asked)
+    return with_approval(docs.replacing(plan=plan), asked)
 
 
 def _limit(stage: Stage) -> int:

@@ -195,20 +195,15 @@ async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
     def change(docs: Documents) -> Documents:
         known = {task.id for task in docs.plan.tasks}
         new = [task for task in tasks if task.id not in known]
-        state = docs.state.model_copy(update={"validation_round": number, "approval": None})
-        return docs.model_copy(update={"state": state, "plan": docs.plan.adding(new)})
+        counted = docs.with_state(validation_round=number, approval=None)
+        return counted.replacing(plan=docs.plan.adding(new))
 
     await stage.shop.ledger.transact(change, "found by validation")
 
 
 async def _new_rounds(stage: Stage) -> None:
     """Whoever runs it again, or asks for something else, has all rounds before them."""
-
-    def change(docs: Documents) -> Documents:
-        state = docs.state.model_copy(update={"validation_round": 0})
-        return docs.model_copy(update={"state": state})
-
-    await stage.shop.ledger.transact(change)
+    await stage.shop.ledger.transact(lambda docs: docs.with_state(validation_round=0))
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:

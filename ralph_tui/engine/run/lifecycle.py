@@ -215,7 +215,7 @@ async def agree_to_unverified(stage: Stage) -> End | None:
 
 
 def _allowing(docs: Documents, tasks: tuple[Task, ...]) -> Documents:
-    return docs.model_copy(update={"plan": allowing_unverified(docs.plan, tasks)})
+    return docs.replacing(plan=allowing_unverified(docs.plan, tasks))
 
 
 async def _done_alone(stage: Stage) -> End:
@@ -247,8 +247,7 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
         # What was agreed to led here. A result that was approved stays approved.
         made = docs.state.decision
         kept = made if made is not None and made.kind is ApprovalKind.VALIDATION else None
-        state = docs.state.model_copy(update={"current_phase": phase, "approval": kept})
-        return docs.model_copy(update={"state": state})
+        return docs.with_state(current_phase=phase, approval=kept)
 
     await stage.shop.ledger.transact(change)
     stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))

@@ -11,7 +11,7 @@ from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.session.guidance import used_up
-from ralph_tui.store.project import Documents, Project
+from ralph_tui.store.project import Documents, Outcome, Project
 
 
 async def begin(
@@ -21,37 +21,34 @@ async def begin(
 
     `waits`: for a person, and so for the rest of a cool-down, too.
     """
-    stale: list[str] = []
 
-    def change(docs: Documents) -> Documents:
+    def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         docs = used_up(docs, heard=False)  # a run that was killed
-        plan, found = docs.plan.reset_stale()
-        stale[:] = found
+        plan, stale = docs.plan.reset_stale()
         now = datetime.now(UTC)
-        state = docs.state.model_copy(
-            update={
-                "project_root": str(project.root),
-                "current_phase": phase,
-                "session_id": run_id[:12],
-                "started_at": docs.state.started_at or now,
-                "session_cost_usd": 0.0,
-                "session_tokens_used": 0,
-                "tasks_completed_this_session": 0,
-                "adjusted": None,
-                "paused": False,
-                "pause": Halt.NONE,
-                "stop": Halt.NONE,
-                "stop_why": "",
-                "retry_now": False,
-                "waits": None,
-                "approval": docs.state.decision,
-                "set_aside": None,
-            }
+        fresh = docs.with_state(
+            project_root=str(project.root),
+            current_phase=phase,
+            session_id=run_id[:12],
+            started_at=docs.state.started_at or now,
+            session_cost_usd=0.0,
+            session_tokens_used=0,
+            tasks_completed_this_session=0,
+            adjusted=None,
+            paused=False,
+            pause=Halt.NONE,
+            stop=Halt.NONE,
+            stop_why="",
+            retry_now=False,
+            waits=None,
+            approval=docs.state.decision,
+            set_aside=None,
         )
         breaker = fresh_breaker(docs.breaker, settings, waits=waits)
-        return docs.model_copy(update={"plan": plan, "state": state, "breaker": breaker})
+        begun = fresh.replacing(plan=plan, breaker=breaker)
+        return Outcome(begun, tuple(stale))
 
-    return await asyncio.to_thread(project.transact, change), tuple(stale)
+    return await asyncio.to_thread(project.transact_returning, change)
 
 
 def fresh_breaker(

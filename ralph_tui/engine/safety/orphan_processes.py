@@ -120,7 +120,7 @@ async def _ask(ledger: Ledger, mission: Mission, told: str) -> bool:
 
     def withdraw(docs: Documents) -> Documents:
         log = docs.questions.changing(asked.id, withdrawn=True)
-        return docs.model_copy(update={"questions": log})
+        return docs.replacing(questions=log)
 
     await ledger.transact(withdraw)
     return False

@@ -10,7 +10,6 @@ from ralph_tui.domain.project_state import Halt
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.core.project_state import Ledger
-from ralph_tui.store.project import Documents
 
 
 async def stop_if_astray(ledger: Ledger, emit: EventSink, call: ToolCall, verdict: Verdict) -> str:
@@ -30,10 +29,5 @@ async def stop_if_astray(ledger: Ledger, emit: EventSink, call: ToolCall, verdic
     )
     text = f"{why}: a link was changed meanwhile. Look what was written there, then run again."
     emit(ev.Notice(level="error", text=text))
-
-    def change(docs: Documents) -> Documents:
-        state = docs.state.model_copy(update={"stop": Halt.NOW, "stop_why": why})
-        return docs.model_copy(update={"state": state})
-
-    await ledger.transact(change)
+    await ledger.transact(lambda docs: docs.with_state(stop=Halt.NOW, stop_why=why))
     return why

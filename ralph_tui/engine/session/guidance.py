@@ -14,17 +14,15 @@ def taken(docs: Documents, ids: Collection[str] | None = None) -> Documents:
     """The documents once what waits, or these `ids` of it, was said; kept until the iteration has an outcome."""
     said = tuple(i for i in docs.pending if ids is None or i.id in ids)
     left = tuple(i for i in docs.pending if i not in said)
-    state = docs.state.model_copy(update={"given": (*docs.state.given, *said)})
-    return docs.model_copy(update={"state": state, "pending": left})
+    return docs.with_state(given=(*docs.state.given, *said)).replacing(pending=left)
 
 
 def used_up(docs: Documents, *, heard: bool) -> Documents:
     """The documents once that iteration is over; what nobody heard to the end waits for the next one."""
     if not docs.state.given:
         return docs
-    state = docs.state.model_copy(update={"given": ()})
     pending = docs.pending if heard else (*docs.state.given, *docs.pending)
-    return docs.model_copy(update={"state": state, "pending": pending})
+    return docs.with_state(given=()).replacing(pending=pending)
 
 
 def tell_consumed(shop: Workshop, waiting: Injections, iteration: int) -> None:

@@ -127,12 +127,8 @@ def recorded(docs: Documents, task_id: str, result: IterationResult) -> Document
     breaker = counted.breaker
     if _blocked_now(docs.plan, plan, task_id):
         breaker = breaker.without_blocked()
-    return counted.model_copy(
-        update={
-            "state": counted.state.model_copy(update={"tasks_completed_this_session": done}),
-            "plan": plan,
-            "breaker": breaker,
-        }
+    return counted.with_state(tasks_completed_this_session=done).replacing(
+        plan=plan, breaker=breaker
     )
 
 
@@ -164,7 +160,7 @@ def _counted(
     heard = result.failure is None and result.outcome is not IterationOutcome.INTERRUPTED
     number, context = docs.state.iteration_count, result.context_tokens
     budget = docs.budget.recording(number, name, context=context, tokens=result.tokens)
-    return used_up(docs.model_copy(update={"breaker": breaker, "budget": budget}), heard=heard)
+    return used_up(docs.replacing(breaker=breaker, budget=budget), heard=heard)
 
 
 def _plan_after(

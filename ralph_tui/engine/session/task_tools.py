@@ -21,7 +21,7 @@ from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.evidence.allowed_changes import as_they_are, paths_of
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verification.gate import Permit, receipt_text, unasked
-from ralph_tui.store.project import Documents
+from ralph_tui.store.project import Documents, Outcome
 
 PermitChange = Callable[[Permission], Awaitable[Ruling]]
 """The person's ruling on changed check files."""
@@ -325,18 +325,15 @@ class TaskWork(TaskInHand):
         )
 
     async def _add(self, wanted: rt.NewTask) -> ToolAnswer:
-        refused: list[ToolAnswer] = []
-
-        def change(docs: Documents) -> Documents:
-            refused.clear()  # the store may call this again
+        def change(docs: Documents) -> Outcome[ToolAnswer]:
             task = rt.new_task(docs.plan, wanted)
             if isinstance(task, ToolAnswer):
-                refused.append(task)
-                return docs
-            return docs.model_copy(update={"plan": docs.plan.adding([task])})
+                return Outcome(docs, task)
+            added = docs.replacing(plan=docs.plan.adding([task]))
+            return Outcome(added, rt.answer({"added": wanted.id, "status": "pending"}))
 
-        await self._ledger.transact(change, f"added during {self.task_id}")
-        return refused[0] if refused else rt.answer({"added": wanted.id, "status": "pending"})
+        reason = f"added during {self.task_id}"
+        return (await self._ledger.transact_returning(change, reason)).value
 
     def _remember(self, memory: rt.Memory) -> ToolAnswer:
         said = MemoryNote.model_validate(memory.model_dump())

@@ -7,7 +7,7 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan import task_matching
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.engine.core.project_state import Ledger
-from ralph_tui.store.project import Documents
+from ralph_tui.store.project import Documents, Outcome
 
 
 class TaskInHand:
@@ -131,20 +131,19 @@ class TaskInHand:
         note: Callable[[str], None] = lambda _: None,
     ) -> bool:
         """`judged` are the words that it must still have; `note` gets its name, or nothing, before it is written."""
-        changed = ""
 
-        def change(docs: Documents) -> Documents:
-            nonlocal changed
+        def change(docs: Documents) -> Outcome[str]:
             task, changed = task_matching.found(docs.plan, self._began), ""
             if task is not None and not self._why_taken(docs):
                 reworded = task_matching.reworded(judged, task) if judged is not None else ""
                 changed = "" if reworded else task.id
             note(changed)
             if not changed:
-                return docs
-            return docs.model_copy(update={"plan": docs.plan.with_task(changed, **changes)})
+                return Outcome(docs, "")
+            plan = docs.plan.with_task(changed, **changes)
+            return Outcome(docs.replacing(plan=plan), changed)
 
-        await self._ledger.transact(change, reason)
+        changed = (await self._ledger.transact_returning(change, reason)).value
         if changed:
             self._rename(changed)
         return bool(changed)

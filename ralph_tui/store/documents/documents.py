@@ -1,6 +1,7 @@
 """The documents of a project: which file holds which model, and the way from bytes to models."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -36,6 +37,7 @@ from ralph_tui.store.io.strict_json import (
 )
 
 R = TypeVar("R", bound=Record)
+T = TypeVar("T")
 
 BREAKER_SCHEMA_VERSION = 1
 BUDGET_SCHEMA_VERSION = 1
@@ -57,6 +59,37 @@ class Documents(Model):
     pending: tuple[Injection, ...] = ()
     unfinished: tuple[str, ...] = ()
     """Files that are not whole, because somebody may be writing them; what they said before stands here."""
+
+    def replacing(self, **documents: object) -> "Documents":
+        """Return a copy with these documents in the place of the ones there are; nothing is validated."""
+        return self.model_copy(update=documents)
+
+    def with_state(self, **changes: object) -> "Documents":
+        """Return a copy whose state has these fields changed; nothing is validated."""
+        return self.replacing(state=self.state.model_copy(update=changes))
+
+
+class Outcome(NamedTuple, Generic[T]):
+    """What a transaction leads to: the documents, and what its function found out on the way."""
+
+    documents: Documents
+    value: T
+
+
+class Returning(Generic[T]):
+    """Wraps a function that returns an `Outcome`, so that a transaction can call it as often as it needs."""
+
+    value: T
+    """What the last call found: the one whose documents were written."""
+
+    def __init__(self, change: Callable[[Documents], Outcome[T]]) -> None:
+        """Wrap `change`; there is no value before the first call."""
+        self._change = change
+
+    def __call__(self, documents: Documents) -> Documents:
+        """Return the changed documents and keep the value."""
+        changed, self.value = self._change(documents)
+        return changed
 
 
 class Document(NamedTuple, Generic[R]):
@@ -164,10 +197,7 @@ def synced(documents: Documents) -> Documents:
     }
     if all(getattr(summary, name) == value for name, value in update.items()):
         return documents
-    state = documents.state.model_copy(
-        update={"circuit_breaker": summary.model_copy(update=update)}
-    )
-    return documents.model_copy(update={"state": state})
+    return documents.with_state(circuit_breaker=summary.model_copy(update=update))
 
 
 def breaker_from(state: RalphState) -> CircuitBreaker:
