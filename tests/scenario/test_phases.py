@@ -15,7 +15,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Mission
 from ralph_tui.engine.run.lifecycle import first_phase
 from ralph_tui.present.events.event_lines import EventPrinter
-from ralph_tui.present.sections.iterations import OUTCOME
+from ralph_tui.present.text.status_labels import ITERATION
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
@@ -385,7 +385,7 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     assert "↻ iteration 1 sent back: 1 finding" in shown
     history = await run_ralph(["history", "--as", "csv"], project)
     assert "sent_back,1 finding" in history.stdout
-    assert OUTCOME[IterationOutcome.SENT_BACK].word == "sent back"
+    assert ITERATION[IterationOutcome.SENT_BACK].word == "sent back"
 
 
 @pytest.mark.long

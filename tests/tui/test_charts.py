@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.present.sections.charts import Drawing, Measure, drawn, heights, iterations, thinned
 from ralph_tui.present.sections.history import Table, table_blocks
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import history
 from ralph_tui.tui.widgets import charts
+from ralph_tui.tui.widgets.charts import Drawing, Measure, drawn, heights, iterations, thinned
 from tests.tui.conftest import Opened, until
 from tests.tui.past import past_project
 from tests.tui.test_pages import open_page, ralph, see

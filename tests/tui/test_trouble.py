@@ -10,13 +10,13 @@ from textual.theme import Theme
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.present.sections.charts import even_ticks
 from ralph_tui.present.sections.history import on_target
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import Settings
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.theme.themes import THEMES
+from ralph_tui.tui.widgets.charts import even_ticks
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.past import past_project

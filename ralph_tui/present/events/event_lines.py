@@ -13,7 +13,6 @@ from ralph_tui.domain.formatting import took
 from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert, one_line
-from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.present.events.deduplicate import Deduplicator
@@ -21,7 +20,8 @@ from ralph_tui.present.events.event_sentences import Sentence, sentence_of
 from ralph_tui.present.text.figures import money, plural, tokens
 from ralph_tui.present.text.glyphs import UNICODE, Glyphs
 from ralph_tui.present.text.spans import Tone
-from ralph_tui.present.tools.calls import STATE_OF, Call
+from ralph_tui.present.text.status_labels import RECEIPT
+from ralph_tui.present.tools.calls import LOOK_OF_CALL, STATE_OF, Call, CallState
 from ralph_tui.present.tools.renderers import renderer_for
 
 LIMIT = 600
@@ -194,22 +194,14 @@ def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
     if call.denial is not None:
         return  # told already, with the rule
     call = replace(call, state=STATE_OF[e.outcome], output=e.output)
-    sign, tone = _TOOL_SIGN[e.outcome]
-    word = "" if e.outcome is ev.ToolOutcome.OK else f" {call.state.value}"
+    look = LOOK_OF_CALL[call.state]
+    is_ok = call.state is CallState.OK
+    word = "" if is_ok else f" {look.word}"
     result = one_line(renderer_for(call).note(call), 120)
     said = f", {result}" if result else ""
-    about = f"{getattr(p.glyphs, sign)} {_call_text(call)}"
+    about = f"{getattr(p.glyphs, look.glyph)} {_call_text(call)}"
     text = f"{about} {p.glyphs.between} {took(e.seconds)}{word}{said}"
-    yield log_line(text, tone, 2 if e.parent_id else 1)
-
-
-_TOOL_SIGN = {
-    ev.ToolOutcome.OK: ("ok", ""),
-    ev.ToolOutcome.ERROR: ("failed", "yellow"),
-    ev.ToolOutcome.DENIED: ("denied", "red"),
-    ev.ToolOutcome.INTERRUPTED: ("interrupted", "yellow"),
-}
-"""Which glyph and which tone."""
+    yield log_line(text, "" if is_ok else _STYLES[look.tone], 2 if e.parent_id else 1)
 
 
 def _call_text(call: Call) -> str:
@@ -247,21 +239,14 @@ def _tool_rewritten(p: EventPrinter, e: ev.ToolRewritten) -> Iterator[LogLine]:
 
 
 def _gate_checked(p: EventPrinter, e: ev.GateChecked) -> Iterator[LogLine]:
-    signs = p.glyphs
-    receipt = e.receipt
-    not_passed = {ReceiptStatus.SKIPPED: signs.skipped, ReceiptStatus.RED_BEFORE: signs.warning}
-    sign = not_passed.get(receipt.status, signs.ok)
-    text = f"{sign if receipt.ok else signs.failed} {receipt.command} {signs.between} "
-    yield log_line(f"{text}{_outcome(receipt)}", "" if receipt.ok else "yellow", 2)
-
-
-def _outcome(receipt: Receipt) -> str:
-    word = receipt.status.value.replace("_", " ")
+    receipt, look = e.receipt, RECEIPT[e.receipt.status]
     code = f", exit {receipt.exit_code}" if receipt.exit_code else ""
-    counted = f", {receipt.counts.text}" if receipt.counts else ""
-    told = receipt.reason == f"exit status {receipt.exit_code}"
-    why = f": {one_line(receipt.reason, 240)}" if receipt.reason and not told else ""
-    return f"{word}{code}, {took(receipt.seconds)}{counted}{why}"
+    counts = f", {receipt.counts.text}" if receipt.counts else ""
+    is_told = receipt.reason == f"exit status {receipt.exit_code}"
+    why = f": {one_line(receipt.reason, 240)}" if receipt.reason and not is_told else ""
+    outcome = f"{look.word}{code}, {took(receipt.seconds)}{counts}{why}"
+    text = f"{getattr(p.glyphs, look.glyph)} {receipt.command} {p.glyphs.between} {outcome}"
+    yield log_line(text, "" if receipt.ok else "yellow", 2)
 
 
 def _question_asked(p: EventPrinter, e: ev.QuestionAsked) -> Iterator[LogLine]:

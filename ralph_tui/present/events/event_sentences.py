@@ -20,6 +20,7 @@ from ralph_tui.domain.verification.review import criteria_count, evidence_lines
 from ralph_tui.domain.verification.verification import GateResult
 from ralph_tui.present.text.figures import breaker_counts, clock, in_local, money, plural, tokens
 from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.text.status_labels import BREAKER, ITERATION, task_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,6 @@ _END = {
     ev.LoopStatus.WAITING: ("asking", Tone.WARN),
 }
 
-_OUTCOME = {
-    ev.IterationOutcome.COMPLETE: ("ok", Tone.OK),
-    ev.IterationOutcome.INCOMPLETE: ("warning", Tone.WARN),
-    ev.IterationOutcome.BLOCKED: ("blocked", Tone.BAD),
-    ev.IterationOutcome.HANDED_OFF: ("handoff", Tone.INFO),
-    ev.IterationOutcome.FAILED: ("failed", Tone.BAD),
-    ev.IterationOutcome.INTERRUPTED: ("interrupted", Tone.WARN),
-    ev.IterationOutcome.SKIPPED: ("skipped", Tone.MUTED),
-    ev.IterationOutcome.SENT_BACK: ("retry", Tone.WARN),
-}
-
 _WHEN = {True: "now", False: "after this iteration"}
 
 _LEVEL = {
@@ -102,23 +92,24 @@ def _task_changed(e: ev.TaskChanged) -> Sentence | None:
     task = e.task
     if not (e.reason or task.status is TaskStatus.BLOCKED):
         return None
-    word = "held" if task.is_held else task.status.replace("_", " ")
     why = e.reason or "; ".join(task.blockers)
     glyph, tone = "note", Tone.MUTED
     if task.is_held:
         glyph, tone = "pause", Tone.WARN
     elif task.status is TaskStatus.BLOCKED:
         glyph, tone = "blocked", Tone.BAD
-    return Sentence(glyph, "task", f"{task.id} is {word}" + (f": {why}" if why else ""), tone)
+    return Sentence(
+        glyph, "task", f"{task.id} is {task_word(task)}" + (f": {why}" if why else ""), tone
+    )
 
 
 def _iteration_finished(e: ev.IterationFinished) -> Sentence:
-    glyph, tone = _OUTCOME[e.outcome]
+    look = ITERATION[e.outcome]
     files = plural(len(e.files_changed), "file") if e.files_changed else ""
-    text = ": ".join(p for p in (e.outcome.replace("_", " "), e.reason) if p)
+    text = ": ".join(p for p in (look.word, e.reason) if p)
     right = "  ".join(p for p in (files, money(e.cost_usd), took(e.seconds)) if p)
     more = f"{tokens(e.tokens)} tokens used\n" + "\n".join(e.files_changed)
-    return Sentence(glyph, f"iteration {e.iteration}", text, tone, right, more.strip())
+    return Sentence(look.glyph, f"iteration {e.iteration}", text, look.tone, right, more.strip())
 
 
 def _session_started(e: ev.SessionStarted) -> Sentence:
@@ -198,7 +189,7 @@ def _breaker_changed(e: ev.BreakerChanged) -> Sentence | None:
         return None
     if closed and counts:  # why is said of the iteration
         return Sentence("warning", "breaker", counts, Tone.WARN)
-    state = e.breaker.state.replace("_", "-")
+    state = BREAKER[e.breaker.state].word
     text = f"{state}: {e.reason}" if e.reason else state
     if closed:
         return Sentence("note", "breaker", text)

@@ -20,7 +20,8 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.timeline.entry_lines import receipt_look, receipt_note
+from ralph_tui.present.text.status_labels import RECEIPT, task_word
+from ralph_tui.present.timeline.entry_lines import receipt_note
 
 _HEADINGS = {
     ApprovalKind.LIMIT: "limit: shall the loop wait for it?",
@@ -73,8 +74,8 @@ def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:
 
 
 def _short(task: Task) -> list[Line]:
-    state = "" if task.status is TaskStatus.PENDING else f"  {task.status.replace('_', ' ')}"
-    state = "  held" if task.is_held else state
+    is_open = task.status is TaskStatus.PENDING and not task.is_held
+    state = "" if is_open else f"  {task_word(task)}"
     return [
         [
             Span(f"{task.id}  ", Tone.INFO),
@@ -109,8 +110,8 @@ def _task(task: Task, glyphs: Glyphs) -> list[Line]:
     if task.dependencies:
         lines.append([Span("after  ", Tone.MUTED), Span(", ".join(task.dependencies))])
     size = f", about {tokens(task.estimated_tokens)} tokens" if task.estimated_tokens else ""
-    state = "" if task.status is TaskStatus.PENDING else f", {task.status.replace('_', ' ')}"
-    state = ", held" if task.is_held else state
+    is_open = task.status is TaskStatus.PENDING and not task.is_held
+    state = "" if is_open else f", {task_word(task)}"
     state += f", model {task.model}" if task.model else ""
     lines.append([Span(f"priority {task.priority}{size}{state}", Tone.MUTED)])
     return lines
@@ -145,10 +146,10 @@ def _sight(sight: Seen) -> list[Line]:
 
 def _check(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
     """One check, and below it what its receipt rests on."""
-    glyph, tone = receipt_look(receipt)
-    word = receipt_note(receipt) or receipt.status.value.replace("_", " ")
+    look = RECEIPT[receipt.status]
+    word = receipt_note(receipt) or look.word
     ran: Line = [
-        Span(f"{getattr(glyphs, glyph)} ", tone),
+        Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
         Span(f"{word}  {took(receipt.seconds)}  ", Tone.MUTED),
         Span(receipt.command),
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, Signal
-from ralph_tui.present.sections.charts import bar, dots, level_tone
+from ralph_tui.present.sections.bars import bar, dots, level_tone
 from ralph_tui.present.text.figures import limit, money, plural
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part

@@ -5,7 +5,6 @@ from functools import partial
 
 from rich.cells import cell_len
 
-from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.labels import ENDS
 from ralph_tui.domain.sanitize import one_line
@@ -14,19 +13,8 @@ from ralph_tui.present.text.figures import money, plural, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock, Part
 from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
-from ralph_tui.present.text.status_labels import Look
+from ralph_tui.present.text.status_labels import ITERATION, Look
 
-OUTCOME: dict[IterationOutcome | None, Look] = {
-    IterationOutcome.COMPLETE: Look("ok", "complete", Tone.OK),
-    IterationOutcome.INCOMPLETE: Look("warning", "incomplete", Tone.WARN),
-    IterationOutcome.BLOCKED: Look("blocked", "blocked", Tone.BAD),
-    IterationOutcome.HANDED_OFF: Look("handoff", "handed off", Tone.INFO),
-    IterationOutcome.FAILED: Look("failed", "failed", Tone.BAD),
-    IterationOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
-    IterationOutcome.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
-    IterationOutcome.SENT_BACK: Look("retry", "sent back", Tone.WARN),
-    None: Look("interrupted", "never ended", Tone.WARN),
-}
 INDENT = " " * 6
 """Before what an iteration is about, which stands under its task."""
 
@@ -35,7 +23,7 @@ RUNNING = Look("running", "running", Tone.INFO)
 
 def look_of(iteration: Iteration) -> Look:
     """How an iteration ended; one without an end goes on, or was cut off."""
-    return RUNNING if not iteration.end else OUTCOME[iteration.outcome]
+    return RUNNING if not iteration.end else ITERATION[iteration.outcome]
 
 
 def iteration_blocks(
@@ -62,7 +50,7 @@ def _run_head(run: Run | None, width: int, glyphs: Glyphs) -> Line:
     if run is None:
         return [Span("an earlier run", Tone.MUTED)]
     end = run.finished
-    cut_off = OUTCOME[None].word if run.end else RUNNING.word
+    cut_off = ITERATION[None].word if run.end else RUNNING.word
     state = ENDS[end.status] if end else cut_off
     right = (
         [Span(f"{money(end.cost_usd)} {glyphs.between} {took(end.seconds)}", Tone.MUTED)]

@@ -20,7 +20,8 @@ from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.timeline.entry_lines import receipt_look, receipt_note
+from ralph_tui.present.text.status_labels import RECEIPT
+from ralph_tui.present.timeline.entry_lines import receipt_note
 
 _MAX_DESCRIPTION = 20_000
 _TAIL_LINES = 6
@@ -135,15 +136,14 @@ def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
             Span("  not run yet", Tone.MUTED),
         ]
         return [untried]
-    name, tone = receipt_look(receipt)
-    word = receipt.status.value.replace("_", " ")
+    look = RECEIPT[receipt.status]
     note = f": {said}" if (said := receipt_note(receipt)) else ""
     lasted = f" in {took(receipt.seconds)}" if receipt.seconds else ""
     lines: list[Line] = [
         [
-            Span(f"{getattr(glyphs, name)} ", tone),
+            Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
             Span(text),
-            Span(f"  {word}{lasted}{note}", tone),
+            Span(f"  {look.word}{lasted}{note}", look.tone),
         ]
     ]
     lines += [[Span("  "), Span(inert(fact), Tone.MUTED)] for fact in receipt_facts(receipt)]

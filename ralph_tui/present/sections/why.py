@@ -18,7 +18,7 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.present.text.status_labels import look_of
+from ralph_tui.present.text.status_labels import look_of, task_word
 
 MAX_LISTED = 20
 RULE = "pending, not held, dependencies complete, then the lowest priority number, then the order of the plan"
@@ -140,16 +140,12 @@ def root_cause(name: str, tasks: dict[str, Task]) -> str:
             break
         seen.append(left[0])
     last = tasks.get(seen[-1])
-    word = "which is not in the plan" if last is None else f"which is {_word(last)}"
+    word = "which is not in the plan" if last is None else f"which is {task_word(last)}"
     return f"{name}, {word}" if len(seen) == 1 else f"{name} (after {seen[-1]}, {word})"
 
 
 def _done(task: Task) -> bool:
     return task.status is TaskStatus.COMPLETE
-
-
-def _word(task: Task) -> str:
-    return "held" if task.is_held else task.status.value.replace("_", " ")
 
 
 def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:

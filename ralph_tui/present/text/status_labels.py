@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+from ralph_tui.domain.events import IterationOutcome
+from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.context_budget import Zone
+from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.present.text.spans import Tone
 
@@ -83,3 +86,29 @@ BREAKER: dict[BreakerState, Look] = {
     BreakerState.HALF_OPEN: Look("warning", "half-open", Tone.WARN),
     BreakerState.OPEN: Look("failed", "open", Tone.BAD),
 }
+
+ITERATION: dict[IterationOutcome | None, Look] = {
+    IterationOutcome.COMPLETE: Look("ok", "complete", Tone.OK),
+    IterationOutcome.INCOMPLETE: Look("warning", "incomplete", Tone.WARN),
+    IterationOutcome.BLOCKED: Look("blocked", "blocked", Tone.BAD),
+    IterationOutcome.HANDED_OFF: Look("handoff", "handed off", Tone.INFO),
+    IterationOutcome.FAILED: Look("failed", "failed", Tone.BAD),
+    IterationOutcome.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
+    IterationOutcome.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
+    IterationOutcome.SENT_BACK: Look("retry", "sent back", Tone.WARN),
+    None: Look("interrupted", "never ended", Tone.WARN),
+}
+
+RECEIPT: dict[ReceiptStatus, Look] = {
+    ReceiptStatus.PASSED: Look("ok", "passed", Tone.OK),
+    ReceiptStatus.FAILED: Look("failed", "failed", Tone.BAD),
+    ReceiptStatus.TIMED_OUT: Look("failed", "timed out", Tone.BAD),
+    ReceiptStatus.DENIED: Look("denied", "denied", Tone.WARN),
+    ReceiptStatus.SKIPPED: Look("skipped", "skipped", Tone.MUTED),
+    ReceiptStatus.RED_BEFORE: Look("warning", "red before", Tone.WARN),
+}
+
+
+def task_word(task: Task) -> str:
+    """Name the state of a task: `held`, `in progress`, `complete`."""
+    return "held" if task.is_held else task.status.value.replace("_", " ")

@@ -6,6 +6,7 @@ from ralph_tui.domain.formatting import took
 from ralph_tui.domain.sanitize import head
 from ralph_tui.domain.verification.verification import receipt_facts
 from ralph_tui.present.text.glyphs import Glyphs
+from ralph_tui.present.text.status_labels import RECEIPT
 from ralph_tui.present.timeline.entries import CallEntry, CheckEntry, Entry, HeadingEntry, TextEntry
 from ralph_tui.present.tools.calls import Call, CallState, Section, SectionKind
 from ralph_tui.present.tools.renderers import renderer_for
@@ -62,9 +63,8 @@ def _detail(entry: Entry, glyphs: Glyphs) -> Detail:
         return Detail("Iteration", entry.right, (Section("Task", entry.title),))
     if isinstance(entry, CheckEntry):
         receipt = entry.receipt
-        word = receipt.status.value.replace("_", " ")
         code = f"exit {receipt.exit_code}" if receipt.exit_code is not None else ""
-        facts = [word, code, took(receipt.seconds), receipt.source]
+        facts = [RECEIPT[receipt.status].word, code, took(receipt.seconds), receipt.source]
         kind = SectionKind.TEXT if receipt.ok else SectionKind.ERROR
         return Detail(
             "Gate check",

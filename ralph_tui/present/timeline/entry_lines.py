@@ -18,6 +18,7 @@ from ralph_tui.present.text.spans import (
     row,
     wrap,
 )
+from ralph_tui.present.text.status_labels import RECEIPT
 from ralph_tui.present.timeline.entries import (
     CallEntry,
     CheckEntry,
@@ -26,7 +27,7 @@ from ralph_tui.present.timeline.entries import (
     NoteEntry,
     TextEntry,
 )
-from ralph_tui.present.tools.calls import CallState
+from ralph_tui.present.tools.calls import LOOK_OF_CALL, CallState
 from ralph_tui.present.tools.renderers import renderer_for
 
 INDENT = 2
@@ -40,24 +41,6 @@ DURATION = 7
 """Cells of a duration's column."""
 
 MAX_TEXT_LINES = 60
-
-_CALL_TONE = {
-    CallState.RUNNING: Tone.INFO,
-    CallState.WAITING: Tone.WARN,
-    CallState.OK: Tone.OK,
-    CallState.FAILED: Tone.BAD,
-    CallState.DENIED: Tone.WARN,
-    CallState.INTERRUPTED: Tone.WARN,
-}
-
-_RECEIPT = {
-    ReceiptStatus.PASSED: ("ok", Tone.OK),
-    ReceiptStatus.FAILED: ("failed", Tone.BAD),
-    ReceiptStatus.TIMED_OUT: ("failed", Tone.BAD),
-    ReceiptStatus.DENIED: ("denied", Tone.WARN),
-    ReceiptStatus.SKIPPED: ("skipped", Tone.MUTED),
-    ReceiptStatus.RED_BEFORE: ("warning", Tone.WARN),
-}
 
 
 def height(entry: Entry, width: int) -> int:
@@ -159,7 +142,7 @@ def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -
 def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     call = entry.call
     renderer = renderer_for(call)
-    tone = _CALL_TONE[call.state]
+    look = LOOK_OF_CALL[call.state]
     note, note_tone = renderer.note(call), Tone.MUTED
     if call.denial:
         note, note_tone = f"rule {call.denial.rule}", Tone.WARN
@@ -174,28 +157,18 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     lasted = " " * DURATION if brief else took(call.seconds).rjust(DURATION)
     left = [
         Span(" " * INDENT * entry.depth),
-        Span(f"{getattr(glyphs, _GLYPH[call.state])} ", tone),
+        Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
         Span(f"{renderer.verb.ljust(LABEL)} ", Tone.INFO),
         Span(_first_line(renderer.argument(call))),
     ]
-    word_tone = Tone.MUTED if call.state is CallState.OK else tone
+    word_tone = Tone.MUTED if call.state is CallState.OK else look.tone
     right = _note(note, note_tone, width)
     if call.state is CallState.WAITING:  # its word takes the place of a duration, too
-        word, lasted = call.state.value.ljust(WORD + DURATION), ""
+        word, lasted = look.word.ljust(WORD + DURATION), ""
     else:
-        word = call.state.value.ljust(WORD)
+        word = look.word.ljust(WORD)
     right += [Span(word, word_tone), Span(lasted, Tone.MUTED)]
     return row(left, right, width)
-
-
-_GLYPH = {
-    CallState.RUNNING: "running",
-    CallState.WAITING: "asking",
-    CallState.OK: "ok",
-    CallState.FAILED: "failed",
-    CallState.DENIED: "denied",
-    CallState.INTERRUPTED: "interrupted",
-}
 
 
 def _note(text: str, tone: Tone, width: int) -> list[Span]:
@@ -225,28 +198,25 @@ def _heading(entry: HeadingEntry, width: int, glyphs: Glyphs) -> Line:
 
 def _check(entry: CheckEntry, width: int, glyphs: Glyphs) -> Line:
     receipt = entry.receipt
-    name, tone = _RECEIPT[receipt.status]
+    look = RECEIPT[receipt.status]
     left = [
         Span(" " * INDENT),
-        Span(f"{getattr(glyphs, name)} ", tone),
+        Span(f"{getattr(glyphs, look.glyph)} ", look.tone),
         Span("check  ", Tone.MUTED),
         Span(receipt.command),
     ]
-    word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else tone
+    word_tone = Tone.MUTED if receipt.status is ReceiptStatus.PASSED else look.tone
     note = receipt_note(receipt)
     right = _note(note, word_tone, width)
-    word = receipt.status.value.replace("_", " ")
-    right += [Span(word.ljust(WORD), word_tone), Span(_took(receipt).rjust(DURATION), Tone.MUTED)]
+    right += [
+        Span(look.word.ljust(WORD), word_tone),
+        Span(_took(receipt).rjust(DURATION), Tone.MUTED),
+    ]
     return row(left, right, width)
 
 
 def _took(receipt: Receipt) -> str:
     return "" if receipt.status is ReceiptStatus.SKIPPED else took(receipt.seconds)
-
-
-def receipt_look(receipt: Receipt) -> tuple[str, Tone]:
-    """The glyph's name and the tone of a receipt."""
-    return _RECEIPT[receipt.status]
 
 
 def receipt_note(receipt: Receipt) -> str:

@@ -9,6 +9,8 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.events import ToolAllowed, ToolDenied, ToolOutcome, ToolRewritten
 from ralph_tui.domain.sanitize import head, inert
+from ralph_tui.present.text.spans import Tone
+from ralph_tui.present.text.status_labels import Look
 
 MAX_FIELD = 100_000
 """Characters kept of one text of a call's input."""
@@ -32,6 +34,16 @@ STATE_OF = {
     ToolOutcome.ERROR: CallState.FAILED,
     ToolOutcome.DENIED: CallState.DENIED,
     ToolOutcome.INTERRUPTED: CallState.INTERRUPTED,
+}
+
+
+LOOK_OF_CALL = {
+    CallState.RUNNING: Look("running", "running", Tone.INFO),
+    CallState.WAITING: Look("asking", "waits for you", Tone.WARN),
+    CallState.OK: Look("ok", "ok", Tone.OK),
+    CallState.FAILED: Look("failed", "failed", Tone.BAD),
+    CallState.DENIED: Look("denied", "denied", Tone.WARN),
+    CallState.INTERRUPTED: Look("interrupted", "interrupted", Tone.WARN),
 }
 
 

@@ -19,8 +19,8 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
+from ralph_tui.present.sections.bars import bar, context_bar, level_tone
 from ralph_tui.present.sections.breaker import breaker_lines
-from ralph_tui.present.sections.charts import bar, context_bar, level_tone
 from ralph_tui.present.text.figures import limit, money, plural, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import (
@@ -35,9 +35,9 @@ from ralph_tui.present.text.spans import (
     row,
     width_of,
 )
-from ralph_tui.present.text.status_labels import BREAKER, ZONE, Look
+from ralph_tui.present.text.status_labels import BREAKER, RECEIPT, ZONE, Look
 from ralph_tui.present.timeline.changed_files import FileChange
-from ralph_tui.present.timeline.entry_lines import receipt_look, receipt_note
+from ralph_tui.present.timeline.entry_lines import receipt_note
 from ralph_tui.tui.widgets.scroll_text import Prose
 from ralph_tui.tui.widgets.styled import Toned
 
@@ -224,16 +224,18 @@ class GatePanel(Panel):
         return [*shown, *([Span(" ")] for _ in range(MIN_LINES - len(shown)))]
 
     def _receipt(self, receipt: Receipt, width: int) -> Line:
-        glyph, tone = receipt_look(receipt)
+        look = RECEIPT[receipt.status]
         note = "" if receipt.reason else receipt_note(receipt)  # the whole reason is in the detail
-        word = note or receipt.status.value.replace("_", " ")
-        right = [Span(word, Tone.MUTED if receipt.ok else tone)]
+        word = note or look.word
+        right = [Span(word, Tone.MUTED if receipt.ok else look.tone)]
         if receipt.seconds:
             right.append(Span(took(receipt.seconds).rjust(7), Tone.MUTED))
         glyphs = self.app.glyphs
         room = width - width_of(right) - 3
         command = crop_middle(receipt.command, room, glyphs.ellipsis)
-        return row([Span(f"{getattr(glyphs, glyph)} ", tone), Span(command)], right, width)
+        return row(
+            [Span(f"{getattr(glyphs, look.glyph)} ", look.tone), Span(command)], right, width
+        )
 
 
 def gate_look(task_id: str | None, *, passed: bool | None, past: bool) -> Look:
