@@ -145,3 +145,35 @@ async def test_an_npm_project_is_checked_by_its_own_script(tmp_path: Path) -> No
     assert f"- Lint: `{lint}`" in system, "what the settings name wins"
     for uvs in ("uv run", "uv add", "pytest", "mypy"):
         assert uvs not in system
+
+
+TAKES_THE_TEST_AWAY = """
+    - name: takes the test away
+      task: a
+      turns:
+        - write: {path: package.json, content: '{"name": "x", "scripts": {}}'}
+        - ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}
+        - say: Later, then.
+"""
+
+
+async def test_a_check_that_an_agent_removed_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
+    package = json.dumps({"name": "x", "scripts": {"test": "exit 3"}})
+    config = {"phases": {"building": {"backpressure": ["detected"]}}}
+    tasks = [task("a", verification_criteria=["`test -f package.json`"])]
+    project = make_project(tmp_path, tasks, config=config, files={"package.json": package})
+    (project / "pyproject.toml").unlink()
+    once = {"phases.building.max_iterations": 1}
+    async with serving(scenario(TAKES_THE_TEST_AWAY)) as server:
+        await play(project, server, overrides=once)
+        assert json.loads((project / "package.json").read_text())["scripts"] == {}
+        later = await play(project, server, overrides=once)
+    (notice,) = [e for e in later.of(ev.Notice) if "npm test" in e.text]
+    assert notice.level == "warning"
+    assert "package.json" in notice.text
+    assert "build.test_command" in notice.text
+    gates = later.of(ev.GateFinished)
+    assert gates
+    assert not any(gate.passed for gate in gates)
+    assert "npm test" in [r.command for r in gates[-1].receipts]
+    assert task_of(project, "a").status is not TaskStatus.COMPLETE

@@ -192,6 +192,8 @@ class Running:
         """End what was started, from the last to the first, each whatever became of the one before."""
         async with contextlib.AsyncExitStack() as left:
             left.push_async_callback(watchdog.stop)
+            if self._checks is not None:
+                left.push_async_callback(asyncio.to_thread, self._checks.end)
             left.push_async_callback(asyncio.to_thread, tidy, self._project.root, self._held)
             left.push_async_callback(self._sandbox.close)
             left.push_async_callback(asyncio.to_thread, end_marked, RUN_MARK, self._run_id)
@@ -221,6 +223,9 @@ class Running:
             await asyncio.to_thread(self._baseline.load)
         if self._checks is None:
             self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
+            await asyncio.to_thread(self._checks.begin)
+            for lost in self._checks.lost:
+                self._emitter.emit(ev.Notice(level="warning", text=lost))
         gate = Gate(
             self._project.root,
             rules=self._checks.rules,

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.errors import StoreError
+from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.io.files import stage
@@ -36,6 +37,24 @@ class CheckRecord(Model):
     """When the last agent session began, in nanoseconds."""
     watched: tuple[str, ...] = ()
     """Files that were watched then because a command names them."""
+
+
+class RequiredChecks(Model):
+    """The checks that the project had, so that a later run asks for them although an agent removed them."""
+
+    commands: tuple[CheckCommand, ...] = ()
+    lost: tuple[CheckKind, ...] = ()
+    """Kinds that the project no longer showed when the last run ended."""
+    running: bool = False
+    """A run began and did not come to its end; what is missing then may be an agent's doing."""
+
+    def still(self, found: Collection[CheckKind]) -> tuple[CheckCommand, ...]:
+        """The commands of kinds that are not `found` any more, unless the person removed them between runs."""
+        return tuple(
+            command
+            for command in self.commands
+            if command.kind not in found and (self.running or command.kind in self.lost)
+        )
 
 
 class CheckStore:
@@ -114,6 +133,17 @@ class CheckStore:
     def save_baseline(self, data: bytes) -> None:
         """Keep what the checks showed before a run."""
         self._write("baseline.json", data)
+
+    def required(self) -> RequiredChecks:
+        """The checks of earlier runs; none before the first."""
+        try:
+            return RequiredChecks.model_validate_json((self._home / "required.json").read_bytes())
+        except (OSError, StoreError, ValidationError):
+            return RequiredChecks()
+
+    def save_required(self, required: RequiredChecks) -> None:
+        """Keep the checks that later runs ask for."""
+        self._write("required.json", required.model_dump_json().encode())
 
     def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
         """What files were found to be, with the size and times that show whether to look again."""

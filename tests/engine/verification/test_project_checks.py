@@ -293,3 +293,33 @@ def test_during_a_run_checks_are_added_and_never_lost(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").unlink()
     assert checks.rules().commands == ("npm test", "npm run lint")
     assert checks.rules().checks.named["tests"] == "npm test"
+
+
+def test_what_an_agent_removed_stays_required_in_later_runs(tmp_path: Path) -> None:
+    settings = project(tmp_path, "", NPM)
+    run = ChecksOfRun(tmp_path, settings)
+    run.begin()
+    (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
+    run.end()
+    for _ in range(2):  # also when the next run did not look again
+        later = ChecksOfRun(tmp_path, settings)
+        assert later.rules().commands == ("npm test", "npm run lint")
+        assert ["package.json" in told for told in later.lost] == [True]
+        later.begin()
+        later.end()
+    (tmp_path / "package.json").write_text(NPM["package.json"])
+    restored = ChecksOfRun(tmp_path, settings)
+    assert not restored.lost
+    restored.begin()
+    restored.end()
+    (tmp_path / "package.json").write_text(package({"lint": "eslint"}))
+    assert ChecksOfRun(tmp_path, settings).rules().commands == ("npm run lint",), (
+        "the person did it"
+    )
+
+
+def test_a_killed_run_lets_no_check_go(tmp_path: Path) -> None:
+    settings = project(tmp_path, "", NPM)
+    ChecksOfRun(tmp_path, settings).begin()
+    (tmp_path / "package.json").unlink()
+    assert ChecksOfRun(tmp_path, settings).rules().commands == ("npm test", "npm run lint")

@@ -31,6 +31,7 @@ from ralph_tui.engine.verification.detection.node_checks import node_checks
 from ralph_tui.engine.verification.detection.project_files import DirectoryFiles, ProjectFiles
 from ralph_tui.engine.verification.detection.python_checks import python_checks
 from ralph_tui.engine.verification.detection.python_declarations import PythonProject
+from ralph_tui.store.backup.check_store import CheckStore, RequiredChecks
 
 _BY_MANIFEST: dict[str, tuple[tuple[CheckKind, str], ...]] = {
     "Cargo.toml": (
@@ -105,6 +106,15 @@ def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(resolved))
 
 
+_INSTEAD = {
+    CheckKind.TESTS: "set build.test_command",
+    CheckKind.TYPECHECK: "set build.typecheck_command",
+    CheckKind.LINT: "set build.lint_command",
+    CheckKind.FORMAT: "take it out of the criteria that name it",
+}
+"""What a person does who no longer wants a check."""
+
+
 class GateRules(Model):
     """What the gate goes by."""
 
@@ -118,13 +128,37 @@ class ChecksOfRun:
     """The checks that hold during one run of the loop.
 
     What an agent adds counts at once. What was there as the run began stays required: a project whose
-    tests can no longer be found fails its gate instead of passing without them.
+    tests can no longer be found fails its gate instead of passing without them. That holds for later runs,
+    too, until the person removes the check while no run goes on, or names another one in the settings.
     """
 
     def __init__(self, root: Path, settings: Settings) -> None:
         """Remember the checks of the project as it is now; blocks while a few files are read."""
         self._root, self._settings = root, settings
-        self._first = checks_of(root, settings)
+        self._store = CheckStore(root)
+        found = checks_of(root, settings)
+        self._lost = self._store.required().still({command.kind for command in found.commands})
+        self._first = found.model_copy(update={"commands": (*found.commands, *self._lost)})
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What an earlier run lost, each with what to do about it."""
+        return tuple(
+            f"{one.file} no longer says how `{one.kind.value}` is checked. `{one.command}` stays required: "
+            f"restore it, or {_INSTEAD[one.kind]}."
+            for one in self._lost
+        )
+
+    def begin(self) -> None:
+        """Note that a run begins; blocks on the disk."""
+        self._store.save_required(RequiredChecks(commands=self._first.commands, running=True))
+
+    def end(self) -> None:
+        """Keep for later runs what is required now; blocks on the disk."""
+        found = {command.kind for command in checks_of(self._root, self._settings).commands}
+        commands = self.now().commands
+        lost = tuple(dict.fromkeys(one.kind for one in commands if one.kind not in found))
+        self._store.save_required(RequiredChecks(commands=commands, lost=lost))
 
     def now(self) -> ProjectChecks:
         """The checks that hold now; blocks while a few files are read."""
