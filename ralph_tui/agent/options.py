@@ -15,7 +15,7 @@ from ralph_tui.agent.process import HANDED
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.redaction import is_secret_name
 from ralph_tui.engine.core.ports import SessionSpec
-from ralph_tui.guard.sandbox import Sandbox, witness_variable
+from ralph_tui.guard.sandbox.os_sandbox import Sandbox, witness_variable
 
 MAX_BUFFER_BYTES = 64 * 1024 * 1024
 """One message of the CLI; the SDK's 1 MB ends the session on a large file (SDK-FACTS section 12.2)."""

@@ -38,7 +38,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.core.ports import AgentItem, Failure, Overseer, SessionSpec, TurnEnded
 from ralph_tui.engine.safety.processes import SESSION_MARK, end_marked
-from ralph_tui.guard.sandbox import GONE, LOST_HINT, lost, why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import GONE, LOST_HINT, lost, why_no_sandbox
 
 if TYPE_CHECKING:
     import psutil

@@ -1,5 +1,5 @@
-"""What an agent may do: the reading of shell commands and paths, and the rules.
+"""Decides what an agent may do: every tool call and shell command is judged here.
 
-May not: start the commands it reads; know the loop.
-Callers: engine and cli.
+May not: start the commands it reads, or know the loop.
+Callers: engine, agent and cli.
 """

@@ -8,11 +8,10 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.tool_calls import ALLOW, ToolCall, Verdict
-from ralph_tui.guard.paths import WRITE_TOOLS, absolute, judge_path
-from ralph_tui.guard.policy import SKILL_TOOL, Policy
-from ralph_tui.guard.process_memory import memory_denial, reads_memory
-from ralph_tui.guard.secret_files import is_secret, secret_denial
-from ralph_tui.guard.verdicts import EMPTY, asking, denial
+from ralph_tui.guard.core.paths import WRITE_TOOLS, absolute, judge_path
+from ralph_tui.guard.core.policy import SKILL_TOOL, Policy
+from ralph_tui.guard.core.verdicts import EMPTY, asking, denial
+from ralph_tui.guard.rules.secrets import is_secret, memory_denial, reads_memory, secret_denial
 from ralph_tui.guard.worker import CommandJudge
 
 _REMEMBERED = 256

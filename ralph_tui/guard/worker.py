@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ralph_tui.domain.tool_calls import Verdict
-from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.verdicts import SPLIT, unreadable
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.verdicts import SPLIT, unreadable
 
 DEADLINE = 1.0
 """Seconds a command may take; reading one takes milliseconds."""
@@ -162,7 +162,7 @@ def _line(value: object) -> bytes:
 
 def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """The child: the policy on the first line, then a command a line, a verdict a line."""
-    from ralph_tui.guard.rules import judge_command
+    from ralph_tui.guard.analysis.judge import judge_command
 
     policy = Policy.model_validate_json(source.readline())
     judge_command("true", policy)  # loads the grammar before the first deadline runs

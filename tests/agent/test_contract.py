@@ -25,7 +25,7 @@ from ralph_tui.engine.core.ports import (
     TurnUsage,
 )
 from ralph_tui.engine.prompts.tool_schemas import tool_specs
-from ralph_tui.guard.policy import PHASE_TOOLS
+from ralph_tui.guard.core.policy import PHASE_TOOLS
 from tests.harness.model import cli_environment, serving
 
 pytestmark = pytest.mark.real_cli

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from ralph_tui.demo.project import demo_environment
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.guard.policy import PHASE_TOOLS
+from ralph_tui.guard.core.policy import PHASE_TOOLS
 from tests.harness.model import ServerProcess, cli_environment, serving_in_process
 from tests.harness.projects import events_of, make_project, task
 from tests.harness.scenarios import finishes, scenario

@@ -13,8 +13,8 @@ import pytest
 from ralph_tui.cli.doctor import checks, guard_layers
 from ralph_tui.cli.doctor.checks import readiness
 from ralph_tui.cli.doctor.finding import Finding
-from ralph_tui.guard.environment import SHIMS
-from ralph_tui.guard.sandbox import trial_prefix, why_no_sandbox
+from ralph_tui.guard.sandbox.environment import SHIMS
+from ralph_tui.guard.sandbox.os_sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 from tests.guard.test_sandbox import broken
@@ -71,13 +71,13 @@ def test_a_shim_that_cannot_be_run_is_named(
     for name, mode in (("git", 0o755), ("pip", 0o644), ("common.sh", 0o644)):
         (shims / name).write_text("#!/bin/sh\n", encoding="utf-8")
         (shims / name).chmod(mode)
-    monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", shims)
+    monkeypatch.setattr("ralph_tui.guard.sandbox.environment.SHIMS", shims)
     finding = found("shims", tmp_path)
     assert (finding.ok, finding.text) == (False, "cannot be run: pip")
 
 
 def test_no_shims_at_all_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", tmp_path / "nowhere")
+    monkeypatch.setattr("ralph_tui.guard.sandbox.environment.SHIMS", tmp_path / "nowhere")
     finding = found("shims", tmp_path)
     assert (finding.ok, finding.text) == (False, f"none in {tmp_path / 'nowhere'}")
 
@@ -88,7 +88,7 @@ def test_a_shim_that_lets_a_commit_through_is_found(
     shims = tmp_path / "shims"
     shutil.copytree(SHIMS, shims)
     (shims / "git").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
-    monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", shims)
+    monkeypatch.setattr("ralph_tui.guard.sandbox.environment.SHIMS", shims)
     finding = found("shims", tmp_path)
     assert (finding.ok, finding.needed) == (False, True)
     assert finding.text == "do not refuse git commit (it was done)"
@@ -97,7 +97,7 @@ def test_a_shim_that_lets_a_commit_through_is_found(
 @pytest.mark.usefixtures("quick")
 def test_the_hook_of_git_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found("git hook", tmp_path).ok
-    monkeypatch.setattr("ralph_tui.guard.environment.SHIMS", tmp_path / "nowhere")
+    monkeypatch.setattr("ralph_tui.guard.sandbox.environment.SHIMS", tmp_path / "nowhere")
     assert "does not refuse a commit" in found("git hook", tmp_path).text
 
 
@@ -106,7 +106,7 @@ def test_a_secret_that_reaches_a_command_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert found("secrets", tmp_path).ok
-    monkeypatch.setattr("ralph_tui.guard.environment.is_secret_name", lambda _: False)
+    monkeypatch.setattr("ralph_tui.guard.sandbox.environment.is_secret_name", lambda _: False)
     finding = found("secrets", tmp_path)
     assert (finding.ok, finding.needed) == (False, True)
     assert finding.text == "a command sees variables whose names say that they are secret"
@@ -117,9 +117,9 @@ def test_a_secret_that_reaches_a_command_is_found(
 def test_a_missing_sandbox_is_told_and_not_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr("ralph_tui.guard.sandbox.sys.platform", "linux")
+    monkeypatch.setattr("ralph_tui.guard.sandbox.os_sandbox.sys.platform", "linux")
     monkeypatch.setattr(
-        "ralph_tui.guard.sandbox.shutil.which",
+        "ralph_tui.guard.sandbox.os_sandbox.shutil.which",
         lambda name: f"/usr/bin/{name}" if name in (*there, "uv", "git") else None,
     )
     finding = found("sandbox", tmp_path)
@@ -205,7 +205,7 @@ def test_what_a_sandbox_lets_a_command_do_is_said(
     told: str,
 ) -> None:
     monkeypatch.setattr(
-        "ralph_tui.guard.sandbox.trial_prefix", lambda *held: hole(trial_prefix(*held))
+        "ralph_tui.guard.sandbox.os_sandbox.trial_prefix", lambda *held: hole(trial_prefix(*held))
     )
     finding = found("sandbox", tmp_path)
     assert (finding.ok, finding.text) == (False, f"does not hold, a command can {told}")

@@ -5,7 +5,7 @@ from pathlib import Path
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.session.spec import guard_policy, spec_maker
-from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.analysis.judge import judge_command
 from ralph_tui.store.project import Project
 
 

@@ -16,8 +16,8 @@ from ralph_tui.engine.context import Workshop
 from ralph_tui.engine.core.project_state import Ledger
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.session.supervisor import BuildDesk
+from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.policy import Policy
 from ralph_tui.store.project import Project
 from tests.harness.projects import make_project, task
 

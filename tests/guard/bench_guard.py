@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.worker import CommandJudge
 
 POLICY = Policy(root=Path("/work/proj"))

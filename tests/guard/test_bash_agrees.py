@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.core.policy import Policy
 
 PIECES = [
     "git push", "git push", "gi", "t", "git", " push", "push", "$(", ")", "`", "\\`", "'", '"', "\\",

@@ -6,8 +6,8 @@ import psutil
 import pytest
 
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.guard.check import check_lines
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.batch_check import check_lines
+from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.worker import judging
 
 POLICY = Policy(root=Path("/work/proj"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.config.settings import SafetySettings
-from ralph_tui.guard.policy import RULED, Policy
-from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.core.policy import RULED, Policy
 from tests.cli.processes import ralph
 from tests.guard import tables
 
@@ -194,7 +194,7 @@ def test_a_mistake_in_the_guard_is_a_denial(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(_: str) -> None:
         raise IndexError("oops")
 
-    monkeypatch.setattr("ralph_tui.guard.rules.read_command", broken)
+    monkeypatch.setattr("ralph_tui.guard.analysis.judge.read_command", broken)
     verdict = judge_command("ls", POLICY)
     assert (verdict.decision, verdict.rule) == ("deny", "guard-failed")
     assert "oops" in verdict.reason

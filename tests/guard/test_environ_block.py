@@ -6,13 +6,13 @@ import sys
 
 import pytest
 
-from ralph_tui.guard.environ_block import shown_keys, without_keys
+from ralph_tui.guard.sandbox.environ_block import shown_keys, without_keys
 
 KEY = "the-key-of-the-person"
 
 PROGRAM = """
 import os, subprocess
-from ralph_tui.guard.environ_block import blank_keys
+from ralph_tui.guard.sandbox.environ_block import blank_keys
 blank_keys()
 print(open("/proc/self/environ").read().replace("\\0", "\\n"))
 print("own", os.environ["SOME_TOKEN"])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.core.policy import Policy
 from tests.guard import tables
 
 POLICY = Policy(root=Path("/work/proj"))

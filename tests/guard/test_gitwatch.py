@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain.errors import SetupError
-from ralph_tui.guard.environment import REFLOG_MARK, agent_environment
-from ralph_tui.guard.gitwatch import Author, GitWatch, Snapshot, compare
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.repository.watcher import Author, GitWatch, Snapshot, compare
+from ralph_tui.guard.sandbox.environment import REFLOG_MARK, agent_environment
 from tests.guard.test_shims import IDENTITY, make_repository
 
 ALWAYS = [(0.0, time.time() + 10**6)]

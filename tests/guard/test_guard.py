@@ -8,9 +8,9 @@ from pydantic import JsonValue
 
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
+from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.core.policy import PHASE_TOOLS, Policy
 from ralph_tui.guard.guard import Guard
-from ralph_tui.guard.policy import PHASE_TOOLS, Policy
-from ralph_tui.guard.rules import judge_command
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.guard.paths import judge_path
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.core.paths import judge_path
+from ralph_tui.guard.core.policy import Policy
 
 
 @pytest.fixture

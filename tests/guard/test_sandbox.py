@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.guard.environment import SHIMS
-from ralph_tui.guard.sandbox import GONE, why_no_sandbox
+from ralph_tui.guard.sandbox.environment import SHIMS
+from ralph_tui.guard.sandbox.os_sandbox import GONE, why_no_sandbox
 
 needs_sandbox = pytest.mark.skipif(
     bool(why_no_sandbox()), reason=f"no sandbox here: {why_no_sandbox()}"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.guard.environment import (
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.sandbox.environment import (
     REMOVED,
     SHIMS,
     agent_environment,
@@ -15,7 +16,6 @@ from ralph_tui.guard.environment import (
     hidden_names,
     repository,
 )
-from ralph_tui.guard.policy import Policy
 
 Run = Callable[[str], subprocess.CompletedProcess[str]]
 IDENTITY = {

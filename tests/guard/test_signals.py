@@ -7,8 +7,8 @@ import psutil
 import pytest
 
 from ralph_tui.engine.session.spec import shielding_own
-from ralph_tui.guard.policy import Policy
-from ralph_tui.guard.rules import judge_command
+from ralph_tui.guard.analysis.judge import judge_command
+from ralph_tui.guard.core.policy import Policy
 
 LINES = (
     "/opt/ralph/bin/python /opt/ralph/bin/ralph run",

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.worker import CommandJudge, serve
 from tests.harness.waiting import until
 
@@ -136,7 +136,7 @@ async def test_the_child_ends_with_its_parent() -> None:
     script = (
         "import asyncio, os\n"
         "from pathlib import Path\n"
-        "from ralph_tui.guard.policy import Policy\n"
+        "from ralph_tui.guard.core.policy import Policy\n"
         "from ralph_tui.guard.worker import CommandJudge\n"
         "async def main():\n"
         "    judge = CommandJudge(Policy(root=Path('/')))\n"

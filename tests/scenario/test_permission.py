@@ -19,7 +19,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.request import Mission
-from ralph_tui.guard.sandbox import why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph

@@ -21,7 +21,7 @@ import pytest
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.guard.sandbox import why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project_root import AGENT_OF
 from tests.harness.model import serving
 from tests.harness.programs import path_without

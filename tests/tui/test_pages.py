@@ -101,7 +101,7 @@ def test_every_command_of_a_page_has_a_handler_and_keys_of_its_own(name: str) ->
 UNSEEN = (
     "plotext",
     "importlib.metadata",
-    "ralph_tui.guard.sandbox",
+    "ralph_tui.guard.sandbox.os_sandbox",
     "ralph_tui.engine.phases.building",
 )
 """What the first paint has no use for, and which would make it late."""

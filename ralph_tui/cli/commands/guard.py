@@ -14,7 +14,7 @@ from ralph_tui.cli.project_lookup import start_directory
 from ralph_tui.domain.errors import ExitCode, RalphError
 
 if TYPE_CHECKING:
-    from ralph_tui.guard.policy import Policy
+    from ralph_tui.guard.core.policy import Policy
 
 PhaseName = Literal["discovery", "planning", "building", "validation"]
 """The phases by name: importing the domain would slow every command down."""
@@ -54,8 +54,8 @@ def check(
         raise RalphError(
             "Give either a command or --stdin.", "Example: ralph guard check 'git push'"
         )
-    from ralph_tui.guard.check import check as judge
-    from ralph_tui.guard.check import check_lines
+    from ralph_tui.guard.batch_check import check as judge
+    from ralph_tui.guard.batch_check import check_lines
 
     policy = _policy(project_root, phase)
     if stdin:

@@ -11,9 +11,9 @@ from pathlib import Path
 from ralph_tui.cli.doctor.finding import Finding
 from ralph_tui.cli.doctor.probe import SEE_SECRETS, Place, UntriedError, place, possible, run_trial
 from ralph_tui.domain.errors import RalphError
-from ralph_tui.guard.environ_block import shown_keys
-from ralph_tui.guard.environment import agent_environment
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.sandbox.environ_block import shown_keys
+from ralph_tui.guard.sandbox.environment import agent_environment
 
 _PTRACE_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 _ADVICE = (
@@ -114,7 +114,7 @@ def _reading(root: Path) -> Finding:
 
 def _shims(git: str | None, root: Path, environment: Mapping[str, str]) -> Finding:
     """Have the programs that stand before git and pip in an agent's PATH refuse something."""
-    from ralph_tui.guard.environment import SHIMS
+    from ralph_tui.guard.sandbox.environment import SHIMS
 
     programs = [p for d in (SHIMS, SHIMS / "hooks") for p in sorted(d.glob("*")) if p.is_file()]
     broken = [p.name for p in programs if not p.suffix and not os.access(p, os.X_OK)]
@@ -177,7 +177,7 @@ def _secrets(here: Place) -> Finding:
 
 def _sandbox(here: Place, mode: str) -> Finding:
     """Try in the sandbox what it must not allow, when there is one that works."""
-    from ralph_tui.guard.sandbox import INSTALL, why_no_sandbox
+    from ralph_tui.guard.sandbox.os_sandbox import INSTALL, why_no_sandbox
 
     if mode == "off":
         return Finding("sandbox", ok=False, text="switched off (safety.sandbox)", needed=False)
@@ -198,7 +198,7 @@ def _sandbox(here: Place, mode: str) -> Finding:
 
 def _held(here: Place) -> str:
     """What the sandbox does not hold, in words; empty when it holds."""
-    from ralph_tui.guard.sandbox import Openings, held_prefix, sandbox_for, trial_prefix
+    from ralph_tui.guard.sandbox.os_sandbox import Openings, held_prefix, sandbox_for, trial_prefix
 
     held = sandbox_for(here.root, here.home, os.environ)
     prefixes = [trial_prefix(held, here.root)]
@@ -215,7 +215,7 @@ def _held(here: Place) -> str:
 
 def _fingerprint(start: Path) -> Finding:
     """Whether the repository can be looked at as a run does before and after each session."""
-    from ralph_tui.guard.gitwatch import GitWatch
+    from ralph_tui.guard.repository.watcher import GitWatch
 
     try:
         seen = GitWatch(start).snapshot()

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.agent.process import launch_script
-from ralph_tui.guard.environment import cli_overlay
-from ralph_tui.guard.policy import Policy
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.sandbox.environment import cli_overlay
 
 SECONDS = 20
 

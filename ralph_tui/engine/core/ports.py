@@ -15,7 +15,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.costs import Money
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
-from ralph_tui.guard.sandbox import Sandbox
+from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 
 
 class ToolSpec(Model):

@@ -36,8 +36,8 @@ from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.gate import Gate, Review, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
-from ralph_tui.guard.environment import agent_environment, cli_overlay
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
+from ralph_tui.guard.sandbox.environment import agent_environment, cli_overlay
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.project import Project
 

@@ -19,8 +19,8 @@ from ralph_tui.engine.safety.command_sandbox import confine
 from ralph_tui.engine.safety.phase_extensions import check_extras, extra_values
 from ralph_tui.engine.verification.coverage import require_checks, uncovered
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
-from ralph_tui.guard.environ_block import blank_keys
-from ralph_tui.guard.gitwatch import GitWatch
+from ralph_tui.guard.repository.watcher import GitWatch
+from ralph_tui.guard.sandbox.environ_block import blank_keys
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.journal.journal_location import settle_journal
 from ralph_tui.store.lock import LoopLock

@@ -15,8 +15,8 @@ from ralph_tui.engine.safety.command_sandbox import CommandSandbox, confine, tid
 from ralph_tui.engine.session.spec import guard_policy
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.gate import Gate, gate_environment
-from ralph_tui.guard.environment import agent_environment
 from ralph_tui.guard.guard import Guard
+from ralph_tui.guard.sandbox.environment import agent_environment
 from ralph_tui.store.project import Project
 
 

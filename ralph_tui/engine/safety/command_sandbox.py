@@ -15,7 +15,7 @@ from ralph_tui.config.settings import SafetySettings
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.engine.safety.domain_proxy import Relays
-from ralph_tui.guard.sandbox import (
+from ralph_tui.guard.sandbox.os_sandbox import (
     INSTALL,
     LOST_HINT,
     PROXY_PORT,

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from ralph_tui.guard.environ_block import without_keys
+from ralph_tui.guard.sandbox.environ_block import without_keys
 
 RUN_MARK = "RALPH_TUI_RUN"
 """Set in everything a run of the loop starts; its value is the run id."""

@@ -9,8 +9,8 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, EventSink
 from ralph_tui.engine.core.outcome import End, stopped
 from ralph_tui.engine.safety.repository_status import standing
-from ralph_tui.guard.gitwatch import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.guard.guard import COMMAND_TOOLS
+from ralph_tui.guard.repository.watcher import SLACK_SECONDS, Change, GitWatch, Snapshot, compare
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
 HINT_LIMIT = 400

@@ -20,8 +20,8 @@ from ralph_tui.engine.safety.phase_extensions import (
 )
 from ralph_tui.engine.verification.detection.project_checks import checks_of
 from ralph_tui.engine.verification.review.reviewer import MOST_TURNS, READ_TOOLS
-from ralph_tui.guard.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
-from ralph_tui.guard.sandbox import Sandbox
+from ralph_tui.guard.core.policy import OWN_PROCESSES, PYTHON_TOOLS, Policy, phase_tools
+from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 from ralph_tui.store.backup.mirror import state_home
 from ralph_tui.store.project import Project
 

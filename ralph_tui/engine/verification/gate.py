@@ -35,7 +35,7 @@ from ralph_tui.engine.verification.evidence.examine import (
     task_words,
 )
 from ralph_tui.engine.verification.work_done import look, objections
-from ralph_tui.guard.environ_block import without_keys
+from ralph_tui.guard.sandbox.environ_block import without_keys
 from ralph_tui.store.journal.agent_activity import ActivityLog
 
 Review = Callable[[ToolCall], Awaitable[Verdict]]

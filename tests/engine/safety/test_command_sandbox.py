@@ -18,7 +18,7 @@ from ralph_tui.engine.safety.command_sandbox import NO_EXCEPTIONS, CommandSandbo
 from ralph_tui.engine.verification.command import CommandResult, run_command
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
-from ralph_tui.guard.sandbox import sandbox_for, why_no_sandbox
+from ralph_tui.guard.sandbox.os_sandbox import sandbox_for, why_no_sandbox
 from tests.harness.waiting import until
 
 pytestmark = pytest.mark.skipif(

@@ -1,0 +1,75 @@
+"""The verdict on a shell command: read as bash would, every command in it judged, tools sent to uv."""
+
+from collections.abc import Mapping
+
+from ralph_tui.domain.tool_calls import ALLOW, Verdict
+from ralph_tui.guard.analysis.analyzer import CommandWalker
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.verdicts import SPLIT, DeniedError, asking, denial, unreadable
+from ralph_tui.guard.rules.package_managers import ThroughUv
+from ralph_tui.guard.shell.nodes import UnreadableError
+from ralph_tui.guard.shell.readings import read_command, second_reading
+
+MAX_LENGTH = 64 * 1024
+
+
+def judge_command(command: str, policy: Policy) -> Verdict:
+    """Whether an agent may run `command`, and as what; never raises, and denies what it cannot read."""
+    try:
+        return _judge(command, policy)
+    except DeniedError as denied:
+        return denied.verdict
+    except UnreadableError as error:
+        return unreadable(command, f"The command cannot be read with certainty ({error})")
+    except RecursionError:
+        return unreadable(command, "The command is nested too deeply")
+    except Exception as error:  # noqa: BLE001 - a mistake of ours must not let a command through
+        reason = f"The guard failed on this command ({type(error).__name__}: {error})"
+        return denial("guard-failed", command, reason, SPLIT)
+
+
+def _judge(command: str, policy: Policy) -> Verdict:
+    if "\0" in command:
+        return unreadable(command, "The command holds a NUL character")
+    try:
+        size = len(command.encode())
+    except UnicodeEncodeError:
+        return unreadable(command, "The command is not valid Unicode")
+    if size > MAX_LENGTH:
+        return unreadable(command, "The command is longer than 64 KiB")
+    walker = _walk(command, policy)
+    verdict = _rewritten(command, walker, policy) if walker.tools else ALLOW
+    return asking(verdict, walker.asks) if walker.asks and verdict.decision != "deny" else verdict
+
+
+def _rewritten(command: str, walker: CommandWalker, policy: Policy) -> Verdict:
+    rewritten = _through_uv(command, walker.tools)
+    if _walk(rewritten, policy).tools:
+        return unreadable(command, "The command cannot be sent through uv run")
+    found = sorted(set(walker.tools.values()))
+    return Verdict(
+        decision="rewrite",
+        rule="uv-run",
+        part=", ".join(one.tool for one in found),
+        reason="The project's tools run in uv's environment",
+        instead=f"Say {', '.join(f'`{one}`' for one in found)} next time.",
+        command=rewritten,
+    )
+
+
+def _walk(command: str, policy: Policy) -> CommandWalker:
+    """Judge a text by both readers; a command must be harmless to each."""
+    walker = CommandWalker(command, policy)
+    walker.script(read_command(command))
+    other = CommandWalker(command, policy, rewrites=False)
+    for simple in second_reading(command):
+        if simple.values not in walker.seen:  # else judged already, knowing what surrounds it
+            other.simple(simple)
+    walker.asks = {**other.asks, **walker.asks}
+    return walker
+
+
+def _through_uv(command: str, tools: Mapping[int, ThroughUv]) -> str:
+    for place in sorted(tools, reverse=True):
+        command = f"{command[:place]}{tools[place].run} {command[place:]}"
+    return command

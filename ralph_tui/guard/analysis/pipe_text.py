@@ -1,0 +1,149 @@
+"""What commands print, as far as their text says: the next one in a pipe may run it."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.rules.destructive import found_paths
+from ralph_tui.guard.shell.expansions import unescape_ansi
+from ralph_tui.guard.shell.nodes import (
+    UNKNOWN,
+    Command,
+    Compound,
+    Redirect,
+    Simple,
+    Word,
+    anything,
+    literal,
+)
+
+
+def fed_by(redirects: Sequence[Redirect], feed: Word | None) -> Word | None:
+    """What is read from standard input behind these redirections."""
+    for redirect in redirects:
+        target = redirect.target
+        if redirect.descriptor not in ("", "0"):
+            if feed is None and redirect.operator == "<<<":  # for /dev/fd/3 and the like
+                feed = Word(target.text + "\n", target.kinds + "q", target.raw, target.start)
+            elif feed is None and redirect.body is not None:
+                feed = redirect.body
+        elif redirect.body is not None:
+            feed = redirect.body
+        elif redirect.operator == "<<<":
+            feed = Word(target.text + "\n", target.kinds + "q", target.raw, target.start)
+        elif redirect.operator == "<":
+            feed = anything(target.raw) if target.feeds else None
+        elif redirect.operator == "<&" and target.text not in ("0", "-"):
+            feed = anything(target.raw)
+    return feed
+
+
+def output_of(command: Command, feed: Word | None) -> Word:
+    """What a command writes, as far as its text says."""
+    if isinstance(command, Compound) or not command.words or not command.words[0].known:
+        return anything()
+    program = command.words[0].text
+    arguments = command.words[1:]
+    if any(r.operator == "<<<" or r.body is not None for r in command.redirects):
+        feed = fed_by(command.redirects, feed)
+    if program == "echo":
+        return _echoed(arguments)
+    if program == "printf" and arguments:
+        return _printed(arguments)
+    if program == "cat" and not [w for w in arguments if w.text != "-"]:
+        return feed if feed is not None else literal("")
+    if program == "tee" and feed is not None:
+        return feed
+    if program == "find":
+        return _found(arguments)
+    return anything()
+
+
+def _echoed(arguments: Sequence[Word]) -> Word:
+    words = list(arguments)
+    escapes = False
+    while words and re.fullmatch(r"-[neE]+", words[0].text):
+        escapes = escapes or "e" in words.pop(0).text
+    text = " ".join(word.text for word in words)
+    if any(word.has_glob for word in words):
+        text += UNKNOWN
+    if escapes and _OCTAL.search(text):
+        return anything(text)
+    plain = _unescaped(text) if escapes else text
+    return _flow(plain + "\n")
+
+
+def _printed(arguments: Sequence[Word]) -> Word:
+    words = arguments[1:] if arguments[0].text == "--" else arguments
+    if not words or words[0].text.startswith("-") or not all(word.known for word in words):
+        return anything()
+    pattern, values = words[0].text, [word.text for word in words[1:]]
+    text, *following = re.split(r"%([sbd%])", _unescaped(pattern))
+    places, pieces = following[::2], following[1::2]
+    filled = len(places) - places.count("%")
+    if _NUL.search(pattern) or any("%" in piece for piece in (text, *pieces)):
+        return anything()  # a place that cuts, pads or quotes its value
+    if filled and filled != len(values):  # printf would go round again, or leave places empty
+        return anything()
+    for place, piece in zip(places, pieces, strict=True):
+        value = "%" if place == "%" else values.pop(0)
+        if place == "b" and _OCTAL.search(value):
+            return anything()
+        text += (_unescaped(value) if place == "b" else value) + piece
+    return _flow(text)
+
+
+_OCTAL = re.compile(r"\\[0-7c]")
+"""`echo -e` and `%b` read these in a way of their own."""
+_NUL = re.compile(r"\\(?:0{1,3}(?![0-7])|x0{1,2}(?![0-9A-Fa-f])|[uU]0+(?![0-9A-Fa-f]))")
+"""Divides words for `xargs -0`; a shell passes over it."""
+
+
+def _unescaped(text: str) -> str:
+    return UNKNOWN.join(unescape_ansi(part) for part in text.split(UNKNOWN))
+
+
+def _flow(text: str) -> Word:
+    return Word(text, "".join("x" if c == UNKNOWN else "q" for c in text), text)
+
+
+def _found(arguments: Sequence[Word]) -> Word:
+    """What `find` prints, as one path for each place it looks in."""
+    tests = next(
+        (i for i, w in enumerate(arguments) if w.text.startswith(("-", "(", "!"))), len(arguments)
+    )
+    paths = found_paths(arguments[:tests] or [literal(".")], arguments[tests:])
+    return _flow("\n".join(path.text for path in paths))
+
+
+Content = Word | None
+"""What stands in such a file; None for what came from the network."""
+
+_WRITING = names("> >> >| &> &>>")
+_CURL = Spec(
+    "oXHdFAbcemuUxTY", long=names("--output --request --header --data --form --user-agent")
+)
+_WGET = Spec("OPaotTUQ", long=names("--output-document --directory-prefix --header --timeout"))
+_FETCHED = {"curl": (_CURL, "-o", "--output"), "wget": (_WGET, "-O", "--output-document")}
+
+
+def written_by(command: Simple, printed: Word) -> Iterator[tuple[Word, Content]]:
+    """The files a command writes, with what it has `printed`, or fetched."""
+    program = command.words[0].text.rpartition("/")[2] if command.words else ""
+    fetched = None if program in _FETCHED else printed
+    for redirect in command.redirects:
+        if redirect.operator in _WRITING and redirect.descriptor in ("", "1"):
+            yield redirect.target, fetched
+    if program in _FETCHED:
+        spec, *options = _FETCHED[program]
+        yield from ((word, None) for word in parse(command.words[1:], spec).values(*options))
+    elif program == "tee":
+        yield from ((word, printed) for word in parse(command.words[1:]).operands)
+
+
+def as_script(content: Word) -> Word | None:
+    """The content as a text that a shell runs, found nowhere in what the agent sent; None for other languages."""
+    first = content.text.partition("\n")[0]
+    if first.startswith("#!") and not first.rstrip().endswith("sh") and "sh -" not in first:
+        return None
+    return Word(content.text, content.kinds, content.text)

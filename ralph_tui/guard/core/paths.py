@@ -1,0 +1,182 @@
+"""The paths and names an agent may not write, in a path, a pattern or a command."""
+
+import fnmatch
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+
+from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.tool_calls import ALLOW, Verdict
+from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.shell.nodes import Simple, Word
+
+WRITE_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+GUARDED = frozenset({".ralph", ".git", ".claude"})
+"""Directories of the project that only ralph, the person and the CLI write."""
+
+# HFS+ ignores these, so `.g\u200cit` is `.git` there (CVE-2014-9390).
+_IGNORED_BY_HFS = dict.fromkeys(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
+
+
+def guarded_part(parts: tuple[str, ...]) -> str | None:
+    """The guarded directory these path components go through, as any file system may spell it."""
+    for part in parts:
+        plain = unicodedata.normalize("NFKC", part.translate(_IGNORED_BY_HFS)).casefold()
+        name = plain.rstrip(". ") or plain
+        if name.startswith("git~"):  # the short name Windows gives to .git
+            return ".git"
+        if name in GUARDED:
+            return name
+    return None
+
+
+def judge_path(tool: str, raw: str, policy: Policy) -> Verdict:
+    """Whether `tool` may touch the path `raw`; reading is free, writing is not."""
+    if tool not in WRITE_TOOLS:
+        return ALLOW
+    if not raw or "\0" in raw:
+        return _deny("bad-path", raw, "The path is empty or holds a NUL", "Give a plain path.")
+    try:
+        return _judge_write(raw, policy)
+    except (OSError, ValueError, RuntimeError) as error:
+        return _deny("bad-path", raw, f"The path cannot be resolved ({error})", "Use another path.")
+
+
+def _judge_write(raw: str, policy: Policy) -> Verdict:
+    root = Path(os.path.realpath(policy.root))
+    spelled = Path(os.path.normpath(absolute(raw, policy)))
+    target = Path(os.path.realpath(absolute(raw, policy)))
+    for base, path in ((policy.root, spelled), (root, spelled), (root, target)):
+        parts = path.relative_to(base).parts if path.is_relative_to(base) else ()
+        if (guarded := guarded_part(parts)) is not None:
+            return _guarded(guarded, raw)
+    if any(target.is_relative_to(os.path.realpath(own)) for own in policy.own_directories):
+        return _deny(
+            "ralph-files", raw, "The file is ralph's own data", "Leave ralph's data to ralph."
+        )
+    if not target.is_relative_to(root) or target == root:
+        return _deny(
+            "outside-project", raw, "The file is outside the project", f"Write below {root}."
+        )
+    if (linked := _linked_state(target, root)) is not None:
+        return _guarded(linked, raw)
+    return _judge_phase(target.relative_to(root), raw, policy.phase)
+
+
+def absolute(raw: str, policy: Policy) -> str:
+    """The path as the tool would open it; a leading `~` is taken at its word."""
+    if raw.startswith("~"):
+        rest = raw[1:].lstrip("/")
+        return os.path.join(policy.home, rest) if policy.home else "/~" + rest  # noqa: PTH118 - must not normalise
+    return os.path.join(policy.root, raw)  # noqa: PTH118 - pathlib would fold what realpath must see
+
+
+def _judge_phase(relative: PurePath, raw: str, phase: Phase) -> Verdict:
+    if phase is Phase.BUILDING:
+        return ALLOW
+    if phase is Phase.DISCOVERY:
+        if relative.parts[0] == "specs" and relative.suffix == ".md":
+            return ALLOW
+        return _deny(
+            "phase-files", raw, "Discovery writes specifications only", "Write specs/NAME.md."
+        )
+    return _deny(
+        "phase-files",
+        raw,
+        f"The {phase} phase writes no files",
+        "Use the ralph_* tools to record what you found.",
+    )
+
+
+def _linked_state(target: Path, root: Path) -> str | None:
+    """The guarded directory a hard link leads into, or what the target is if not a plain file."""
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return None
+    if found.st_nlink < 2 or not stat.S_ISREG(found.st_mode):
+        return None
+    identity = (found.st_dev, found.st_ino)
+    for guarded in sorted(GUARDED):
+        if any(identity == (s.st_dev, s.st_ino) for s in _files_below(root / guarded)):
+            return guarded
+    return None
+
+
+def _files_below(directory: Path) -> Iterator[os.stat_result]:
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            yield os.lstat(os.path.join(folder, name))  # noqa: PTH118 - a hot loop over many files
+
+
+def _guarded(part: str, raw: str) -> Verdict:
+    rule, instead = {
+        ".ralph": ("ralph-files", "Change the plan and the state through the ralph_* tools."),
+        ".git": ("git-files", "Leave git to the person; edit the working files."),
+    }.get(part, ("cli-files", "Leave the CLI's own settings to the person."))
+    return _deny(rule, raw, f"Nothing may be written to {part}/", instead)
+
+
+def _deny(rule: str, part: str, reason: str, instead: str) -> Verdict:
+    return Verdict(decision="deny", rule=rule, part=part[:200], reason=reason, instead=instead)
+
+
+_GUARDED_NAME = re.compile(r"\.(?:ralph|git|claude)(?![\w-])", re.IGNORECASE)
+_PRINTS_CONTENT = names("cat jq yq git wc")
+"""What is printed of these files is what is in them, not their names."""
+_FILTERS = names("grep egrep fgrep rg")
+_PATH_TESTS = names("-path -ipath -wholename -name -iname -regex")
+EXCLUDES = ("exclude", "ignore", "omit", "skip", "not", "prune", "filter")
+"""Parts of the names of options that say what is left alone."""
+_GIT_PLACES = names("--git-dir --git-common-dir --absolute-git-dir --git-path")
+
+
+def names_guarded(text: str) -> bool:
+    """Whether a text names a guarded directory."""
+    return bool(_GUARDED_NAME.search(text))
+
+
+def asks_for_git_directory(word: Word) -> bool:
+    """Whether the word is `$(git rev-parse --git-dir)` or the like."""
+    simples = (c for s in word.scripts for c in s.commands() if isinstance(c, Simple))
+    return any(v in _GIT_PLACES for c in simples for v in c.values)
+
+
+def printed_names(command: Simple) -> Iterator[Word]:
+    """The words of a command that may be, or lead to, the names it prints."""
+    program = command.words[0].text.rpartition("/")[2] if command.words else ""
+    words = command.words[1:]
+    leaves_out = program in _FILTERS and any(_INVERTS.fullmatch(w.text) for w in words)
+    if leaves_out or (program in _PRINTS_CONTENT and not any(map(_asks, words))):
+        return
+    for at, word in enumerate(words):
+        before = [w.text for w in words[max(0, at - 2) : at]]
+        after = words[at + 1].text if at + 1 < len(words) else ""
+        tested = bool(before) and before[-1] in _PATH_TESTS
+        if tested and (after == "-prune" or before[0] in ("!", "-not")):
+            continue
+        if not (before and before[-1].startswith("-") and any(e in before[-1] for e in EXCLUDES)):
+            yield word
+
+
+_INVERTS = re.compile(r"-[a-zA-Z]*v[a-zA-Z]*|--invert-match")
+
+
+def _asks(word: Word) -> bool:
+    return word.text in _GIT_PLACES
+
+
+def matched_guarded(parts: tuple[str, ...], *, hidden: bool) -> str | None:
+    """The guarded name that a pattern such as `.g*` matches; `*` only if it matches `hidden` files."""
+    for at, part in enumerate(parts):
+        if (part.startswith(".") or (hidden and at == 0)) and any(char in part for char in "*?["):
+            for name in sorted(GUARDED):
+                if fnmatch.fnmatchcase(name, part):
+                    return name
+    return None

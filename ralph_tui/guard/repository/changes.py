@@ -1,0 +1,266 @@
+"""What changed in a repository between two looks at it, who did it, and what puts it back; pure.
+
+Who made a change cannot be read from a repository for sure. What agents start carries a mark that git
+writes into the reflog; what happened while no command of an agent ran is the person's; everything else
+is in doubt, and doubt is said.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ralph_tui.domain.sanitize import one_line
+
+STAGE = " (stage "
+"""Marks the entries of a path in conflict."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A repository at one moment; `times` says when each part was last written."""
+
+    head: str
+    """The branch HEAD stands for, or a commit when it is detached."""
+    above: str = ""
+    """The top of the work tree, when the project is a directory below it; all paths are from there."""
+    refs: Mapping[str, str] = field(default_factory=dict)
+    index: Mapping[str, str] = field(default_factory=dict)
+    """`MODE,OBJECT` of each path, with what git was told about it."""
+    stash: tuple[str, ...] = ()
+    config: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hooks: Mapping[str, str] = field(default_factory=dict)
+    worktrees: tuple[str, ...] = ()
+    submodules: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Of each that is checked out: what its HEAD stands for, empty when detached, and the commit."""
+    times: Mapping[str, float] = field(default_factory=dict)
+    marked: frozenset[str] = frozenset()
+    """Commits that HEAD's reflog says an agent's process moved to."""
+
+
+def submodule_part(path: str) -> str:
+    """The name of a submodule among `Snapshot.times`."""
+    return f"submodule {path}"
+
+
+SLACK_SECONDS = 2.0
+"""Reflogs and file times count in seconds or less, and a command's last child may end after it."""
+
+SHOWN = 20
+"""Paths of the index that are put back one by one; more are put back together."""
+
+Busy = Sequence[tuple[float, float]]
+"""Spans of wall-clock time in which commands of an agent ran."""
+
+
+class Author(StrEnum):
+    """Who made a change, as far as it can be known."""
+
+    AGENT = "agent"
+    PERSON = "person"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that changed, who did it, and the command that puts it back."""
+
+    text: str
+    restore: str = ""
+    author: Author = Author.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Change:
+    """What changed between two snapshots."""
+
+    items: tuple[Item, ...]
+
+    @property
+    def by_person(self) -> bool:
+        """Whether all of it was surely not done by an agent."""
+        return all(item.author is Author.PERSON for item in self.items)
+
+    @property
+    def by_agent(self) -> bool:
+        """Whether some of it surely was."""
+        return any(item.author is Author.AGENT for item in self.items)
+
+    @property
+    def summary(self) -> str:
+        """What changed, in one sentence."""
+        texts = [item.text for item in self.items]
+        more = f" and {len(texts) - 3} more" if len(texts) > 3 else ""
+        return "; ".join(texts[:3]) + more
+
+    @property
+    def restore(self) -> str:
+        """A command line that puts everything back that can be put back."""
+        return " && ".join(item.restore for item in self.items if item.restore)
+
+
+@dataclass(frozen=True)
+class _Found:
+    text: str
+    restore: str
+    part: str
+    commit: str = ""
+
+
+def compare(before: Snapshot | None, after: Snapshot | None, busy: Busy = ()) -> Change | None:
+    """What changed, or None; without a snapshot there was no repository."""
+    if before is None or after is None:
+        return _appeared_or_gone(before, after)
+    found = [
+        *_head(before, after),
+        *_refs(before, after),
+        *_index(before, after),
+        *_stash(before, after),
+        *_config(before, after),
+        *_hooks(before, after),
+        *_worktrees(before, after),
+        *_submodules(before, after),
+    ]
+    items = tuple(Item(f.text, f.restore, _author(f, after, busy)) for f in found)
+    return Change(items) if items else None
+
+
+def _appeared_or_gone(before: Snapshot | None, after: Snapshot | None) -> Change | None:
+    if before is after:
+        return None
+    text = "the repository is gone" if before else "a repository was made where there was none"
+    return Change((Item(text),))
+
+
+def _author(found: _Found, after: Snapshot, busy: Busy) -> Author:
+    if found.commit in after.marked:
+        return Author.AGENT
+    time = after.times.get(found.part)
+    if time is None or any(
+        start - SLACK_SECONDS <= time <= end + SLACK_SECONDS for start, end in busy
+    ):
+        return Author.UNKNOWN
+    return Author.PERSON
+
+
+def _head(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    if before.head == after.head:
+        return
+    text = f"HEAD was moved from {_short(before.head)} to {_short(after.head)}"
+    if before.head.startswith("refs/"):
+        restore = f"git symbolic-ref HEAD {shlex.quote(before.head)}"
+    else:
+        restore = f"git update-ref --no-deref HEAD {before.head}"
+    yield _Found(text, restore, "HEAD", after.refs.get(after.head, after.head))
+
+
+def _refs(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for ref in sorted(before.refs.keys() | after.refs.keys()):
+        old, new = before.refs.get(ref), after.refs.get(ref)
+        if old == new or ref == "refs/stash":
+            continue
+        name = shlex.quote(ref)
+        if old is None:
+            text, restore = f"{_short(ref)} was made", f"git update-ref -d {name} {new}"
+        elif new is None:
+            text, restore = f"{_short(ref)} was deleted", f"git update-ref {name} {old}"
+        else:
+            text = f"{_short(ref)} was moved from {_short(old)} to {_short(new)}"
+            restore = f"git update-ref {name} {old} {new}"
+        yield _Found(text, restore, ref if new else "refs", new or "")
+
+
+def _index(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    paths = before.index.keys() | after.index.keys()
+    changed = sorted(p for p in paths if before.index.get(p) != after.index.get(p))
+    if not changed:
+        return
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    names = ", ".join(one_line(path, 60) for path in changed[:3])
+    git = f"git -C {shlex.quote(before.above)}" if before.above else "git"
+    restore = f"{git} read-tree HEAD"
+    if len(changed) <= SHOWN and not any(STAGE in path for path in changed):
+        restore = f"{git} update-index" + "".join(
+            _put_back(p, before.index.get(p)) for p in changed
+        )
+    yield _Found(f"the index was changed ({names}{more})", restore, "index")
+
+
+def _put_back(path: str, entry: str | None) -> str:
+    if entry is None:
+        return f" --force-remove {shlex.quote(path)}"
+    mode_and_object = entry.partition(" ")[2]
+    return f" --add --cacheinfo {shlex.quote(f'{mode_and_object},{path}')}"
+
+
+def _stash(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for commit in before.stash:
+        if commit not in after.stash:
+            yield _Found(
+                f"the stash {_short(commit)} was dropped", f"git stash store {commit}", "stash"
+            )
+    for commit in after.stash:
+        if commit not in before.stash:
+            # `stash@{0}` is the newest, which stands last in the file.
+            number = len(after.stash) - 1 - after.stash.index(commit)
+            restore = f"git stash drop 'stash@{{{number}}}'"
+            yield _Found(f"a stash {_short(commit)} was made", restore, "stash")
+
+
+def _config(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for key in sorted(before.config.keys() | after.config.keys()):
+        old, new = before.config.get(key, ()), after.config.get(key, ())
+        if old == new:
+            continue
+        name = shlex.quote(key)
+        restore = f"git config --local --unset-all {name}" if new else ""
+        for value in old:
+            add = f"git config --local --add {name} {shlex.quote(value)}"
+            restore = f"{restore} && {add}" if restore else add
+        yield _Found(f"the setting {one_line(key, 80)} was changed", restore, "config")
+
+
+def _hooks(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for name in sorted(before.hooks.keys() | after.hooks.keys()):
+        old, new = before.hooks.get(name), after.hooks.get(name)
+        if old == new:
+            continue
+        path = f'"$(git rev-parse --git-path hooks)"/{shlex.quote(name)}'
+        done = "made" if old is None else "deleted" if new is None else "changed"
+        restore = f"rm {path}" if old is None else ""
+        yield _Found(f"the hook {one_line(name, 60)} was {done}", restore, "hooks")
+
+
+def _worktrees(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for path in sorted(set(before.worktrees) ^ set(after.worktrees)):
+        made = path in after.worktrees
+        verb = "remove --force" if made else "repair"
+        restore = f"git worktree {verb} {shlex.quote(path)}"
+        text = f"the worktree {one_line(path)} was {'made' if made else 'removed'}"
+        yield _Found(text, restore, "worktrees")
+
+
+def _submodules(before: Snapshot, after: Snapshot) -> Iterator[_Found]:
+    for path in sorted(before.submodules.keys() | after.submodules.keys()):
+        old, new = before.submodules.get(path), after.submodules.get(path)
+        if old == new:
+            continue
+        place = f"{before.above}/{path}" if before.above else path
+        shown, git = one_line(path, 60), f"git -C {shlex.quote(place)}"
+        if old is None or new is None:
+            text, restore = f"the submodule {shown} was {'made' if new else 'removed'}", ""
+        else:
+            text = f"the submodule {shown} was moved from {_short(old[1])} to {_short(new[1])}"
+            restore = f"{git} update-ref --no-deref HEAD {old[1]}"
+            if old[0]:
+                name = shlex.quote(old[0])
+                restore = f"{git} symbolic-ref HEAD {name} && {git} update-ref {name} {old[1]}"
+        yield _Found(text, restore, submodule_part(path))
+
+
+def _short(name: str) -> str:
+    if name.startswith("refs/"):
+        kind, _, rest = name.removeprefix("refs/").partition("/")
+        kinds = {"heads": "branch", "tags": "tag", "remotes": "remote branch"}
+        return f"{kinds.get(kind, kind)} {one_line(rest, 80)}"
+    return name[:10]

@@ -1,0 +1,189 @@
+"""What destroys more than the project's files: `find`, disks, the machine; containers by their own rules."""
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NoReturn
+
+from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules.infrastructure import CONTAINERS
+from ralph_tui.guard.shell.nodes import Word, anything, literal
+
+Rule = Callable[[Invocation], None]
+
+_SYSTEM = re.compile(
+    r"mkfs(\..*)?|mke2fs|mkswap|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|wipefs|blkdiscard|shutdown"
+    r"|reboot|halt|poweroff|telinit|userdel|groupdel|deluser|swapoff|cryptsetup|lvremove|vgremove"
+    r"|pvremove|zpool|badblocks|hdparm|kexec|rmmod|iptables|nft|visudo|crontab|umount|killall5"
+)
+_READING_SYSTEM = names("-l --list --version --help")
+
+
+def destroyer(program: str) -> Rule | None:
+    """The rule for a program that can destroy what is not a project file, or None."""
+    if _SYSTEM.fullmatch(program):
+        return _system
+    return _RULES.get(program)
+
+
+def _refuse(given: Invocation, reason: str) -> NoReturn:
+    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+
+
+def _system(given: Invocation) -> None:
+    if given.arguments and all(w.text in _READING_SYSTEM for w in given.arguments):
+        return
+    _refuse(given, "This changes disks, users or the machine itself")
+
+
+def _init(given: Invocation) -> None:
+    if any(word.text in ("0", "6", "s", "S", "1") for word in given.arguments):
+        _refuse(given, "This stops the machine")
+
+
+def _systemctl(given: Invocation) -> None:
+    verbs = names("poweroff reboot halt kexec suspend hibernate rescue emergency exit isolate")
+    if any(word.text in verbs for word in given.arguments):
+        _refuse(given, "This stops the machine")
+
+
+def _mount(given: Invocation) -> None:
+    if parse(given.arguments, Spec("ot", long=names("--options --types"))).operands:
+        _refuse(given, "This changes what the machine has mounted")
+
+
+def _sysctl(given: Invocation) -> None:
+    read = parse(given.arguments)
+    if read.has("-w", "--write", "-p", "--load", "--system") or any(
+        "=" in word.text for word in read.operands
+    ):
+        _refuse(given, "This changes the machine's kernel")
+
+
+# --- find -------------------------------------------------------------------------------------
+
+_NAME_TESTS = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname")
+_EXECUTIONS = names("-exec -execdir -ok -okdir")
+_PRINTS = names("-fprint -fprint0 -fls -fprintf")
+_STATE_FILES = (
+    "HEAD", "config", "index", "description", "packed-refs", "main", "exclude", "pre-commit",
+    "COMMIT_EDITMSG", "state.json", "tasks.json", "implementation_plan.json", "config.yaml",
+    "events.jsonl", "context_budget.json", "run.log", "MEMORY.md", "settings.json",
+)  # fmt: skip
+_GUARDED_DIRECTORIES = (".git", ".ralph", ".claude")
+_LONGEST_NAME = 255
+"""Longer patterns take long to compare, and mean nothing good."""
+
+
+def _find(given: Invocation) -> None:
+    words = list(given.arguments)
+    roots: list[Word] = []
+    while words and words[0].text in ("-H", "-L", "-P"):
+        words.pop(0)
+    while words and not words[0].text.startswith(("-", "(", "!")):
+        roots.append(words.pop(0))
+    found = found_paths(roots or [literal(".")], words)
+    for at, word in enumerate(words):
+        if word.text == "-delete":
+            for path in found:
+                given.places.check_removal(path, given.shown)
+        elif word.text in _PRINTS and at + 1 < len(words):
+            given.places.check_write(words[at + 1], given.shown)
+        elif word.text in _EXECUTIONS:
+            _executed(words[at + 1 :], found, given)
+
+
+def _executed(words: Sequence[Word], found: Sequence[Word], given: Invocation) -> None:
+    end = next((i for i, w in enumerate(words) if w.text in (";", "+")), len(words))
+    command = words[:end]
+    for path in found:
+        filled = tuple(_filled(word, path) for word in command)
+        if filled:
+            given.walker.run(filled, given)
+
+
+def _filled(word: Word, path: Word) -> Word:
+    if "{}" not in word.text:
+        return word
+    if word.text == "{}":
+        return path
+    text = word.text.replace("{}", path.text)
+    return Word(text, "".join("x" if c == "\0" else "q" for c in text), word.raw)
+
+
+def found_paths(roots: Sequence[Word], tests: Sequence[Word]) -> list[Word]:
+    """A path for each root that stands for all that `find` may find there.
+
+    One without a name test, or whose test may match ralph's or git's own files, can be anything.
+    """
+    pattern = _pattern(tests)
+    excluded = all(any(name in w.text for w in tests) for name in (".git", ".ralph"))
+    found: list[Word] = []
+    for root in roots:
+        name = root.text.rstrip("/").rpartition("/")[2]
+        covers = name in ("", ".", "..") or "\0" in root.text
+        if pattern is None:
+            known = excluded if covers else True
+            text = root.text if known and not covers else f"{root.text}/found"
+        else:
+            known = not covers or excluded or not _may_match_guarded(pattern)
+            text = f"{root.text}/{pattern.rpartition('/')[2] or 'found'}"
+        if not known:
+            last = (pattern or "*").rpartition("/")[2]
+            whole = len(last) > _LONGEST_NAME or any(
+                fnmatch.fnmatchcase(name, last) for name in _GUARDED_DIRECTORIES
+            )
+            text = f"{root.text}/.git" if whole else f"{root.text}/.ralph/{last}"
+        found.append(Word(text, "".join("x" if c == "\0" else "q" for c in text), text))
+    return found or [anything()]
+
+
+def _pattern(tests: Sequence[Word]) -> str | None:
+    """The pattern of the first name test that is not negated."""
+    for at, word in enumerate(tests[:-1]):
+        negated = at > 0 and tests[at - 1].text in ("!", "-not")
+        if word.text in _PATH_TESTS and _below_a_name(tests[at + 1].text):
+            return "found"
+        if word.text in _NAME_TESTS and not negated and tests[at + 1].known:
+            return tests[at + 1].text
+        if word.text in _NAME_TESTS and not negated and "q" in tests[at + 1].kinds:
+            return tests[at + 1].text
+    return None
+
+
+_PATH_TESTS = names("-path -ipath -wholename -iwholename")
+
+
+def _below_a_name(pattern: str) -> bool:
+    """Whether a pattern for a whole path goes through a plain directory that is not guarded."""
+    parts = pattern.split("/")[:-1]
+    return not any(name in pattern for name in _GUARDED_DIRECTORIES) and any(
+        part.strip(".") and not any(c in part for c in "*?[") for part in parts
+    )
+
+
+def _may_match_guarded(pattern: str) -> bool:
+    last = pattern.rpartition("/")[2].casefold()
+    if len(last) > _LONGEST_NAME:
+        return True
+    names_of_all = (*_STATE_FILES, *_GUARDED_DIRECTORIES)
+    if any(fnmatch.fnmatchcase(name.casefold(), last) for name in names_of_all):
+        return True
+    return any(name in pattern for name in _GUARDED_DIRECTORIES)
+
+
+_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "find": _find,
+        "gfind": _find,
+        "init": _init,
+        "systemctl": _systemctl,
+        "mount": _mount,
+        "sysctl": _sysctl,
+        "loginctl": _systemctl,
+        **CONTAINERS,
+    }
+)

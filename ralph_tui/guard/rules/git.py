@@ -1,0 +1,406 @@
+"""Git as a reader: an allow-list of subcommands and of their options."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NoReturn
+
+from ralph_tui.domain.git_commands import GIT_READ_ONLY
+from ralph_tui.guard.core.arguments import Arguments, Option, abbreviates, names, parse
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules import git_options as known
+from ralph_tui.guard.rules.git_options import FAMILIES, Family
+from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
+
+MUTATING = names(
+    "add am bisect branch checkout checkout-index cherry-pick citool clean clone commit"
+    " commit-graph commit-tree config fast-import fetch fetch-pack filter-branch gc gui hook"
+    " http-push init imap-send index-pack maintenance merge merge-file merge-index merge-one-file"
+    " mergetool mktag mktree multi-pack-index mv notes pack-objects pack-refs prune prune-packed"
+    " pull push quiltimport read-tree rebase receive-pack reflog remote repack replace rerere"
+    " reset restore revert rm scalar send-email send-pack sparse-checkout stash submodule subtree"
+    " svn switch symbolic-ref tag unpack-objects update-index update-ref update-server-info"
+    " upload-pack worktree write-tree difftool instaweb p4 lfs credential daemon for-each-repo"
+)
+"""Subcommands that can change something."""
+
+GIT_COMMANDS = MUTATING | frozenset(GIT_READ_ONLY)
+
+
+Form = Callable[[Arguments, Sequence[Word]], str]
+
+_LISTS = ("--list", "-l")
+_SELECTS = (
+    "--contains", "--no-contains", "--with", "--without", "--merged", "--no-merged", "--points-at",
+)  # fmt: skip
+
+
+def _branch(read: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words):
+        return "An expansion may add options to this command"
+    listing = read.has(*_LISTS, *_SELECTS)
+    return "" if listing or not read.operands else "With a name alone this creates a branch"
+
+
+def _tag(read: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words):
+        return "An expansion may add options to this command"
+    listing = read.has(*_LISTS, *_SELECTS, "-n", "-v", "--verify")
+    return "" if listing or not read.operands else "With a name alone this creates a tag"
+
+
+def _config(read: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words):
+        return "An expansion may add options to this command"
+    if read.has("--list", "-l") or any(o.name.startswith("--get") for o in read.options):
+        return ""
+    operands = [word.text for word in read.operands]
+    if operands[:1] in (["get"], ["list"]):
+        return ""
+    return "" if len(operands) == 1 and operands[0] not in _CONFIG_VERBS else "This writes settings"
+
+
+_CONFIG_VERBS = ("set", "unset", "rename-section", "remove-section", "edit")
+
+
+def _first(*allowed: str, bare: bool = False) -> Form:
+    """The first operand must be one of these subcommands; `bare` allows none at all."""
+
+    def form(read: Arguments, words: Sequence[Word]) -> str:
+        # The subcommand comes first; before it only flags can stand, and those are judged.
+        operands = [word.text for word in read.operands]
+        if any(word.may_split for word in words):
+            return "An expansion may add words to this command"
+        if not operands:
+            return "" if bare else "In this form it writes"
+        return "" if operands[0] in allowed else "In this form it writes"
+
+    return form
+
+
+def _stash(read: Arguments, words: Sequence[Word]) -> str:
+    verb = words[0].text if words else ""
+    if verb not in ("list", "show"):
+        return "This hides or drops uncommitted work"
+    # What follows are options of log and diff; `--output` is the one that writes.
+    writing = any("--output".startswith(o.name) and len(o.name) > 3 for o in read.options)
+    return "Write with a redirection instead" if writing or read.has("--ext-diff") else ""
+
+
+def _reflog(_: Arguments, words: Sequence[Word]) -> str:
+    verbs = {"expire", "delete", "drop", "write"}
+    if any(word.text in verbs for word in words) or (words and words[0].may_split):
+        return "This removes entries"
+    return ""
+
+
+def _remote(read: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words):
+        return "An expansion may add words to this command"
+    operands = [word.text for word in read.operands]
+    return "" if not operands or operands[0] in ("show", "get-url") else "This edits remotes"
+
+
+def _symbolic_ref(read: Arguments, words: Sequence[Word]) -> str:
+    flags = {"-q", "--quiet", "--short", "--no-recurse", "--recurse"}
+    if any(option.name not in flags for option in read.options):
+        return "This option changes the reference"
+    changed = len(read.operands) != 1 or any(word.may_split for word in words)
+    return "With a second name this moves the reference" if changed else ""
+
+
+def _replace(read: Arguments, _: Sequence[Word]) -> str:
+    if any(option.name not in ("-l", "--list", "--format") for option in read.options):
+        return "This replaces objects"
+    return "" if read.has(*_LISTS) or not read.operands else "This replaces objects"
+
+
+def _apply(read: Arguments, _: Sequence[Word]) -> str:
+    if read.has("--stat", "--numstat", "--summary", "--check"):
+        return ""
+    return "This changes files; make the edits with Edit"
+
+
+def _format_patch(read: Arguments, _: Sequence[Word]) -> str:
+    return "" if read.has("--stdout") else "Without --stdout this writes files"
+
+
+def _clean(read: Arguments, words: Sequence[Word]) -> str:
+    if any(word.may_split for word in words) or read.has("--no-dry-run"):
+        return "This may remove files"
+    return "" if read.has("-n", "--dry-run") else "This removes files"
+
+
+def _trailers(read: Arguments, _: Sequence[Word]) -> str:
+    in_place = any(len(o.name) > 3 and "--in-place".startswith(o.name) for o in read.options)
+    return "This writes the file" if in_place else ""
+
+
+def _merge_tree(read: Arguments, _: Sequence[Word]) -> str:
+    if any(option.name != "--trivial-merge" for option in read.options):
+        return "This writes objects"
+    return "" if len(read.operands) == 3 else "This writes objects"
+
+
+def _merge_file(read: Arguments, _: Sequence[Word]) -> str:
+    return "" if read.has("-p", "--stdout") else "Without -p this writes the file"
+
+
+def _ls_remote(read: Arguments, _: Sequence[Word]) -> str:
+    helper = any("::" in word.text or word.text.startswith("-") for word in read.operands)
+    return "This address starts a program" if helper else ""
+
+
+def _submodule(read: Arguments, words: Sequence[Word]) -> str:
+    flags = ("-q", "--quiet", "--cached", "--recursive", "--files")
+    if any(option.name not in flags for option in read.options):
+        return "In this form it writes"
+    return _first("status", "summary", bare=True)(read, words)
+
+
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "apply": _apply,
+        "bisect": _first("log", "terms"),
+        "branch": _branch,
+        "clean": _clean,
+        "commit-graph": _first("verify"),
+        "interpret-trailers": _trailers,
+        "multi-pack-index": _first("verify"),
+        "rerere": _first("status", "diff", "remaining"),
+        "bundle": _first("verify", "list-heads"),
+        "config": _config,
+        "format-patch": _format_patch,
+        "ls-remote": _ls_remote,
+        "merge-file": _merge_file,
+        "merge-tree": _merge_tree,
+        "notes": _first("list", "show", "get-ref", bare=True),
+        "reflog": _reflog,
+        "remote": _remote,
+        "replace": _replace,
+        "sparse-checkout": _first("list", "check-rules"),
+        "stash": _stash,
+        "submodule": _submodule,
+        "symbolic-ref": _symbolic_ref,
+        "tag": _tag,
+        "worktree": _first("list"),
+    }
+)
+
+
+RULE = "git-read-only"
+_INSTEAD = (
+    "Leave commits, branches and the index to the person; read with git status, git diff, git log."
+)
+_ALTERNATIVES = MappingProxyType(
+    {
+        "checkout": "To undo an edit, edit the file again (git show HEAD:FILE shows the old text).",
+        "restore": "To undo an edit, edit the file again (git show HEAD:FILE shows the old text).",
+        "reset": "To undo an edit, edit the file again (git show HEAD:FILE shows the old text).",
+        "stash": "Use git stash list or git stash show; leave the changes where they are.",
+        "branch": "Use git branch --list or git branch -a to look at branches.",
+        "tag": "Use git tag --list to look at tags.",
+        "config": "Use git config --get NAME to read a setting.",
+        "remote": "Use git remote -v to look at remotes.",
+        "clean": "Remove the project's own files by name with rm.",
+        "mv": "Use mv; the person stages it.",
+        "rm": "Use rm; the person stages it.",
+    }
+)
+
+_GLOBAL_VALUES = frozenset({"-C", "--git-dir", "--work-tree", "--namespace", "--attr-source"})
+_GLOBAL_FLAGS = names(
+    "-p --paginate -P --no-pager --no-replace-objects --no-lazy-fetch --bare --literal-pathspecs"
+    " --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-optional-locks --no-advice"
+)
+_INFORMATION = names("--version -v --help -h --html-path --man-path --info-path --exec-path")
+_HARMLESS_CONFIG = re.compile(
+    r"color\..*|column\..*|advice\..*|core\.(quotepath|abbrev|preloadindex|autocrlf|ignorecase"
+    r"|precomposeunicode|filemode|safecrlf|whitespace|commentchar|untrackedcache)"
+    r"|diff\.(renames|renamelimit|algorithm|noprefix|mnemonicprefix|context|interhunkcontext"
+    r"|colormoved|colormovedws|wordregex|submodule|relative|statgraphwidth|suppressblankempty"
+    r"|ignoresubmodules|indentheuristic)"
+    r"|log\.(date|decorate|abbrevcommit|follow|mailmap|showroot|showsignature|diffmerges)"
+    r"|status\..*|blame\..*|grep\.(linenumber|column|patterntype|extendedregexp|threads|fullname)"
+    r"|format\.pretty|i18n\..*|user\.(name|email)|safe\.directory|versionsort\..*|merge\.renames"
+    r"|tag\.sort|branch\.sort|submodule\.recurse|pretty\..*|gc\.auto|maintenance\.auto"
+)
+_LFS_READS = names("ls-files status env version")
+"""Of lfs; the others install its hooks, or move files."""
+_PAGERS = re.compile(r"core\.pager|pager\..*")
+_NO_PAGER = frozenset({"", "cat", "false", "less", "more", "true"})
+
+
+def judge_git(words: Sequence[Word], policy: Policy) -> tuple[Word, ...]:
+    """Judge the words after `git`; returns the files that a reading command would write.
+
+    Raises:
+        DeniedError: The command may change the repository, or start a program.
+    """
+    rest = _globals(words)
+    if rest is None:
+        return ()
+    subcommand = rest[0]
+    if not subcommand.known:
+        _refuse(subcommand.raw, "An expansion stands where git's subcommand should be")
+    name = subcommand.text
+    arguments = rest[1:]
+    if name in GIT_COMMANDS and [word.text for word in arguments] == ["--help"]:
+        return ()  # git itself takes this for `git help NAME`
+    if name == "lfs" and arguments and arguments[0].text in _LFS_READS:
+        name = "ls-files"  # whoever may list files may list lfs's
+        arguments = ()
+    if name in GIT_READ_ONLY and name not in policy.git_allowed:
+        deny(
+            RULE,
+            f"git {name}",
+            f"`git {name}` only reads, but is not among this project's git commands",
+            f"Use one of: {', '.join(f'git {one}' for one in policy.git_allowed)}.",
+        )
+    if name not in policy.git_allowed:
+        _refuse(f"git {name}", f"`git {name}` is not one of the reading commands", name)
+    if len(arguments) == 1 and arguments[0].text in ("-h", "--help"):
+        return ()
+    return _judge_subcommand(name, arguments)
+
+
+def _judge_subcommand(name: str, arguments: Sequence[Word]) -> tuple[Word, ...]:
+    family = FAMILIES.get(name, Family())
+    read = parse(arguments, family.spec)
+    written: list[Word] = []
+    for option in read.options:
+        full = _full_name(name, option, family)
+        if full in family.writes and option.value is not None:
+            written.append(option.value)
+    form = FORMS.get(name)
+    if form is not None and (problem := form(read, arguments)):
+        _refuse(_shown(name, arguments), problem, name)
+    return tuple(written)
+
+
+def _full_name(name: str, option: Option, family: Family) -> str:
+    """The option's whole name, if with it the subcommand still only reads."""
+    shown = f"git {name} {option.word.text.replace(UNKNOWN, '…')}"
+    if not option.name.startswith("--"):
+        if option.name[1:] in family.no_short or option.name[1:] == UNKNOWN:
+            if option.name in family.writes:
+                return option.name
+            _refuse(shown, f"The option {option.name} does not only read", name)
+        return option.name
+    if UNKNOWN in option.name:
+        _refuse(shown, "An expansion stands where an option's name should be", name)
+    if family.long is None:
+        return option.name
+    meant = abbreviates(option.name, family.long | known.EVERY_LONG | frozenset(family.writes))
+    if option.name in family.long:
+        return option.name
+    for full in family.writes:
+        if meant == {full} and option.value is not None:
+            return full
+    if not meant or not meant <= family.long:
+        _refuse(shown, f"The option {option.name} is not one that only reads", name)
+    return option.name
+
+
+def _globals(words: Sequence[Word]) -> Sequence[Word] | None:
+    """The subcommand and what follows, or None when git only informs about itself."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        text = word.text
+        if not text.startswith("-"):
+            return words[at:]
+        name, equals, _ = text.partition("=")
+        if text in _INFORMATION:
+            if text in ("--help", "-h"):
+                return [literal("help"), *words[at + 1 :]]
+            return None
+        if name == "-c" or text.startswith("-c"):
+            value = word.cut(2) if len(text) > 2 else _next(words, at)
+            at += 1 if len(text) > 2 else 2
+            _judge_setting(value)
+        elif name in _GLOBAL_VALUES:
+            value = word.cut(len(name) + 1) if equals else _next(words, at)
+            at += 1 if equals else 2
+            _judge_place(name, value)
+        elif text in _GLOBAL_FLAGS:
+            at += 1
+        else:
+            _refuse(f"git {text.replace(UNKNOWN, '…')}", "The option is not one that only reads")
+    return None
+
+
+def _next(words: Sequence[Word], at: int) -> Word:
+    if at + 1 >= len(words):
+        _refuse(f"git {words[at].text}", "The option's value is missing")
+    return words[at + 1]
+
+
+def _judge_place(name: str, value: Word) -> None:
+    """`-C` and `--git-dir`: another repository's settings may start programs."""
+    if value.may_split:
+        _refuse(value.raw, "An unquoted expansion stands before git's subcommand")
+    if name == "--git-dir" and value.known:
+        last = value.text.rstrip("/").rpartition("/")[2]
+        if last != ".git" and not value.text.endswith(".git"):
+            _refuse(value.text, "This is not a repository's own .git directory")
+
+
+def _judge_setting(value: Word) -> None:
+    """`-c name=value`: only settings that neither start programs nor open the way to."""
+    name, _, setting = value.text.partition("=")
+    if UNKNOWN not in name:
+        key = name.casefold()
+        if _HARMLESS_CONFIG.fullmatch(key):
+            return
+        if _PAGERS.fullmatch(key) and setting.casefold() in _NO_PAGER:
+            return
+        if (key, setting.casefold()) in {("core.fsmonitor", "false"), ("diff.external", "")}:
+            return
+    _refuse(f"git -c {value.text.replace(UNKNOWN, '…')}", "This setting may start a program")
+
+
+def judge_git_variable(name: str, value: Word) -> None:
+    """An environment variable that git reads.
+
+    Raises:
+        DeniedError: The variable may make git start a program or use another repository.
+    """
+    if value.known:
+        plain = value.text.casefold()
+        if name in ("GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR") and plain in (
+            *_NO_PAGER,
+            ":",
+        ):
+            return
+        if name in ("GIT_DIR", "GIT_WORK_TREE") and plain in (".git", "./.git", ".", "./"):
+            return
+        if name.startswith("GIT_TRACE") and plain in ("0", "1", "2", "true", "false", ""):
+            return
+        if name == "GIT_CONFIG_NOSYSTEM" or (
+            name.startswith("GIT_CONFIG_") and plain == "/dev/null"
+        ):
+            return
+    if name in _HARMLESS_VARIABLES or name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_PS1")):
+        return
+    _refuse(f"{name}={value.text.replace(UNKNOWN, '…')}", "The variable changes what git does")
+
+
+_HARMLESS_VARIABLES = names(
+    "GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS"
+    " GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_NO_REPLACE_OBJECTS GIT_ADVICE GIT_PAGER_IN_USE"
+    " GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_FLUSH GIT_MERGE_VERBOSITY"
+    # Git does not know these; builds and people do.
+    " GIT_SHA GIT_COMMIT GIT_HASH GIT_REV GIT_REVISION GIT_BRANCH GIT_REF GIT_TAG GIT_VERSION"
+    " GIT_DESCRIBE GIT_ROOT GIT_REPO GIT_URL GIT_REMOTE GIT_STATUS GIT_LOG GIT_DIFF GIT_DATE"
+    " GIT_USER GIT_NAME GIT_EMAIL GIT_TIMESTAMP GIT_SHORT_SHA GIT_COMMIT_SHA GIT_COMMIT_HASH"
+)
+
+
+def _shown(name: str, arguments: Sequence[Word]) -> str:
+    return " ".join([f"git {name}", *(w.raw or w.text for w in arguments)])
+
+
+def _refuse(part: str, reason: str, subcommand: str = "") -> NoReturn:
+    deny(RULE, part, reason, _ALTERNATIVES.get(subcommand, _INSTEAD))

@@ -1,0 +1,212 @@
+"""Refuses what removes containers, images, clusters, buckets and other things beyond the project."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import NoReturn
+
+from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.paths import names_guarded
+from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
+from ralph_tui.guard.shell.nodes import Word, literal
+from ralph_tui.guard.shell.parser import read_word
+
+_DOCKER_VALUES = Spec("cHl", long=names("--context --config --host --log-level --tlscacert"))
+_DOCKER_GROUPS = names(
+    "container image volume network system builder buildx compose context stack service secret"
+    " config swarm node plugin manifest pod machine"
+)
+_DOCKER_REMOVALS = names("rm remove prune rmi")
+_REMOVALS_IN = {
+    "system": names("prune reset"),
+    "machine": names("rm reset"),
+    "swarm": names("leave"),
+}
+_STARTS = names("exec run")
+_EVERYTHING = re.compile(
+    r"[\"']?(?:/|/(?:home|root|etc|usr|var|bin|lib|opt|srv|boot|Users)/?|~/?|\$HOME/?|\$\{HOME\}/?|\.\./?)[\"']?:"
+    r"(?![^:]*:(?:ro\b|[^:]*,ro\b))"
+)
+"""The machine, a home or a part of the system, shared to be written to."""
+_INSTALLS = names("install uninstall add remove")
+_LOOKS = names("list show freeze check --version")
+
+
+def _docker(given: Invocation) -> None:
+    read = parse(given.arguments, _DOCKER_VALUES, stop=True)
+    _judge_docker(read.operands, given)
+
+
+def _compose(given: Invocation) -> None:
+    _judge_docker([literal("compose"), *given.arguments], given)
+
+
+def _judge_docker(words: Sequence[Word], given: Invocation) -> None:
+    if not words:
+        return
+    verb = words[0]
+    if not verb.known:
+        deny(
+            "unreadable-command", given.shown, "Which docker command runs is not known", "Name it."
+        )
+    helps = any(word.text == "--help" for word in words)
+    if verb.text in _DOCKER_REMOVALS and not helps:
+        _refuse_container(given, "This removes containers, images, volumes or networks")
+    if verb.text in _DOCKER_GROUPS:
+        spec = Spec("fp", long=names("--file --project-name --profile --project-directory"))
+        rest = parse(words[1:], spec, stop=True).operands
+        if verb.text == "compose" and rest and rest[0].text == "down":
+            if any(w.text in ("-v", "--volumes", "--rmi") for w in rest) or any(
+                w.text.startswith("--rmi") for w in rest
+            ):
+                _refuse_container(given, "This removes volumes or images")
+        elif rest and rest[0].text in _REMOVALS_IN.get(verb.text, _DOCKER_REMOVALS) and not helps:
+            _refuse_container(given, "This removes containers, images, volumes or networks")
+        elif verb.text in ("container", "compose") and rest and rest[0].text in _STARTS:
+            _judge_in_container(rest[1:], given)
+    elif verb.text in _STARTS:
+        _judge_in_container(words[1:], given)
+
+
+def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
+    """The project is often mounted in a container: git, shells and installers count there too.
+
+    What else runs in it has its own environment.
+    """
+    given = replace(given, under_uv=True)
+    for at, word in enumerate(words):
+        mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
+        if mounts:
+            _check_mount(mounts[0], given)
+        for source in _MOUNT_SOURCE.findall(word.text):
+            given.places.check_guarded(literal(source), given.shown)
+        if mounts and _EVERYTHING.match(mounts[0].raw or mounts[0].text):
+            _refuse_container(
+                given, "This gives a container what is not the project's, to write to"
+            )
+    for at, word in enumerate(words):
+        name = word.text.rpartition("/")[2]
+        after = words[at + 1].text if at + 1 < len(words) else ""
+        if name in ("git", "sh", "bash", "ash", "dash", "zsh"):
+            given.walker.run(words[at:], given)
+            return
+        if is_manager(name) and after in _INSTALLS:
+            refuse_manager(name, words[at + 1 :], given.shown)
+        looks = any(word.text in _LOOKS for word in words[at + 3 : at + 4])
+        if PYTHON.fullmatch(name) and after == "-m" and words[at + 2 :] and not looks:
+            judge_module(words[at + 2], words[at + 3 :], given)
+
+
+_MOUNT_SOURCE = re.compile(r"(?:^|,)(?:src|source)=([^,]+)(?!.*\breadonly\b|.*,ro\b)")
+
+
+def _check_mount(mount: Word, given: Invocation) -> None:
+    """`SOURCE:TARGET[:ro]`, which gives a container a directory to write to."""
+    source, _, rest = mount.raw.strip("\"'").partition(":")
+    if not rest.endswith((":ro", ",ro")) and names_guarded(source):
+        given.places.check_guarded(read_word(source), given.shown)
+
+
+def _refuse_container(given: Invocation, reason: str) -> NoReturn:
+    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+
+
+CONTAINERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {"docker-compose": _compose, **dict.fromkeys(names("docker podman nerdctl"), _docker)}
+)
+
+
+_VALUES = Spec(
+    "nlcfoLspgC",
+    long=names(
+        "--namespace --context --kubeconfig --selector --output --filename --cluster --user --region"
+        " --profile --endpoint-url --query --project --account --configuration --subscription --name"
+        " --resource-group --app --org --stack --cwd --stage --kube-context --format --filter --zone"
+    ),
+)
+_KUBECTL = names("delete drain")
+_REMOVES = names("delete destroy remove rm rb purge terminate nuke")
+_FIRST: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(names("kubectl oc"), _KUBECTL),
+        "helm": names("uninstall delete del un"),
+        "helmfile": names("destroy delete"),
+        **dict.fromkeys(names("terraform tofu pulumi cdk cdktf sst sls serverless"), _REMOVES),
+        **dict.fromkeys(names("kind k3d minikube vagrant multipass"), _REMOVES),
+        "rclone": names("purge delete deletefile sync move moveto rmdir rmdirs cleanup"),
+        "gsutil": names("rm rb"),
+        "s3cmd": names("rb rm del"),
+        "vercel": names("rm remove"),
+        "firebase": _REMOVES,
+    }
+)
+"""Programs whose first word says that they remove."""
+_ANYWHERE = names("gcloud az doctl fly flyctl hcloud linode-cli ibmcloud oci terragrunt eksctl")
+"""Programs in which that word stands behind what it is done to."""
+_COLON = names("heroku netlify")
+_AWS = ("delete-", "terminate-", "deregister-", "purge-", "remove-")
+
+
+def _refuse_remote(given: Invocation) -> None:
+    options = [word.text for word in given.arguments if word.text != "--dry-run=none"]
+    if any(option.startswith(("--dry-run", "--dryrun", "--help")) for option in options):
+        return
+    reason = "This removes what is not the project's, on other machines"
+    deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
+
+
+def _operands(given: Invocation) -> Sequence[str]:
+    return [word.text for word in parse(given.arguments, _VALUES).operands]
+
+
+def _first(given: Invocation) -> None:
+    words, options = _operands(given), {word.text for word in given.arguments}
+    removes = _FIRST[given.program]
+    groups = ("state", "workspace", "stack")
+    within = words[:1] and words[0] in groups and words[1:2] and words[1] in _REMOVES
+    forced = words[:1] == ["replace"] and options & {"--force"}
+    destroys = words[:1] == ["apply"] and options & {"-destroy", "--destroy"}
+    if words and (words[0] in removes or within or forced or destroys):
+        _refuse_remote(given)
+
+
+def _anywhere(given: Invocation) -> None:
+    if _REMOVES.intersection(_operands(given)[:5]):
+        _refuse_remote(given)
+
+
+def _aws(given: Invocation) -> None:
+    words, options = _operands(given), {word.text for word in given.arguments}
+    storage = words[:1] == ["s3"] and words[1:2]
+    removes = storage and (
+        words[1] in ("rm", "rb") or (words[1] in ("sync", "mv") and "--delete" in options)
+    )
+    if removes or (words[1:2] and words[1].startswith(_AWS)):
+        _refuse_remote(given)
+
+
+def _colon(given: Invocation) -> None:
+    if any(
+        word.endswith((":destroy", ":delete", ":reset", ":remove")) for word in _operands(given)[:1]
+    ):
+        _refuse_remote(given)
+
+
+def _k3s(given: Invocation) -> None:
+    if given.arguments:
+        given.walker.run(given.arguments, given)
+
+
+CLOUDS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(_FIRST, _first),
+        **dict.fromkeys(_ANYWHERE, _anywhere),
+        **dict.fromkeys(_COLON, _colon),
+        "aws": _aws,
+        "k3s": _k3s,
+        "microk8s": _k3s,
+    }
+)

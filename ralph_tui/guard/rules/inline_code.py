@@ -1,0 +1,241 @@
+"""Code in a language that is not parsed here: every text in it is judged as what it might run."""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from ralph_tui.guard.core.arguments import Spec, names, parse
+from ralph_tui.guard.core.context import Invocation, unreadable_part
+from ralph_tui.guard.core.verdicts import DeniedError, deny
+from ralph_tui.guard.rules.copy_move import judge_copies_in_code
+from ralph_tui.guard.rules.git import MUTATING
+from ralph_tui.guard.rules.secrets import judge_memory_in_code, judge_secrets_in_code
+from ralph_tui.guard.rules.signals import judge_signals_in_code
+from ralph_tui.guard.shell.nodes import UNKNOWN, literal
+from ralph_tui.guard.shell.parser import read_word
+
+_STARTS_PROGRAMS = re.compile(
+    r"system|exec|popen|spawn|shell|child_process|qx\b|`|%x|Open3|IO\.popen|proc_open|passthru|fork|command\("
+    r"|\bopen\b[^;]*\|",
+    re.IGNORECASE,
+)
+COMMAND_TEXT = re.compile(
+    r"(?:^\s*|[:;|&!({=]\s*|\b(?:spawn|shell|system|exec)\s+['\"]?|\b(?:system|exec|popen|spawn|shell)\w*\s*\(\s*['\"`])(?:[\w./~-]*/)?(git|pip3?|poetry|conda|pipenv)\s+([\w-]+)"
+)
+_JAVASCRIPT = names("node nodejs bun deno")
+_JS_STARTS = re.compile(
+    r"child_process|\bBun\b|\bDeno\b|execa|shelljs|\bzx\b|process\.binding"
+    r"|\b(?:require|import)\s*\(\s*(?:[^'\"`\s]|['\"`][^)]*(?:\+|\$\{))"
+)
+"""What gives JavaScript a way to start programs, or may hide that it does."""
+_GIT_LIBRARY = re.compile(
+    r"\b(?:simple-git|isomorphic-git|nodegit|rugged|libgit2)\b", re.IGNORECASE
+)
+_LIBRARY_WRITES = re.compile(
+    r"\.\s*(push|pull|fetch|commit|add|rm|mv|checkout\w*|merge\w*|rebase|reset|stash|tag|addTag"
+    r"|branch|create\w*|delete\w*|write\w*|clone|init|addRemote|removeRemote|addConfig)\s*\("
+)
+_STRINGS = re.compile(
+    r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`([^`]*)`"
+    r"|(?:\bqx|\bqq?|\bqw|%x|%w)\s*[{(/|!\[<]([^})/|!\]>]*)[})/|!\]>]"
+)
+_BARE_START = re.compile(r"\b(?:spawn|exec|system)\s+([^;\n'\"`()\[\]{}]+)")
+_STARTS_UNKNOWN = re.compile(
+    r"child_process.*\b(?:exec|spawn)\w*\s*\(\s*(?:`[^`]*\$\{|(?!process\b)[a-z_]\w*\s*[,)+])"
+    r"|\b(?:system|exec|popen|passthru|shell_exec)\b\s*\(?\s*[$@]\w",
+    re.DOTALL,
+)
+"""Starting what a variable says."""
+_LIST = re.compile(r"(['\"])([^'\"]*)\1((?:\s*,\s*(?:\{\s*\w+\s*:\s*)?\[?\s*(['\"])[^'\"]*\4)+)")
+_ITEM = re.compile(r"(['\"])([^'\"]*)\1")
+_WRITES = re.compile(
+    r"writefile|appendfile|createwritestream|unlink|rmdir|rename|rm\b|rmsync|file_put_contents"
+    r"|fopen|open|write|delete|fileutils|copy|\bcp\w*\(|chmod|remove|rmtree|replace|dump\(|truncate|symlink|-i\b|mkdir|makedirs|touch|move|fileinput"
+    r"|extract|set output",
+    re.IGNORECASE,
+)
+_REMOVES = re.compile(r"rmtree|remove_tree|rm_rf|rm_r\b|rmSync|rmdirSync|rimraf", re.IGNORECASE)
+_REMOVED = re.compile(
+    r"(?:rmtree|remove_tree|rm_rf|rm_r|rmSync|rmdirSync|rimraf(?:\.sync)?)\W{1,4}['\"]([.*/]+)['\"]"
+)
+"""The removal of a whole directory: `.`, `..`, `*`."""
+_GUARDED_NAME = re.compile(r"\.(ralph|git|claude)(?![\w-])", re.IGNORECASE)
+STDIN = re.compile(r"/dev/stdin|/dev/fd/\d+|/proc/(?:self|\$\$|\d+)/fd/\d+|-")
+"""The names of standard input."""
+_READING_OPEN = re.compile(
+    r"(?:(?<!\.)|(?<=io\.))open\(\s*[^,()]*(?:,\s*['\"]r[bt]?['\"])?\s*(?:,\s*encoding=[^()]*)?\)"
+    r"|(?<!io)\.open\(\s*(?:['\"]r[bt]?['\"])?,?\s*(?:encoding=[^()]*)?\)"
+)
+
+
+def judge_code(code: str, given: Invocation) -> None:
+    """Judge code in a language that is not parsed here, by the texts it holds."""
+    if code.strip() == UNKNOWN:
+        unreadable_part(given.shown, "The interpreter would run code that cannot be read here")
+    judge_any_code(code, given)
+    for match in _REMOVED.finditer(code):
+        given.places.check_removal(read_word(match[1]), given.shown)
+    if _REMOVES.search(code):
+        for match in _STRINGS.finditer(code):
+            path = next((g for g in match.groups() if g), "")
+            if path.startswith(("/", "~", "..")):
+                given.places.check_removal(literal(path), given.shown)
+    if _GIT_LIBRARY.search(code) and (verb := _LIBRARY_WRITES.search(code)):
+        reason = f"`{verb[1]}` changes the repository"
+        deny("git-read-only", given.shown, reason, "Read with git status, git diff, git log.")
+    script = given.program.rstrip("0123456789.-") in _JAVASCRIPT
+    starts = _JS_STARTS if script else _STARTS_PROGRAMS
+    if starts.search(code):
+        _judge_starts(code, given)
+
+
+def _judge_starts(code: str, given: Invocation) -> None:
+    """Every text, and list of texts, in code that starts programs may be what it starts."""
+    if _STARTS_UNKNOWN.search(code):
+        unreadable_part(given.shown, "The code would start a program that is not known")
+    for match in _BARE_START.finditer(code):
+        judge_possible_command(match[1], given)
+    for match in _LIST.finditer(code):
+        rest = " ".join(item[1] for item in _ITEM.findall(match[3]))
+        judge_possible_command(f"{match[2]} {rest}", given)
+    texts = [next(g for g in m.groups() if g is not None) for m in _STRINGS.finditer(code)]
+    for text in texts:
+        judge_possible_command(text, given)
+    if "git" in texts:  # its arguments may come by a variable
+        for verb in MUTATING.intersection(texts):
+            judge_possible_command(f"git {verb}", given)
+
+
+def judge_possible_command(text: str, given: Invocation) -> None:
+    """Refuse a text that would be refused as a command; what is no command is no matter."""
+    plain = text.replace("\\n", "\n").replace("\\t", "\t").strip().strip("!|").strip()
+    if not plain or UNKNOWN in plain:
+        return
+    try:
+        given.walker.shell(literal(plain), given)
+    except DeniedError as error:
+        if error.verdict.rule != "unreadable-command":
+            raise
+
+
+def judge_any_code(code: str, given: Invocation) -> None:
+    """Refuse what no code may do, whatever its language.
+
+    Raises:
+        DeniedError: It changes guarded or the person's files, copies a program that is judged by its
+            name, signals its parents, reads keys or another process's memory.
+    """
+    judge_signals_in_code(code, given)
+    judge_memory_in_code(code, given.shown)
+    judge_secrets_in_code(code, given.shown)
+    judge_copies_in_code(code, given.shown)
+    judge_home_in_code(code, given)
+    judge_guarded_mention(code, given)
+
+
+_AT_HOME = re.compile(
+    r"(?:homedir\(\)|Dir\.home|(?:ENV|env|environ|getenv|get)[\[{(.]{1,2}['\"]?HOME['\"]?[\])}]{0,2}"
+    r"|expand_path\(\s*['\"]~)[^;\n]{0,12}?/?(\.[\w.-]+)"
+)
+_WRITTEN = re.compile(
+    r"\b(?:write_?file\w*|append_?file\w*|createwritestream|unlink\w*|file\.(?:write|delete)|io\.write"
+    r"|file_put_contents|mkdir\w*|rename\w*|rm\w*)\s*\(?\s*['\"]([~/][^'\"]*)['\"]"
+    r"|open[^;\n]{0,20}['\"]\s*>>?\s*['\"]?,?\s*['\"]?([~/][^'\"]*)['\"]",
+    re.IGNORECASE,
+)
+
+
+def judge_home_in_code(code: str, given: Invocation) -> None:
+    """Refuse code that writes outside the project, by a full path or from the home directory.
+
+    Raises:
+        DeniedError: It does.
+    """
+    for match in _WRITTEN.finditer(code):
+        given.places.check_write(literal(match[1] or match[2]), given.shown)
+    found = _AT_HOME.search(code)
+    if found and _WRITES.search(code) and not _only_reads(code):
+        given.places.check_write(literal(f"~/{found[1]}"), given.shown)
+
+
+def judge_guarded_mention(code: str, given: Invocation) -> None:
+    """Refuse code that writes and names ralph's, git's or the CLI's own files.
+
+    Raises:
+        DeniedError: It does.
+    """
+    found = _GUARDED_NAME.search(code)
+    if _WRITES.search(code) and not _only_reads(code):
+        if found:
+            given.places.check_guarded(literal(found[0]), given.shown)
+        if given.places.names_own(code):
+            reason = "This code may change ralph's own data"
+            deny("ralph-files", given.shown, reason, "Leave ralph's data to ralph.")
+        given.places.check_here(given.shown)
+
+
+def _only_reads(code: str) -> bool:
+    """Whether every sign of writing is an `open` for reading."""
+    return not _WRITES.search(_READING_OPEN.sub("", code).replace("sys.stdout.write", ""))
+
+
+_WRITES_GUARDED = re.compile(
+    r"(?:\.(?:once|output|backup|save|excel|log|clone|archive|ar|dump|import)\b|\\(?:copy|[owg])\b|\bvacuum\s+into\b"
+    r"|\battach\b|\bwritefile\b|\bcopy\b|\boutfile\b|\btee\b)[^;\n]{0,200}?"
+    r"((?:[\w./~-]*/)?\.(?:ralph|git|claude)(?![\w-]))",
+    re.IGNORECASE,
+)
+"""A prompt's own commands, and SQL, that write a file."""
+_SHELL_ESCAPE = re.compile(r"\s*(?:\\!|\.shell\b|\.system\b|system\b|!)\s*")
+
+
+def _editor(given: Invocation) -> None:
+    read = parse(given.arguments, Spec("cS", long=names("--cmd --eval")))
+    texts = [o.value.text for o in read.options if o.value is not None]
+    texts += [w.text for w in read.operands if w.text.startswith("+")]
+    if given.feed is not None:
+        texts.append(given.feed.text)
+    for text in texts:
+        for part in re.split(r"[|\n]", text):
+            if "!" in part:
+                judge_possible_command(part.partition("!")[2], given)
+    for word in read.operands:
+        if not word.text.startswith("+"):
+            given.places.check_guarded(word, given.shown)
+
+
+def _debugger(given: Invocation) -> None:
+    """Gdb's own commands: `shell COMMAND` and `!COMMAND` start programs, `python` runs code."""
+    texts = given.feed.text.splitlines() if given.feed is not None else []
+    for option, value in itertools.pairwise(given.arguments):
+        if option.text.lstrip("-") in ("ex", "iex", "eval-command", "init-eval-command", "o"):
+            texts.append(value.text)
+    end = next((i for i, w in enumerate(given.arguments) if w.text in ("--args", "--")), None)
+    if end is not None and given.arguments[end + 1 :]:
+        given.walker.run(given.arguments[end + 1 :], given)
+    for text in texts:
+        verb, _, rest = text.strip().replace("!", "shell ", 1).partition(" ")
+        if verb in ("shell", "python", "platform"):
+            judge_possible_command(rest.removeprefix("shell "), given)
+            judge_code(rest, given)
+
+
+def _prompt(given: Invocation) -> None:
+    """A database's prompt, which takes `.shell` and the like for a shell's command."""
+    texts = [word.text for word in given.arguments]
+    texts += given.feed.text.splitlines() if given.feed is not None else []
+    for text in texts:
+        if (named := _WRITES_GUARDED.search(text)) is not None:
+            given.places.check_guarded(literal(named[1]), given.shown)
+        if (started := _SHELL_ESCAPE.match(text)) is not None:
+            judge_possible_command(text[started.end() :], given)
+
+
+ESCAPES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(names("vi vim nvim view ex ed nano"), _editor),
+        **dict.fromkeys(names("gdb lldb"), _debugger),
+        **dict.fromkeys(names("psql mysql mariadb sqlite3 ftp sftp mongo dc"), _prompt),
+    }
+)

@@ -1,0 +1,302 @@
+"""Python code on a command line: the programs it starts, the packages it handles."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.context import Invocation, moved, unreadable_part
+from ralph_tui.guard.core.verdicts import DeniedError, deny
+from ralph_tui.guard.rules.git import RULE as GIT_RULE
+from ralph_tui.guard.rules.package_managers import refuse_manager
+from ralph_tui.guard.rules.python_constants import (
+    Assigned,
+    Bindings,
+    assigned_once,
+    bindings,
+    constants,
+    filled,
+    name_of,
+    path_of,
+    resolved,
+    text_of,
+    word_of,
+)
+from ralph_tui.guard.shell.nodes import Word, anything, literal
+
+_OF_OS = names(
+    "remove unlink rmdir removedirs truncate mkdir makedirs chmod chown symlink link mkfifo"
+)
+_MOVES = names("rename renames replace move copy copy2 copyfile copytree copymode")
+_TAKES_AWAY = names("rename renames replace move")
+_OF_PATH = names("write_text write_bytes unlink rmdir touch mkdir chmod symlink_to hardlink_to")
+
+
+def judge_python_write(node: ast.Call, name: str, given: Invocation, assigned: Assigned) -> None:
+    """Judge the files that a call writes or removes.
+
+    Raises:
+        DeniedError: One of them is guarded or outside the project.
+    """
+    for path in _written(node, name, assigned):
+        if (text := path_of(path, assigned)) is not None:
+            given.places.check_write(literal(text), given.shown, into=True)
+
+
+def _written(node: ast.Call, name: str, assigned: Assigned) -> Iterator[ast.expr]:
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    module = owner.id if isinstance(owner, ast.Name) else ""
+    if name == "open":
+        yield from _opened(node, owner, assigned)
+    elif name in _OF_PATH and owner is not None and path_of(owner, assigned) is not None:
+        yield owner
+    elif name in _OF_OS and module == "os":
+        yield from node.args[1:2] if name in ("symlink", "link") else node.args[:1]
+    elif name in _MOVES and module in ("os", "shutil"):
+        yield from node.args[0 if name in _TAKES_AWAY else 1 : 2]
+
+
+def _opened(node: ast.Call, owner: ast.expr | None, assigned: Assigned) -> Iterator[ast.expr]:
+    """The file of `open(path, mode)`, `io.open(…)` or `Path(path).open(mode)` that is opened for writing."""
+    of_path = owner is not None and path_of(owner, assigned) is not None
+    arguments = [owner, *node.args] if of_path and owner is not None else node.args
+    modes = [*arguments[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
+    mode = text_of(modes[0]) if modes else "r"
+    flags = ast.unparse(modes[0]) if modes and mode is None else ""
+    if arguments and (set(mode or "") & set("wax+") or _WRITING_FLAGS.search(flags)):
+        yield arguments[0]
+
+
+_WRITING_FLAGS = re.compile(r"O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)")
+
+
+_MANAGERS = names("pip venv virtualenv ensurepip conda poetry pipenv")
+_SHELL_CALLS = names("system popen getoutput getstatusoutput create_subprocess_shell")
+_LIST_CALLS = names(
+    "run call check_call check_output Popen create_subprocess_exec spawn posix_spawn posix_spawnp"
+    " execv execve execvp execvpe execl execle execlp execlpe spawnl spawnle spawnlp spawnlpe"
+    " spawnv spawnve spawnvp spawnvpe subprocess_exec subprocess_shell"
+)
+_STARTERS = _SHELL_CALLS | _LIST_CALLS
+_EVALUATORS = names("exec eval compile")
+_EVALUATING_METHODS = names("runsource runcode run_string run_code")
+_COMMAND_ARGUMENTS = names("args cmd command")
+_GIT_LIBRARIES = names("git pygit2 dulwich")
+_MARKS = names("os subprocess pty asyncio sh popen2 commands pexpect invoke fabric plumbum")
+_LIBRARY_VERBS = names(
+    "push pull fetch commit create_commit checkout switch restore reset merge rebase revert stash"
+    " cherry_pick add rm mv clean clone clone_from init create_head create_tag create_branch"
+    " create_remote create_reference delete_head delete_tag set_target set_head"
+)
+"""What the git libraries of Python call their ways to write."""
+_READ_GIT = "Read with git status, git diff, git log."
+_DEPTH = 4
+
+
+def judge_python_code(code: str, given: Invocation, depth: int = 0) -> None:
+    """Judge python code by what it would start.
+
+    Raises:
+        DeniedError: It starts what is refused, handles packages, or hides what it does.
+    """
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # Python would not run it either, but another version might.
+        _judge_words(code, given)
+        return
+    starts = _mentions(tree, _MARKS)
+    renamed = _renamed(tree)
+    known, assigned = bindings(tree, _STARTERS), assigned_once(tree)
+    if starts and _passed_on(tree):
+        for text in constants(tree):
+            _judge_possible(text, given)
+    library = _mentions(tree, _GIT_LIBRARIES)
+    given = _moved(tree, given, assigned) if "chdir" in code else given
+    for node in ast.walk(tree):
+        for module in _imports(node):
+            if module.partition(".")[0] in _MANAGERS:
+                refuse_manager(module.partition(".")[0], (), given.shown)
+        if isinstance(node, ast.Call):
+            name = name_of(node.func)
+            name = renamed.get(name, name)
+            if library and name in _LIBRARY_VERBS:
+                deny(GIT_RULE, given.shown, f"`{name}` changes the repository", _READ_GIT)
+            judge_python_write(node, name, given, assigned)
+            for call in _called_with(node, known):
+                _judge_call(call, name, given, starts=starts, depth=depth)
+
+
+def _moved(tree: ast.AST, given: Invocation, assigned: Assigned) -> Invocation:
+    """Where the code runs once it has changed its directory."""
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and name_of(n.func) == "chdir"]
+    named = [path_of(call.args[0], assigned) for call in calls if call.args]
+    return moved(given, [anything() if path is None else literal(path) for path in named])
+
+
+def _renamed(tree: ast.AST) -> dict[str, str]:
+    """Other names that the code gives to what starts programs or runs code."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {a.asname: a.name for a in node.names if a.asname}
+        elif (
+            isinstance(node, ast.Assign) and (of := name_of(node.value)) in _STARTERS | _EVALUATORS
+        ):
+            found |= {target.id: of for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _passed_on(tree: ast.AST) -> bool:
+    """Whether `os.system` or the like is handed to something else, which may call it with anything."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in _STARTERS
+        and isinstance(node.value, ast.Name)
+        and node.value.id in _MARKS
+        and id(node) not in called
+        for node in ast.walk(tree)
+    )
+
+
+def _judge_words(code: str, given: Invocation) -> None:
+    for line in code.splitlines():
+        for quote in ("'", '"'):
+            for part in line.split(quote)[1::2]:
+                _judge_possible(part, given)
+
+
+def _judge_possible(text: str, given: Invocation) -> None:
+    """Refuse a text that would be refused as a command; what is no command is no matter."""
+    try:
+        given.walker.shell(literal(text), given)
+    except DeniedError as error:
+        if error.verdict.rule != "unreadable-command":
+            raise
+
+
+def _mentions(tree: ast.AST, wanted: frozenset[str]) -> bool:
+    return any(
+        module.partition(".")[0] in wanted for node in ast.walk(tree) for module in _imports(node)
+    )
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Call) and node.args:
+        name = name_of(node.func)
+        module = node.args[0]
+        if not isinstance(module, ast.Constant):
+            return
+        if name in ("__import__", "import_module", "run_module"):
+            yield str(module.value)
+        elif name == "run_path":
+            yield str(module.value).rpartition("/")[2]
+
+
+def _judge_call(node: ast.Call, name: str, given: Invocation, *, starts: bool, depth: int) -> None:
+    plain = isinstance(node.func, ast.Name)
+    if (name in _EVALUATORS and plain) or name in _EVALUATING_METHODS:
+        _judge_evaluation(node, given, depth)
+    elif name in _SHELL_CALLS or (name in _LIST_CALLS and starts and not _an_event_loop(node.func)):
+        _judge_start(node, name, given)
+    elif name == "rmtree" and node.args:
+        target = text_of(node.args[0])
+        given.places.check_removal(anything() if target is None else literal(target), given.shown)
+    elif not name and starts:
+        # `getattr(os, "sys" + "tem")(…)` and the like.
+        for text in constants(node):
+            _judge_text(literal(text), given)
+
+
+def _judge_evaluation(node: ast.Call, given: Invocation, depth: int) -> None:
+    code = text_of(node.args[0]) if node.args else ""
+    if code is None:
+        if isinstance(node.args[0], ast.Name | ast.Call | ast.BinOp | ast.JoinedStr):
+            unreadable_part(given.shown, "Python would run code that cannot be read here")
+        return
+    if depth >= _DEPTH:
+        unreadable_part(given.shown, "Code within code within code")
+    judge_python_code(code, given, depth + 1)
+
+
+def _judge_start(node: ast.Call, name: str, given: Invocation) -> None:
+    first = _command_argument(node)
+    if first is None:
+        return
+    given = replace(given, feed=_fed(node))
+    shell = name in _SHELL_CALLS or any(
+        k.arg == "shell" and not (isinstance(k.value, ast.Constant) and not k.value.value)
+        for k in node.keywords
+    )
+    if isinstance(first, ast.List | ast.Tuple):
+        _judge_words_started([*first.elts], given)
+    elif name.startswith(("exec", "spawn", "posix_spawn", "create_subprocess_exec")):
+        arguments = node.args[1:] if name.startswith("spawn") and len(node.args) > 1 else node.args
+        flat: list[ast.expr] = []
+        for argument in arguments:
+            is_list = isinstance(argument, ast.List | ast.Tuple)
+            flat.extend(argument.elts if is_list else [argument])  # type: ignore[attr-defined]  # narrowed by is_list
+        # `execv(path, [name, …])` repeats the name; judge from the path and from the name.
+        _judge_words_started(flat, given)
+        _judge_words_started(flat[1:], given)
+    elif (with_gaps := filled(first)) is not None:
+        given.walker.shell(with_gaps, given)
+    elif (text := text_of(first)) is None:
+        unreadable_part(given.shown, "Python would start a program that is not known")
+    elif shell or " " not in text or name in _LIST_CALLS:
+        _judge_text(literal(text), given)
+
+
+def _called_with(node: ast.Call, known: Bindings) -> Iterator[ast.Call]:
+    """The call, once for each value that the name it is given may have."""
+    at = [k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS]
+    first = node.args[0] if node.args else next(iter(at), None)
+    for value in resolved(first, known) if first is not None else ():
+        arguments = [value, *node.args[1:]] if node.args else []
+        keywords = [
+            ast.keyword(k.arg, value) if k.value is first and not node.args else k
+            for k in node.keywords
+        ]
+        yield ast.Call(node.func, arguments, keywords)
+    if first is None:
+        yield node
+
+
+def _fed(node: ast.Call) -> Word | None:
+    """What the started program reads: `input=`, or whatever is written to its pipe later."""
+    for keyword in node.keywords:
+        if keyword.arg == "input":
+            text = text_of(keyword.value)
+            return anything() if text is None else literal(text)
+        if keyword.arg == "stdin" and "DEVNULL" not in ast.unparse(keyword.value):
+            return anything()
+    return None
+
+
+def _an_event_loop(function: ast.expr) -> bool:
+    """Whether this is `asyncio.run`, which runs a coroutine."""
+    return isinstance(function, ast.Attribute) and ast.unparse(function) == "asyncio.run"
+
+
+def _command_argument(node: ast.Call) -> ast.expr | None:
+    """What the call starts: the first argument, or the one with that name."""
+    named = (k.value for k in node.keywords if k.arg in _COMMAND_ARGUMENTS)
+    return node.args[0] if node.args else next(named, None)
+
+
+def _judge_words_started(elements: list[ast.expr], given: Invocation) -> None:
+    words = tuple(word_of(element) for element in elements)
+    if words:
+        given.walker.run(words, given)
+
+
+def _judge_text(text: Word, given: Invocation) -> None:
+    given.walker.shell(text, given)

@@ -1,0 +1,106 @@
+"""Programs that only read may name guarded files; any other program not known here may not."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.paths import EXCLUDES, names_guarded
+from ralph_tui.guard.shell.nodes import Word, literal
+
+READERS = names(
+    "cat bat less more head tail grep egrep fgrep zgrep rg ag ack ls ll dir vdir exa eza jq yq wc"
+    " diff colordiff sdiff cmp comm stat du df file tree test [ [[ sha1sum sha256sum sha512sum"
+    " md5sum b2sum cksum sum xxd od hexdump strings cut sort uniq tr awk gawk mawk sed nl tac"
+    " paste join fold fmt expand unexpand base64 base32 realpath readlink dirname basename echo"
+    " printf cd pushd popd pwd column pr rev look which type command whereis man info help true"
+    " false : exit return wait sleep seq date env printenv id whoami uname find fd fdfind locate"
+    " xargs tee time watch lsof fuser zcat bzcat xzcat gzcat zless view python -m read set shopt"
+    " export local declare typeset readonly unset let getopts shift break continue compgen"
+    " complete hash jobs kill bg fg disown umask ulimit history test source . git uv gh yes expr pgrep pkill pidof killall tldr cheat apropos"
+    " whatis dpkg rpm wc tput clear banner envsubst iconv sum printenv logname tty"
+)
+"""Programs that may name guarded files, because they only read, or are judged elsewhere."""
+_LEFT_OUT = re.compile(r"\.\w+")
+"""A directory's bare name, of which an option that leaves some out takes several."""
+_PIECES = re.compile(r"[=:,]")
+_NAMES_FILE = re.compile(r"[a-z_]*(?:out|file|dir|report|path)\w*=")
+_NAMES_FORMAT = re.compile(r"\w+:")
+"""Before the file of `--cov-report xml:FILE`."""
+_INPUT = re.compile(
+    r"--?(?:.*-)?(?:config|config-file|input|source|git-dir|repo|repository|from|baseline|env-file)"
+)
+"""Options whose value is only read."""
+_OUTPUT = re.compile(r"-[oO]|--out.*")
+
+
+def judge_other(given: Invocation) -> None:
+    """Any other program: guarded files are no operands of what is not known to only read."""
+    if given.program in READERS:
+        return
+    given.places.check_here(given.shown)
+    check_named(given.arguments, given)
+
+
+def check_named(words: Sequence[Word], given: Invocation) -> None:
+    """Refuse words, or values of options, that name a guarded file, unless to leave it out.
+
+    Raises:
+        DeniedError: One does.
+    """
+    excluded = reports = False
+    for word in words:
+        text = word.text
+        if text.startswith("-"):
+            reports = "report" in text
+            excluded = any(part in text.casefold() for part in EXCLUDES)
+            if not excluded:
+                _check_option(word, given)
+        elif excluded and names_guarded(text):
+            excluded = bool(_LEFT_OUT.fullmatch(text))
+        elif not excluded and "\n" not in text and " " not in text:
+            named = (reports and _NAMES_FORMAT.match(text)) or _NAMES_FILE.match(text)
+            _check_path(word.cut(named.end()) if named else word, given)
+        else:
+            excluded = False
+
+
+def check_outputs(words: Sequence[Word], given: Invocation) -> None:
+    """Refuse guarded files as what options such as `-o` or `--report=` name.
+
+    Raises:
+        DeniedError: One is.
+    """
+    for before, word in pairwise([literal(""), *words]):
+        if word.text.startswith("-"):
+            _check_option(word, given)
+        elif _OUTPUT.fullmatch(before.text):
+            _check_path(word, given)
+
+
+def _check_option(word: Word, given: Invocation) -> None:
+    """The value of an option that is one word: `--report=xml:FILE`, `-oFILE`."""
+    name, equals, value = word.text.partition("=")
+    if equals and (_INPUT.fullmatch(name) or any(e in name.casefold() for e in EXCLUDES)):
+        return
+    if equals and name.startswith("--out"):
+        given.places.check_write(word.cut(len(name) + 1), given.shown)
+    if not equals:
+        name = word.text[:2]
+        if name == "--" or "/" in given.program:
+            return
+    for piece in _PIECES.split(word.text[len(name) + len(equals) :]):
+        _check_path(
+            word.cut(len(word.text) - len(piece)) if value == piece else literal(piece), given
+        )
+
+
+def _check_path(word: Word, given: Invocation) -> None:
+    if _may_be_path(word.text):
+        given.places.check_guarded(word, given.shown)
+
+
+def _may_be_path(text: str) -> bool:
+    """Whether a word could be a path rather than an address, a pattern or an assignment."""
+    return not any(mark in text for mark in ("://", "*", "=", ":", "!"))

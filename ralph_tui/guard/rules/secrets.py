@@ -1,0 +1,267 @@
+"""Refuses to read the person's keys: in files of the home directory, and in the memory of processes."""
+
+import fnmatch
+import os.path
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from types import MappingProxyType
+from typing import NoReturn
+
+from ralph_tui.domain.tool_calls import Verdict
+from ralph_tui.guard.core.arguments import names
+from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.policy import SECRETS, Policy
+from ralph_tui.guard.core.verdicts import DeniedError, denial
+from ralph_tui.guard.core.working_dirs import NOWHERE, Places
+from ralph_tui.guard.shell.nodes import UNKNOWN, Simple, Word
+
+RULE = "secret-files"
+_FILES = (*SECRETS, ".claude/.credentials.json")
+_HOMES = re.compile(rf"(?:/root|/home/[^/]+|/Users/[^/]+|{NOWHERE})/")
+_PUBLIC = re.compile(r".*\.pub|known_hosts.*|config|authorized_keys")
+"""Files in .ssh that hold no private key."""
+_LOOKS = names(
+    "ls ll dir stat test [ [[ du file realpath readlink dirname basename echo printf cd pushd which"
+    " ssh ssh-add ssh-copy-id ssh-keygen sftp kubectl helm aws az gcloud gh docker git terraform"
+    " ansible ansible-playbook export declare typeset local readonly"
+)
+"""Programs that show only names, or that log in with a key instead of printing it."""
+_BEFORE_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=[/~\0$.\w])")
+_JOINTS = re.compile(r"['\"\s,+()]+(?:/['\"\s,+()]*)?|/+")
+_HOME_IN_CODE = r"(?:[Hh]ome|HOME|~|/root|/Users)[^\n;]{0,40}?(?<![\w.])"
+_READS = re.compile(r"open|read|slurp|load|File\b|copy|cat\b", re.IGNORECASE)
+
+
+@cache
+def _mentioned() -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(name.partition("/")[0]) for name in _FILES))
+
+
+def mentions_secrets(source: str) -> bool:
+    """Tell quickly whether a text mentions such files. Most do not."""
+    return bool(_mentioned().search(source))
+
+
+def is_secret(path: str, policy: Policy) -> bool:
+    """Tell whether a path is one of these files or directories."""
+    home = _HOMES.match(path)
+    if policy.home is not None and path.startswith(f"{policy.home}/"):
+        below = path[len(f"{policy.home}/") :]
+    elif home is not None:
+        below = path[home.end() :]
+    else:
+        return False
+    if below.startswith(".ssh/") and _PUBLIC.fullmatch(below[5:]):
+        return False
+    return any(below == name or below.startswith(f"{name}/") for name in _FILES)
+
+
+def judge_secret_words(command: Simple, places: Places) -> None:
+    """Refuse a command that opens such a file, unless to use it.
+
+    Raises:
+        DeniedError: It does.
+    """
+    program = command.words[0].text.rpartition("/")[2] if command.words else ""
+    searches = program == "find" and not any(
+        w.text.startswith(("-exec", "-ok")) for w in command.words
+    )
+    words: Sequence[Word] = () if searches or program in _LOOKS else command.words[1:]
+    for at, word in enumerate(words):
+        if not (at and words[at - 1].text in ("-i", "--identity")):
+            judge_secret_paths([word], places, command.raw)
+
+
+_PRINTS_KEYS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        "gpg": re.compile(r"--export-secret-.*"),
+        "security": re.compile(r"find-(?:generic|internet)-password|dump-keychain"),
+    }
+)
+
+
+def judge_key_printer(given: Invocation) -> None:
+    """Refuse the options and verbs with which a program prints keys.
+
+    Raises:
+        DeniedError: One of them is given.
+    """
+    if any(_PRINTS_KEYS[given.program].fullmatch(word.text) for word in given.arguments):
+        raise DeniedError(secret_denial(given.shown))
+
+
+def judge_secret_paths(words: Sequence[Word], places: Places, shown: str) -> None:
+    """Refuse words that name such a file.
+
+    Raises:
+        DeniedError: One does.
+    """
+    for word in words:
+        begin = _BEFORE_PATH.match(word.text)
+        # A variable may stand behind `@`, where the word's own text no longer says which.
+        path = word.cut(begin.end()) if begin and begin.end() else word
+        found = places.resolve(path) or places.resolve(word) or ()
+        if any(is_secret(one, places.policy) for one in (*found, *_at_home(word, places.policy))):
+            raise DeniedError(secret_denial(shown))
+
+
+def _at_home(word: Word, policy: Policy) -> Sequence[str]:
+    """Find the path in a word such as `k=@$HOME/.ssh/x`."""
+    if " " in word.text:
+        return ()
+    _, mark, rest = word.raw.replace("${HOME}", "$HOME").partition("$HOME/")
+    return (os.path.normpath(f"{policy.home}/{rest}".rstrip("\"'")),) if mark else ()
+
+
+def judge_secrets_in_code(code: str, shown: str) -> None:
+    """Refuse code in any language that reads such a file.
+
+    Raises:
+        DeniedError: It does.
+    """
+    if not (mentions_secrets(code) and _READS.search(code)):
+        return
+    plain = _JOINTS.sub("/", code)
+    for name in _FILES:
+        found = re.search(rf"{_HOME_IN_CODE}{re.escape(name)}(?:/([\w.-]+))?(?![\w-])", plain)
+        if found and not (name == ".ssh" and _PUBLIC.fullmatch(found[1] or "config")):
+            raise DeniedError(secret_denial(shown))
+
+
+def secret_denial(shown: str) -> Verdict:
+    """Make the denial for reading such a file."""
+    reason = "This reads the person's keys"
+    return denial(RULE, shown, reason, "Leave them to the programs that use them.")
+
+
+MEMORY_RULE = "process-memory"
+_MEMORY_FILES = ("environ", "mem")
+_MEMORY = re.compile(r"/proc/(?:.*/)?(?:environ|mem)|/proc/kcore")
+_PROCESS = re.compile(r"/proc(?:/(?:\d+|x|self|thread-self|[^/]*[*?\[][^/]*))?")
+"""The directory of all processes or of one. `x` stands for an unknown ID."""
+_BEFORE_MEMORY_PATH = re.compile(r"(?:[\w.-]*=)?@?(?:file://)?(?=/|\0|\.|\*|\w)")
+"""What stands before a path in a word: `if=`, `f=@`, `file://`."""
+_PRINTS = names("echo printf")
+_PATTERN_FIRST = names("grep egrep fgrep rg ag ack sed awk gawk mawk")
+_GREPS = names("grep egrep fgrep")
+_DEEP = names("rg ag ack tar bsdtar cp rsync zip scp 7z")
+"""Programs that read all that is below a directory."""
+_PS_VALUE = re.compile(r"-[a-zA-Z]*[oOpCgGstuUqNk]|[a-zA-Z]*[oOptUkN]")
+"""Options of `ps` that take the next word as their value, with and without a dash."""
+_PS_DARWIN = re.compile(r"-[a-zA-Z]*E[a-zA-Z]*")
+_IN_CODE = re.compile(r"/proc/[^'\"\s]{0,80}(?:environ|/mem)\b|\.environ\(\)")
+_DIRECTORY_IN_CODE = re.compile(r"['\"]/proc/?['\"]")
+_FILE_IN_CODE = re.compile(r"environ['\"]")
+"""The two halves of a path that code puts together."""
+
+
+def mentions_memory(source: str) -> bool:
+    """Tell quickly whether a text mentions such files. Most do not."""
+    return "/proc" in source or "environ" in source
+
+
+def is_memory(path: str) -> bool:
+    """Tell whether a path or pattern leads to the environment or memory of a process."""
+    directory, _, last = path.rpartition("/")
+    if not path.startswith("/proc/"):
+        return False
+    wild = any(char in last for char in "*?[") and any(
+        fnmatch.fnmatch(f, last) for f in _MEMORY_FILES
+    )
+    return bool(_MEMORY.fullmatch(path)) or (wild and directory.count("/") >= 2)
+
+
+def judge_reading(command: Simple, places: Places, source: str) -> None:
+    """Refuse a command that opens such a file.
+
+    Raises:
+        DeniedError: It does.
+    """
+    program = command.words[0].text.rpartition("/")[2] if command.words else ""
+    words: Sequence[Word] = () if program in _PRINTS else command.words[1:]
+    if program in _PATTERN_FIRST:
+        words = _after_pattern(words)
+    judge_paths(words, places, source, command.raw)
+    deep = program in _DEEP or (program in _GREPS and any(map(_recursive, words)))
+    if program == "find":
+        deep = any(is_memory(f"/proc/1/{word.text}") for word in words if word.text)
+    if deep and any(_below_proc(word, places) for word in words):
+        _refuse(command.raw)
+
+
+def judge_paths(words: Sequence[Word], places: Places, source: str, shown: str) -> None:
+    """Refuse words that name such a file.
+
+    Raises:
+        DeniedError: One does.
+    """
+    for word in words:
+        found = _BEFORE_MEMORY_PATH.match(word.text)
+        path = word.cut(found.end()) if found and found.end() else word
+        if any(map(is_memory, places.resolve(path) or ())):
+            _refuse(shown)
+        if path.text.startswith(UNKNOWN) and "/proc" in source and is_memory("/proc/" + path.text):
+            _refuse(shown)
+
+
+def judge_ps(given: Invocation) -> None:
+    """Refuse `ps e`, which shows environments: an `e` without a dash, or `-E` on macOS.
+
+    Raises:
+        DeniedError: It shows them.
+    """
+    texts = [word.text for word in given.arguments]
+    for before, text in pairwise(["", *texts]):
+        if _PS_VALUE.fullmatch(before):
+            shows = "environ" in text
+        else:
+            shows = bool(_PS_DARWIN.fullmatch(text)) or (text.isalpha() and "e" in text)
+        if shows:
+            _refuse(given.shown)
+
+
+def judge_memory_in_code(code: str, shown: str) -> None:
+    """Refuse code in any language that reads them.
+
+    Raises:
+        DeniedError: It does.
+    """
+    if not mentions_memory(code):
+        return
+    in_parts = _DIRECTORY_IN_CODE.search(code) and _FILE_IN_CODE.search(code)
+    if in_parts or _IN_CODE.search(code):
+        _refuse(shown)
+
+
+def _after_pattern(words: Sequence[Word]) -> Sequence[Word]:
+    """Drop the first operand, which is a pattern or a program."""
+    if any(word.text in ("-e", "-f", "--regexp", "--file") for word in words):
+        return words
+    first = next((at for at, w in enumerate(words) if not w.text.startswith("-")), len(words))
+    return (*words[:first], *words[first + 1 :])
+
+
+def _recursive(word: Word) -> bool:
+    return bool(re.fullmatch(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive", word.text))
+
+
+def _below_proc(word: Word, places: Places) -> bool:
+    return any(_PROCESS.fullmatch(path) for path in places.resolve(word) or ())
+
+
+def reads_memory(path: str) -> bool:
+    """Tell whether a tool that opens or searches this path may read such a file."""
+    plain = os.path.normpath(path).replace("//", "/")
+    return is_memory(plain) or bool(_PROCESS.fullmatch(plain))
+
+
+def memory_denial(shown: str) -> Verdict:
+    """Make the denial for reading such a file."""
+    reason = "This reads the environment or memory of a process, which holds keys,"
+    return denial(MEMORY_RULE, shown, reason, "Read your own settings with printenv NAME.")
+
+
+def _refuse(shown: str) -> NoReturn:
+    raise DeniedError(memory_denial(shown))

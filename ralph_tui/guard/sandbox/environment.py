@@ -1,0 +1,98 @@
+"""The environment of an agent: shims first in PATH, git's hooks ours, secrets left out."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from ralph_tui.domain.redaction import is_secret_name
+from ralph_tui.guard.core.policy import Policy
+
+SHIMS = Path(__file__).with_name("shims")
+
+_NEEDED = ("ANTHROPIC_", "CLAUDE_", "RALPH_GUARD_")
+"""The CLI reads its own key from here."""
+_PROVIDERS = {
+    "CLAUDE_CODE_USE_BEDROCK": "AWS_",
+    "CLAUDE_CODE_USE_VERTEX": "GOOGLE_",
+    "CLAUDE_CODE_USE_FOUNDRY": "AZURE_",
+}
+"""Clouds that serve the model; the CLI logs in there with their variables."""
+REFLOG_MARK = "ralph-agent"
+"""What git writes into its reflog for most of what a process of an agent does, should it get that far."""
+_OFF = ("", "0", "false", "no", "off")
+REMOVED = "RALPH_GUARD_REMOVED"
+"""Names of the variables that the CLI is to be started without."""
+_SHELL = {"CLAUDE_ENV_FILE": str(SHIMS / "every_command.sh")}
+"""Read before every command, after the person's own shell settings, which may have changed PATH."""
+_INHERITED_GIT = re.compile(r"GIT_(?:CONFIG.*|DIR|WORK_TREE|INDEX_FILE|EXEC_PATH|SSH.*|ASKPASS)")
+_GIT_SETTINGS = (
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("diff.external", ""),
+)
+
+
+def agent_environment(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
+    """The variables for the CLI and everything it starts, made from those of this process."""
+    hidden = set(hidden_names(base))
+    kept = {n: v for n, v in base.items() if n not in hidden and not _INHERITED_GIT.fullmatch(n)}
+    settings = [("core.hooksPath", str(SHIMS / "hooks")), *_GIT_SETTINGS]
+    for number, (name, value) in enumerate(settings):
+        kept[f"GIT_CONFIG_KEY_{number}"] = name
+        kept[f"GIT_CONFIG_VALUE_{number}"] = value
+    path = [p for p in base.get("PATH", os.defpath).split(os.pathsep) if p and p != str(SHIMS)]
+    return kept | {
+        "GIT_CONFIG_COUNT": str(len(settings)),
+        "GIT_OPTIONAL_LOCKS": "0",  # so that looking at the status does not write the index
+        "GIT_REFLOG_ACTION": REFLOG_MARK,
+        "PATH": os.pathsep.join([str(SHIMS), *path]),
+        "RALPH_GUARD_MANAGER": policy.own_manager,
+        "RALPH_GUARD_PYTHON": sys.executable,
+        "RALPH_GUARD_REPOSITORY": repository(policy.root),
+        "RALPH_GUARD_ROOT": os.path.realpath(policy.root),
+        "RALPH_GUARD_SHIMS": str(SHIMS),
+    }
+
+
+def cli_overlay(policy: Policy, base: Mapping[str, str]) -> dict[str, str]:
+    """What to lay over `base`, which the SDK passes on to the CLI, to come to `agent_environment`.
+
+    A variable can only be laid over with another value, so the names of those to be removed go along:
+    whoever starts the CLI removes them, and until then they are empty.
+    """
+    wanted = agent_environment(policy, base)
+    removed = sorted(name for name in base if name not in wanted)
+    changed = {name: value for name, value in wanted.items() if base.get(name) != value}
+    return changed | dict.fromkeys(removed, "") | {REMOVED: " ".join(removed), **_SHELL}
+
+
+def hidden_names(base: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables kept from the agent because their names say that they are secret."""
+    clouds = (prefix for switch, prefix in _PROVIDERS.items() if base.get(switch, "") not in _OFF)
+    needed = (*_NEEDED, *clouds)
+    return tuple(sorted(name for name in base if _hidden(name, needed)))
+
+
+def _hidden(name: str, needed: tuple[str, ...]) -> bool:
+    return is_secret_name(name) and not name.upper().startswith(needed)
+
+
+def repository(root: Path) -> str:
+    """The directory git keeps the project's references in.
+
+    A linked worktree's is elsewhere, and a project may be a part of a larger repository.
+    """
+    real = Path(os.path.realpath(root))
+    holder = next((d for d in (real, *real.parents) if os.path.lexists(d / ".git")), real)
+    found = holder / ".git"
+    try:
+        if found.is_file():
+            named = found.read_text().removeprefix("gitdir:").strip()
+            directory = holder / named
+            common = directory / "commondir"
+            found = directory / common.read_text().strip() if common.is_file() else directory
+    except (OSError, UnicodeDecodeError):
+        found = holder / ".git"
+    return os.path.realpath(found)

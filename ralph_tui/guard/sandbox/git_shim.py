@@ -1,0 +1,74 @@
+"""Git as scripts meet it: `python -m ralph_tui.guard.sandbox.git_shim ARGUMENTS`, behind the shim `git`.
+
+In the project's repository the same rule holds as for commands; in any other repository (a test's
+temporary one, uv's cache) git is itself.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ralph_tui.guard.core.policy import Policy
+from ralph_tui.guard.core.verdicts import DeniedError
+from ralph_tui.guard.core.working_dirs import Places
+from ralph_tui.guard.rules.git import RULE, judge_git
+from ralph_tui.guard.shell.nodes import literal
+
+_WITH_VALUE = ("-C", "--git-dir", "--work-tree", "--namespace", "-c")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run git with these arguments if the guard allows it; returns only when it does not."""
+    git = os.environ.get("RALPH_GUARD_GIT", "git")
+    refusal = refused(arguments) if touches_project(git, arguments) else ""
+    if not refusal:
+        os.execv(git, [git, *arguments])  # noqa: S606 - becoming git is the point
+    sys.stderr.write(f"git: {refusal}\n")
+    return 1
+
+
+def refused(arguments: Sequence[str]) -> str:
+    """Why the guard refuses `git ARGUMENTS` in the project, empty if it does not."""
+    policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
+    places = Places(policy, frozenset({str(Path.cwd())}))
+    try:
+        for written in judge_git([literal(argument) for argument in arguments], policy):
+            places.check_write(written, f"git {' '.join(arguments)}")
+    except DeniedError as denied:
+        return f"{denied.verdict.message} ({RULE})"
+    return ""
+
+
+def touches_project(git: str, arguments: Sequence[str]) -> bool:
+    """Whether git would work on the project's repository, or on one that is not there yet inside it."""
+    where = _place(arguments)
+    asked = subprocess.run(
+        [git, *where, "rev-parse", "--git-common-dir"], capture_output=True, text=True, check=False
+    )
+    root = os.path.realpath(os.environ.get("RALPH_GUARD_ROOT", "."))
+    if asked.returncode != 0:
+        return Path.cwd().is_relative_to(root)
+    base = Path.cwd().joinpath(*(where[at + 1] for at, word in enumerate(where) if word == "-C"))
+    common = os.path.realpath(base / asked.stdout.strip())
+    return common == os.environ.get("RALPH_GUARD_REPOSITORY") or Path(common).is_relative_to(root)
+
+
+def _place(arguments: Sequence[str]) -> list[str]:
+    """The global options that choose the repository."""
+    chosen: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("-"):
+            break
+        value = next(words, "") if word in _WITH_VALUE else None
+        if word in ("-C", "--git-dir"):
+            chosen += [word, value or ""]
+        elif word.startswith("--git-dir="):
+            chosen.append(word)
+    return chosen
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

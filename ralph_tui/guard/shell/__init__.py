@@ -1,0 +1,5 @@
+"""Reads a shell text into nodes, as bash would.
+
+May not: know what is allowed.
+Callers: `guard.core`, `guard.rules` and `guard.analysis`.
+"""

@@ -1,0 +1,299 @@
+"""Quotes and expansions as bash reads them: what stands in them, and which scripts they hold."""
+
+import re
+from abc import ABC, abstractmethod
+
+from ralph_tui.guard.shell.nodes import Script, UnreadableError, WordBuilder
+
+MAX_DEPTH = 30
+_MAX_STEPS = 40_000
+
+
+class Cursor:
+    """A cursor over one shell text.
+
+    Args:
+        text: The text; no NUL in it.
+        base: Where the text begins in what the agent sent, -1 when it is nowhere in it verbatim.
+        depth: How deep this text is nested in others.
+    """
+
+    def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
+        if depth > MAX_DEPTH:
+            raise UnreadableError("nested too deeply")
+        self.text = text
+        self.base = base
+        self.depth = depth
+        self._position = 0
+        self._continued = "\\\n" in text
+        self._steps = 0
+        self._nesting = depth
+
+    def look(self, count: int) -> str:
+        """The next characters, line continuations left out."""
+        if not self._continued:
+            return self.text[self._position : self._position + count]
+        found: list[str] = []
+        at = self._position
+        while len(found) < count:
+            while self.text.startswith("\\\n", at):
+                at += 2
+            if at >= len(self.text):
+                break
+            found.append(self.text[at])
+            at += 1
+        return "".join(found)
+
+    def skip(self, count: int) -> None:
+        """Go past the next characters, and the continuations before them."""
+        if not self._continued:
+            self._position += count
+            return
+        for _ in range(count):
+            self._drop_continuations()
+            self._position += 1
+        self._drop_continuations()
+
+    def _drop_continuations(self) -> None:
+        while self.text.startswith("\\\n", self._position):
+            self._position += 2
+
+    def step(self) -> None:
+        """Count the work, so that no input can make it endless."""
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            raise UnreadableError("too long to read")
+
+
+_ANSI = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))",
+    re.DOTALL,
+)
+_ANSI_LETTERS = {
+    "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
+    "v": "\v", "\\": "\\", "'": "'", '"': '"', "?": "?",
+}  # fmt: skip
+
+
+def unescape_ansi(text: str) -> str:
+    """The value of `$'text'`; also what `printf` and `echo -e` make of it."""
+
+    def value(match: re.Match[str]) -> str:
+        byte, short, long, octal, control, letter = match.groups()
+        if control is not None:
+            return chr(ord(control.upper()) & 0x1F)
+        if letter is not None:
+            return _ANSI_LETTERS.get(letter, match[0])
+        digits, base = (octal, 8) if octal is not None else (byte or short or long, 16)
+        code = int(digits, base)
+        return chr(code & 0xFF if octal else code) if code <= 0x10FFFF else match[0]
+
+    return _ANSI.sub(value, text).partition("\0")[0]
+
+
+_PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NO_QUOTES = re.compile(r"'(?:[^'$`\\}\"\n]|\\[\w\\])*'", re.ASCII)
+"""Means nothing else, whether or not the quotes are any."""
+
+
+class ExpansionReader(Cursor, ABC):
+    """Reads what begins with a quote, a dollar sign or a backtick."""
+
+    @abstractmethod
+    def script_in_parentheses(self) -> Script:
+        """Read a list up to and including the closing parenthesis."""
+
+    @abstractmethod
+    def nested(self, text: str, base: int) -> Script:
+        """Read another text that the shell would run."""
+
+    # --- quotes ---------------------------------------------------------------------------------
+
+    def _single_quoted(self, out: WordBuilder) -> None:
+        end = self.text.find("'", self._position + 1)
+        if end < 0:
+            raise UnreadableError("a single quote is not closed")
+        out.quoted = True
+        out.add(self.text[self._position + 1 : end], "q")
+        self._position = end + 1
+        self._drop_continuations()
+
+    def double_quoted(self, out: WordBuilder, close: str) -> None:
+        """Read up to and including `close`; empty means to the end of the text."""
+        while (char := self.look(1)) != close or not char:
+            if not char:
+                if close:
+                    raise UnreadableError("a double quote is not closed")
+                return
+            if char == "\\":
+                self._escape_in_quotes(out, close)
+            elif char in "$`":
+                self.expansion(out, quoted=True)
+            else:
+                match = None if self._continued else _PLAIN_QUOTED.match(self.text, self._position)
+                plain = match[0] if match else char
+                self.skip(len(plain))
+                out.add(plain, "q")
+        self.skip(1)
+
+    def _escape_in_quotes(self, out: WordBuilder, close: str) -> None:
+        after = self.text[self._position + 1 : self._position + 2]
+        self._position += 2
+        out.add(after if after and after in "$`\\" + close else "\\" + after, "q")
+        self._drop_continuations()
+
+    def _ansi_quoted(self, out: WordBuilder) -> None:
+        start = at = self._position + 2
+        while self.text[at : at + 1] != "'":
+            if at >= len(self.text):
+                raise UnreadableError("a quote is not closed")
+            at += 2 if self.text[at] == "\\" else 1
+        out.quoted = True
+        out.add(unescape_ansi(self.text[start:at]), "q")
+        self._position = at + 1
+        self._drop_continuations()
+
+    # --- substitutions --------------------------------------------------------------------------
+
+    def expansion(self, out: WordBuilder, *, quoted: bool) -> None:
+        """Read what begins with a dollar sign or a backtick."""
+        self.step()
+        ahead = self.look(3)
+        if ahead.startswith("`"):
+            self._backticks(out, quoted=quoted)
+        elif ahead.startswith("$("):
+            if ahead != "$((" or not self._try_arithmetic(3, out):
+                self.skip(2)
+                out.scripts.append(self._script())
+            out.unknown(split=not quoted)
+        elif ahead.startswith("${"):
+            self._parameter(out, quoted=quoted)
+        elif ahead.startswith("$["):
+            self.skip(2)
+            self._until(out, "]")
+            out.unknown(split=not quoted)
+        elif ahead.startswith("$'") and not quoted:
+            self._ansi_quoted(out)
+        elif ahead.startswith('$"') and not quoted:
+            self.skip(2)
+            out.quoted = True
+            self.double_quoted(out, '"')
+        else:
+            self._variable(out, quoted=quoted)
+
+    def _variable(self, out: WordBuilder, *, quoted: bool) -> None:
+        self.skip(1)
+        char = self.look(1)
+        if char and char in "@*#?-$!0123456789":
+            self.skip(1)
+            out.unknown(split=not quoted or char == "@")
+        elif match := _NAME.match(self.look(200)):
+            self.skip(len(match[0]))
+            out.unknown(split=not quoted)
+        else:
+            out.add("$", "q" if quoted else "u")
+
+    def _script(self) -> Script:
+        self._nesting += 1
+        if self._nesting > MAX_DEPTH:
+            raise UnreadableError("nested too deeply")
+        script = self.script_in_parentheses()
+        self._nesting -= 1
+        return script
+
+    def _backticks(self, out: WordBuilder, *, quoted: bool) -> None:
+        start = at = self._position + 1
+        while self.text[at : at + 1] != "`":
+            if at >= len(self.text):
+                raise UnreadableError("a backtick is not closed")
+            at += 2 if self.text[at] == "\\" else 1
+        inner = self.text[start:at]
+        plain = re.sub(r'\\([\\$`"])' if quoted else r"\\([\\$`])", r"\1", inner)
+        base = self.base + start if self.base >= 0 and plain == inner else -1
+        out.scripts.append(self.nested(plain, base))
+        out.unknown(split=not quoted)
+        self._position = at + 1
+        self._drop_continuations()
+
+    def _process_substitution(self, char: str, out: WordBuilder) -> None:
+        self.skip(2)
+        out.scripts.append(self._script())
+        out.unknown(split=False)
+        out.feeds = out.feeds or char == "<"
+
+    # --- up to a closing mark -------------------------------------------------------------------
+
+    def _parameter(self, out: WordBuilder, *, quoted: bool) -> None:
+        self.skip(2)
+        inner = self._position
+        first = self.look(1)
+        if not first or first in " \t\n|(":
+            raise UnreadableError("a command inside braces")
+        if first in "#!" and self.look(2)[1:] != "}":
+            self.skip(1)
+        self._until(out, "}", in_word=not quoted)
+        source = self.text[inner : self._position - 1]
+        if source.replace("\\\n", "").endswith("@P"):  # runs the substitutions in the value
+            raise UnreadableError("a prompt expansion")
+        out.unknown(split=not quoted or "@" in source)
+
+    def _until(self, out: WordBuilder, close: str, *, in_word: bool = False) -> None:
+        """Read up to and including `close`, keeping only the substitutions met."""
+        inner = WordBuilder()
+        while (char := self.look(1)) != close:
+            if not char:
+                raise UnreadableError(f"no closing {close}")
+            if char == "'":
+                if in_word:
+                    self._single_quoted(inner)
+                elif self._continued or not (plain := _NO_QUOTES.match(self.text, self._position)):
+                    # Whether this quotes differs by operator and by shell.
+                    raise UnreadableError("a single quote inside a quoted expansion")
+                else:
+                    self.skip(len(plain[0]))
+            elif char == "\\":
+                self._position += 2
+                self._drop_continuations()
+            elif char == '"':
+                self.skip(1)
+                self.double_quoted(inner, '"')
+            elif char in "$`":
+                self.expansion(inner, quoted=not in_word)
+            elif in_word and self.look(2) in ("<(", ">("):
+                self._process_substitution(char, inner)
+            else:
+                self.skip(1)
+        self.skip(1)
+        out.scripts.extend(inner.scripts)
+
+    def _try_arithmetic(self, opening: int, out: WordBuilder) -> bool:
+        """Read `((…))` after `opening` characters; False, and nothing read, if it is not that."""
+        before = self._position
+        self.skip(opening)
+        inner = WordBuilder()
+        open_parentheses = 0
+        while char := self.look(1):
+            if char == ")" and not open_parentheses:
+                if self.look(2) != "))":
+                    break
+                self.skip(2)
+                out.scripts.extend(inner.scripts)
+                return True
+            if char == "'":  # arithmetic would run what stands in it, a subshell would not
+                raise UnreadableError("a single quote inside double parentheses")
+            if char in "()":
+                open_parentheses += 1 if char == "(" else -1
+                self.skip(1)
+            elif char == '"':
+                self.skip(1)
+                self.double_quoted(inner, '"')
+            elif char in "$`":
+                self.expansion(inner, quoted=True)
+            elif char == "\\":
+                self._position += 2
+                self._drop_continuations()
+            else:
+                self.skip(1)
+        self._position = before
+        return False

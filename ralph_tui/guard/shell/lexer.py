@@ -1,0 +1,262 @@
+"""Divides a shell text into words, reserved words and redirections, as bash does."""
+
+import re
+
+from ralph_tui.guard.shell.expansions import ExpansionReader
+from ralph_tui.guard.shell.nodes import Assignment, Redirect, UnreadableError, Word, WordBuilder
+
+_METACHARACTERS = frozenset(" \t\n;&|<>()")
+_PLAIN = re.compile(r"[^\s;&|<>()'\"\\$`*?\[{}~]+")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
+_ZSH_QUALIFIER = re.compile(r"[\w^.-]*e[^\w\s|).*?-]|\+\w")
+
+
+class Lexer(ExpansionReader):
+    """Reads words."""
+
+    def word(self) -> Word:
+        """The word at the cursor; empty when a metacharacter stands there."""
+        self.step()
+        if self._continued:
+            self._drop_continuations()
+        start = self._position
+        out = WordBuilder()
+        while self._word_piece(out):
+            pass
+        where = self.base + start if self.base >= 0 else -1
+        return out.word(self.text[start : self._position], where)
+
+    def _word_piece(self, out: WordBuilder) -> bool:
+        """Read one piece of a word; False at its end."""
+        char = self.look(1)
+        if not char:
+            return False
+        if char in _METACHARACTERS:
+            return self._metacharacter(char, out)
+        if char == "'":
+            self._single_quoted(out)
+        elif char == '"':
+            self.skip(1)
+            out.quoted = True
+            self.double_quoted(out, '"')
+        elif char == "\\":
+            self._escape(out)
+        elif char in "$`":
+            self.expansion(out, quoted=False)
+        else:
+            self._plain(char, out)
+        return True
+
+    def _plain(self, char: str, out: WordBuilder) -> None:
+        match = None if self._continued else _PLAIN.match(self.text, self._position)
+        plain = match[0] if match else char
+        self.skip(len(plain))
+        out.add(plain, "u")
+
+    def _escape(self, out: WordBuilder) -> None:
+        self._position += 1
+        out.add(self.text[self._position : self._position + 1] or "\\", "q")
+        self._position += 1
+        self._drop_continuations()
+
+    def _metacharacter(self, char: str, out: WordBuilder) -> bool:
+        """Process substitutions, arrays and extended patterns begin with one; else the word ends."""
+        if char in "<>" and self.look(2)[1:] == "(":
+            self._process_substitution(char, out)
+            return True
+        if char != "(" or out.quoted:
+            return False
+        text = "".join(out.text)
+        if _ASSIGNMENT.fullmatch(text):
+            self._array(out)
+            return True
+        if text and text[-1] in "?*+@!" and text != "!":
+            self._pattern(out)
+            return True
+        return False
+
+    def _array(self, out: WordBuilder) -> None:
+        self.skip(1)
+        while True:
+            char = self.look(1)
+            if char == ")":
+                break
+            if char and char in " \t\n":
+                self.skip(1)
+                continue
+            if char == "#":
+                self.skip_comment()
+                continue
+            element = self.word()
+            if not element.raw:
+                raise UnreadableError("an array is not closed")
+            out.scripts.extend(element.scripts)
+        self.skip(1)
+        out.unknown(split=True)
+
+    def _pattern(self, out: WordBuilder) -> None:
+        """`@(a|b)`: alternatives, any of which may hold substitutions."""
+        self.skip(1)
+        if _ZSH_QUALIFIER.match(self.look(20)):
+            raise UnreadableError("zsh would run what stands in this pattern")
+        while (char := self.look(1)) != ")":
+            if char and char in "| \t":
+                self.skip(1)
+            elif not char or not self._word_piece(out):
+                raise UnreadableError("a pattern is not closed")
+        self.skip(1)
+        out.unknown(split=True)
+
+    def skip_comment(self) -> None:
+        """Go to the end of the line; a backslash does not continue a comment."""
+        end = self.text.find("\n", self._position)
+        self._position = len(self.text) if end < 0 else end
+
+    def arithmetic_command(self) -> Word | None:
+        """`((…))` where a command may stand, or None if it is a subshell in a subshell."""
+        out = WordBuilder()
+        return out.word("", -1) if self._try_arithmetic(2, out) else None
+
+
+_ASSIGNED_WORD = re.compile(r"([A-Za-z_]\w*)((?:\[[^\]]*\])?)\+?=", re.ASCII)
+_REDIRECT = re.compile(
+    r"(\d{1,5}|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||<(?!\()|>(?!\())|(&>>|&>)", re.ASCII
+)
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|in|function|time|coproc"
+    r"|\{|\}|!|\[\[|\]\])(?=[\s;&|<>()]|$)"
+)
+LOOKAHEAD = 10
+"""Longer than any reserved word or operator."""
+
+
+class RedirectReader(Lexer):
+    """Knows which here-documents still wait for the end of their line."""
+
+    def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
+        super().__init__(text, base, depth)
+        self._pending: list[tuple[Redirect, bool]] = []
+
+    # --- blanks, reserved words, operators ------------------------------------------------------
+
+    def _blanks(self) -> None:
+        """Go past blanks and a comment."""
+        while (char := self.look(1)) and char in " \t":
+            self.skip(1)
+        if char == "#":
+            self.skip_comment()
+
+    def _lines(self) -> None:
+        """Go past blanks, comments and line ends."""
+        self._blanks()
+        while self.look(1) == "\n":
+            self._line_end()
+            self._blanks()
+
+    def _line_end(self) -> None:
+        self._position += 1
+        pending, self._pending = self._pending, []
+        for redirect, quoted in pending:
+            redirect.body = self._here_document(redirect, quoted=quoted)
+        if self._continued:
+            self._drop_continuations()
+
+    def _reserved(self) -> str:
+        match = _RESERVED.match(self.look(LOOKAHEAD))
+        return match[0] if match else ""
+
+    def _take(self, *words: str) -> str:
+        """Go past one of these reserved words if it stands here."""
+        self._lines()
+        found = self._reserved()
+        if found not in words:
+            return ""
+        self.skip(len(found))
+        return found
+
+    def _expect(self, *words: str) -> str:
+        """Go past one of these, which must stand here."""
+        if words == (")",):
+            self._lines()
+            if self.look(1) != ")":
+                raise UnreadableError("a parenthesis is not closed")
+            self.skip(1)
+            return ")"
+        found = self._take(*words)
+        if not found:
+            raise UnreadableError(f"`{words[0]}` is missing")
+        return found
+
+    # --- redirections and here-documents ---------------------------------------------------------
+
+    def _redirect(self) -> Redirect | None:
+        self._blanks()
+        match = _REDIRECT.match(self.look(40))
+        if match is None:
+            return None
+        self.skip(len(match[0]))
+        self._blanks()
+        target = self.word()
+        if not target.raw:
+            raise UnreadableError("a redirection has no target")
+        redirect = Redirect(match[2] or match[3], target, match[1] or "")
+        if redirect.operator in ("<<", "<<-"):
+            if not target.known or not target.text:
+                raise UnreadableError("a here-document's delimiter is not plain")
+            self._pending.append((redirect, "q" in target.kinds or '"' in target.raw))
+        return redirect
+
+    def _here_document(self, redirect: Redirect, *, quoted: bool) -> Word:
+        """The body, from the cursor at a line's begin up to the delimiter's line."""
+        lines: list[str] = []
+        start = self._position
+        strip = redirect.operator == "<<-"
+        while True:
+            line, ended = self._body_line(joined=not quoted)
+            plain = line.lstrip("\t") if strip else line
+            if plain == redirect.target.text:
+                break
+            if ended:
+                raise UnreadableError("a here-document is not closed")
+            lines.append(plain + "\n")
+        text = "".join(lines)
+        same = self.text.startswith(text, start) and self.base >= 0
+        base = self.base + start if same else -1
+        return self._body_word(text, base, quoted=quoted)
+
+    def _body_line(self, *, joined: bool) -> tuple[str, bool]:
+        """One line and whether the text ended with it; continuations joined unless quoted."""
+        line = ""
+        while True:
+            end = self.text.find("\n", self._position)
+            if end < 0:
+                line += self.text[self._position :]
+                self._position = len(self.text)
+                return line, True
+            piece = self.text[self._position : end]
+            self._position = end + 1
+            if not joined or (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
+                return line + piece, False
+            line += piece[:-1]
+
+    def _body_word(self, text: str, base: int, *, quoted: bool) -> Word:
+        out = WordBuilder()
+        if quoted:
+            out.add(text, "q")
+        else:
+            type(self)(text, base, self._nesting + 1).double_quoted(out, "")
+        return out.word(text, base)
+
+
+def as_assignment(word: Word) -> Assignment | None:
+    """The word as `NAME=value`, if bash would take it for that."""
+    match = _ASSIGNED_WORD.match(word.text)
+    if match is None:
+        return None
+    around = word.kinds[: match.start(2)] + word.kinds[match.end(2) : match.end()]
+    if set(around) - {"u"}:
+        return None
+    value = Word(
+        word.text[match.end() :], word.kinds[match.end() :], word.raw, -1, word.scripts, word.feeds
+    )
+    return Assignment(match[1], value)
