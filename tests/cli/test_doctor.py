@@ -17,7 +17,7 @@ from ralph_tui.guard.sandbox.environment import SHIMS
 from ralph_tui.guard.sandbox.os_sandbox import trial_prefix, why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
-from tests.guard.test_sandbox import broken
+from tests.guard.test_os_sandbox import broken
 from tests.harness.projects import make_project, task
 
 

@@ -89,7 +89,7 @@ async def test_a_script_of_the_agent_meets_the_shims_and_sees_no_secrets(
     assert "secrets: [plain]" in script
     assert script.rstrip().endswith("\n0")
     assert "direct [][][]" in direct
-    assert "guard/shims/git" in direct
+    assert "guard/sandbox/shims/git" in direct
     assert log(project) == "1 HEAD -> main\n"
     assert task_of(project, "a").status is TaskStatus.COMPLETE
     assert os.environ["AWS_SECRET_ACCESS_KEY"], "ralph keeps its own environment"

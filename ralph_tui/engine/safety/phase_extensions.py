@@ -12,7 +12,7 @@ PREFIX = "RALPH_EXTRA_"
 """Begins the names under which the CLI gets what `${NAME}` stands for; no command of the agent sees them."""
 
 NAMES = "RALPH_EXTRA_NAMES"
-"""Lists them for the shell, which removes them (guard/shims/every_command.sh)."""
+"""Lists them for the shell, which removes them (guard/sandbox/shims/every_command.sh)."""
 
 SKILL_FILE = "SKILL.md"
 

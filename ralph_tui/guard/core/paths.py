@@ -110,8 +110,8 @@ def _linked_state(target: Path, root: Path) -> str | None:
 
 
 def _files_below(directory: Path) -> Iterator[os.stat_result]:
-    for folder, _, names in os.walk(directory):
-        for name in names:
+    for folder, _, files in os.walk(directory):
+        for name in files:
             yield os.lstat(os.path.join(folder, name))  # noqa: PTH118 - a hot loop over many files
 
 
