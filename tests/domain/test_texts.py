@@ -27,8 +27,13 @@ from ralph_tui.domain.documents.memory import (
 )
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.sanitize import head, inert, one_line, tail
-from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind, ProjectChecks
-from ralph_tui.domain.verification.verification import CommandCriterion, runnable_command
+from ralph_tui.domain.verification.check_commands import (
+    CheckCommand,
+    CheckKind,
+    ProjectChecks,
+    runnable_command,
+)
+from ralph_tui.domain.verification.verification import CommandCriterion
 
 DANGEROUS = {chr(c) for c in (*range(9), *range(11, 32), *range(127, 160))} | set(
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"

@@ -6,7 +6,6 @@ done: such a plan is refused, because its tasks would run without their criteria
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 from pydantic import JsonValue
 
@@ -213,6 +212,8 @@ def _ours(name: str, *, described: bool) -> str:
         return "" if described else DESCRIPTION
     if meaning := _meaning(name):
         return meaning
+    from difflib import get_close_matches  # only a field that no plan of ralph's has waits for it
+
     meant = get_close_matches(plain, _FIELDS, n=1, cutoff=0.8) if len(plain) > 6 else ()
     return f"`{_FIELDS[meant[0]]}`" if meant else ""
 

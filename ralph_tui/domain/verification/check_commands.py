@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.verification.verification import CommandCriterion, Criterion
 
 Port = Annotated[int, Field(ge=1, le=65_535)]
 AbsolutePath = Annotated[str, Field(pattern=r"^[~/]")]
@@ -130,3 +131,30 @@ class ProjectChecks(Model):
 
 NO_CHECKS = ProjectChecks()
 """A project in which no check was found."""
+
+
+_TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
+_BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
+
+
+def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:
+    """The command a criterion stands for, or None when it is prose.
+
+    Names such as `tests` and `lint` stand for the commands of this project, which `checks` holds.
+    """
+    if isinstance(criterion, CommandCriterion):
+        return criterion.command.strip() or None
+    text = criterion.strip()
+    if text in checks.named:
+        return checks.named[text]
+    command = _written_command(text, checks)
+    return checks.exactly(command) if command else None
+
+
+def _written_command(text: str, checks: ProjectChecks) -> str | None:
+    if match := _BACKTICKED.match(text):
+        return match[1].strip() or None
+    if text.startswith("$ "):
+        return text[2:].strip() or None
+    plain = _TRAILING_PROSE.sub("", text)
+    return plain if text.startswith("uv run ") or checks.begins(plain) else None

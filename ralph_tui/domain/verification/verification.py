@@ -1,16 +1,11 @@
-"""The gate's vocabulary: which criteria can be run, and the receipts of running them."""
+"""The gate's vocabulary: criteria, the receipts of checking them, and what a completion rests on."""
 
-import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
 from ralph_tui.domain.base import Amount, Model, Record, Timestamp
-from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.verification.test_counts import TestCounts
-
-_TRAILING_PROSE = re.compile(r"\s+(?:passes|pass|succeeds|is green|exits 0)\.?$")
-_BACKTICKED = re.compile(r"^`([^`]+)`(?:\s+(?:passes|pass|succeeds|is green|exits 0)\.?)?$")
 
 
 class CommandCriterion(Record):
@@ -237,29 +232,6 @@ class GateResult(Model):
         return TaskVerification(
             outcome=verified, at=at, reason=self.basis, changed_checks=self.changed_checks
         )
-
-
-def runnable_command(criterion: Criterion, checks: ProjectChecks = NO_CHECKS) -> str | None:
-    """The command a criterion stands for, or None when it is prose.
-
-    Names such as `tests` and `lint` stand for the commands of this project, which `checks` holds.
-    """
-    if isinstance(criterion, CommandCriterion):
-        return criterion.command.strip() or None
-    text = criterion.strip()
-    if text in checks.named:
-        return checks.named[text]
-    command = _written_command(text, checks)
-    return checks.exactly(command) if command else None
-
-
-def _written_command(text: str, checks: ProjectChecks) -> str | None:
-    if match := _BACKTICKED.match(text):
-        return match[1].strip() or None
-    if text.startswith("$ "):
-        return text[2:].strip() or None
-    plain = _TRAILING_PROSE.sub("", text)
-    return plain if text.startswith("uv run ") or checks.begins(plain) else None
 
 
 def criterion_text(criterion: Criterion) -> str:

@@ -15,12 +15,8 @@ from ralph_tui.domain.plan.plan import (
     in_order,
 )
 from ralph_tui.domain.plan.plan_order import open_order
-from ralph_tui.domain.verification.verification import (
-    Criterion,
-    TaskVerification,
-    criterion_text,
-    runnable_command,
-)
+from ralph_tui.domain.verification.check_commands import runnable_command
+from ralph_tui.domain.verification.verification import Criterion, TaskVerification, criterion_text
 
 NOTHING_CHANGED = "Nothing was changed."
 

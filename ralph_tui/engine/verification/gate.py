@@ -12,14 +12,13 @@ from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.permissions import NOBODY, UNASKED, Ruling
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
+from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks, runnable_command
 from ralph_tui.domain.verification.verification import (
     GateResult,
     Inputs,
     Receipt,
     ReceiptStatus,
     criterion_text,
-    runnable_command,
 )
 from ralph_tui.engine.safety.command_sandbox import NOT_HELD, Prefix, require_held, unheld
 from ralph_tui.engine.verification.baseline import Baseline

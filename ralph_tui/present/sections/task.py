@@ -6,12 +6,8 @@ from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.plan.plan import MAX_RETRIES, Task
 from ralph_tui.domain.sanitize import head, inert
-from ralph_tui.domain.verification.verification import (
-    Receipt,
-    criterion_text,
-    receipt_facts,
-    runnable_command,
-)
+from ralph_tui.domain.verification.check_commands import runnable_command
+from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Iteration, TaskPast
 from ralph_tui.present.board.board import complete_ids, group_of, look_of_group

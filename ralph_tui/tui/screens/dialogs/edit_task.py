@@ -14,7 +14,7 @@ from textual.widgets import Input, Static, TextArea
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.domain.verification.verification import runnable_command
+from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.host.workers import do
