@@ -15,10 +15,9 @@ from ralph_tui.present.tools.calls import (
     bounded,
     with_relative_paths,
 )
-from ralph_tui.present.tools.files import lines_changed
+from ralph_tui.present.tools.files import CHANGING, lines_changed
 from ralph_tui.present.tools.renderers import renderer_for
 
-CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 MAX_LINES = 2_000
 """Lines of one file's changes that are shown."""
 

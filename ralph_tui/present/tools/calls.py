@@ -1,9 +1,9 @@
 """A tool call as the screen keeps it, and what a renderer makes of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -91,25 +91,26 @@ class Section:
     kind: SectionKind = SectionKind.TEXT
 
 
-class Renderer(Protocol):
-    """How one tool is shown; every method is pure and total over any input."""
+def failure_note(call: Call) -> str:
+    """Quote what a failed call printed last; of another there is nothing to say."""
+    return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
 
-    @property
-    def verb(self) -> str:
-        """The word in the first column, such as `bash`."""
-        ...
 
-    def argument(self, call: Call) -> str:
-        """What the call is about, in one line."""
-        ...
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """Shows the calls of one tool; every function is pure and total over any input.
 
-    def note(self, call: Call) -> str:
-        """What came of it, in a few words; empty when there is nothing to say."""
-        ...
+    Attributes:
+        verb: The word in the first column, such as `bash`.
+        argument: Says what a call is about, in one line.
+        sections: Shows the input, readable.
+        note: Says in a few words what came of it; empty when there is nothing to say.
+    """
 
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The input, readable."""
-        ...
+    verb: str
+    argument: Callable[[Call], str]
+    sections: Callable[[Call], tuple[Section, ...]]
+    note: Callable[[Call], str] = failure_note
 
 
 def text_of(data: Input, *names: str) -> str:

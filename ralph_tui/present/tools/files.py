@@ -1,4 +1,4 @@
-"""Reading, writing and editing files."""
+"""Shows calls that read, write and edit files, and counts the lines they changed."""
 
 import difflib
 from functools import lru_cache
@@ -10,6 +10,7 @@ from ralph_tui.present.text.figures import plural
 from ralph_tui.present.tools.calls import (
     Call,
     CallState,
+    Renderer,
     Section,
     SectionKind,
     count_lines,
@@ -27,71 +28,53 @@ def _path(call: Call) -> str:
     return text_of(call.input, "file_path", "notebook_path", "path", "argument")
 
 
-class ReadRenderer:
-    """`Read`."""
-
-    verb = "read"
-
-    def argument(self, call: Call) -> str:
-        """The path, and from which line on."""
-        offset = text_of(call.input, "offset")
-        return f"{_path(call)}:{offset}" if offset else _path(call)
-
-    def note(self, call: Call) -> str:
-        """How much was read."""
-        done = call.state is CallState.OK and call.output
-        return plural(count_lines(call.output), "line") if done else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The path."""
-        return (Section("File", self.argument(call)),)
+def _read_argument(call: Call) -> str:
+    offset = text_of(call.input, "offset")
+    return f"{_path(call)}:{offset}" if offset else _path(call)
 
 
-class WriteRenderer:
-    """`Write`: a whole new file."""
-
-    verb = "write"
-
-    def argument(self, call: Call) -> str:
-        """The path."""
-        return _path(call)
-
-    def note(self, call: Call) -> str:
-        """How much was written."""
-        content = text_of(call.input, "content")
-        return f"+{count_lines(content)}" if content else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The path and every line as an addition."""
-        body = "\n".join(f"+{line}" for line in text_of(call.input, "content").splitlines())
-        return (Section("File", _path(call)), Section("Content", body, SectionKind.DIFF))
+def _read_note(call: Call) -> str:
+    is_done = call.state is CallState.OK and call.output
+    return plural(count_lines(call.output), "line") if is_done else ""
 
 
-class EditRenderer:
-    """`Edit`, `MultiEdit` and `NotebookEdit`: replacements within a file."""
+def _read_sections(call: Call) -> tuple[Section, ...]:
+    return (Section("File", _read_argument(call)),)
 
-    verb = "edit"
 
-    def argument(self, call: Call) -> str:
-        """The path."""
-        return _path(call)
+def _write_note(call: Call) -> str:
+    content = text_of(call.input, "content")
+    return f"+{count_lines(content)}" if content else ""
 
-    def note(self, call: Call) -> str:
-        """Lines added and removed."""
-        added, removed = lines_changed(call)
-        return f"+{added} -{removed}" if added or removed else ""
 
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The path and one diff per replacement."""
-        diffs = (
-            Section("Change", "\n".join(_diff(old, new)), SectionKind.DIFF)
-            for old, new in _replacements(call)
-        )
-        return (Section("File", _path(call)), *diffs)
+def _write_sections(call: Call) -> tuple[Section, ...]:
+    body = "\n".join(f"+{line}" for line in text_of(call.input, "content").splitlines())
+    return (Section("File", _path(call)), Section("Content", body, SectionKind.DIFF))
+
+
+def _edit_note(call: Call) -> str:
+    added, removed = lines_changed(call)
+    return f"+{added} -{removed}" if added or removed else ""
+
+
+def _edit_sections(call: Call) -> tuple[Section, ...]:
+    """Show the path and one diff for each replacement."""
+    diffs = (
+        Section("Change", "\n".join(_diff(old, new)), SectionKind.DIFF)
+        for old, new in _replacements(call)
+    )
+    return (Section("File", _path(call)), *diffs)
+
+
+READ = Renderer("read", _read_argument, _read_sections, _read_note)
+WRITE = Renderer("write", _path, _write_sections, _write_note)
+EDIT = Renderer("edit", _path, _edit_sections, _edit_note)
+CHANGING = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
+"""Tools that change a file."""
 
 
 def lines_changed(call: Call) -> tuple[int, int]:
-    """How many lines a call that changes a file added and removed."""
+    """Count the lines that a call added to a file and removed from it."""
     if call.name == "Write":
         return count_lines(text_of(call.input, "content")), 0
     lines = [line for old, new in _replacements(call) for line in _diff(old, new)]

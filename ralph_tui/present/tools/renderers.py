@@ -1,7 +1,8 @@
-"""How each tool's calls are shown, and which renderer shows which tool."""
+"""Shows each tool's calls in its own way; `renderer_for` finds the one for a call."""
 
 import json
 import re
+from functools import partial
 
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.tools.calls import (
@@ -12,187 +13,107 @@ from ralph_tui.present.tools.calls import (
     Section,
     SectionKind,
     count_lines,
-    last_line,
+    failure_note,
     text_of,
 )
-from ralph_tui.present.tools.files import EditRenderer, ReadRenderer, WriteRenderer
+from ralph_tui.present.tools.files import EDIT, READ, WRITE
 
 _EXIT = re.compile(r"^(?:Exit code|exit status)[: ]+(\d+)", re.IGNORECASE)
 _PYTEST = re.compile(
     r"(\d+ (?:passed|failed|error(?:s)?|skipped)\b(?:, \d+ [a-z]+)*)(?= in [\d.:]+)"
 )
-
-
-class BashRenderer:
-    """`Bash`: the command is the argument; the exit status or the test summary is the note."""
-
-    verb = "bash"
-
-    def argument(self, call: Call) -> str:
-        """The command that ran."""
-        return call.rewrite.after if call.rewrite else text_of(call.input, "command", "argument")
-
-    def note(self, call: Call) -> str:
-        """Test counts when there are some, the exit status of a failure, or how much it printed."""
-        end = call.output[-2_000:]
-        if " in " in end and (found := _PYTEST.findall(end)):
-            return str(found[-1])
-        if call.state is CallState.FAILED:
-            code = _EXIT.match(call.output)
-            return f"exit {code[1]}" if code else last_line(call.output)[:60]
-        return ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The command as asked, as it ran, and what the model said it is for."""
-        asked = text_of(call.input, "command", "argument")
-        found: list[Section] = []
-        if call.rewrite:
-            found.append(Section("Command as asked", call.rewrite.before, SectionKind.COMMAND))
-            title = f"Command as it ran (rewritten by {call.rewrite.rule or 'the guard'})"
-            found.append(Section(title, call.rewrite.after, SectionKind.COMMAND))
-        else:
-            found.append(Section("Command", asked, SectionKind.COMMAND))
-        if why := text_of(call.input, "description"):
-            found.append(Section("What for", why))
-        return tuple(found)
-
-
-class SearchRenderer:
-    """`Grep`, `Glob`, `LS`: a pattern and where it is looked for."""
-
-    def __init__(self, verb: str) -> None:
-        """Show calls under this word."""
-        self.verb = verb
-
-    def argument(self, call: Call) -> str:
-        """The pattern and the place."""
-        pattern = text_of(call.input, "pattern", "argument")
-        place = text_of(call.input, "path", "glob")
-        return f"{pattern} in {place}" if pattern and place else pattern or place
-
-    def note(self, call: Call) -> str:
-        """How many lines matched."""
-        if call.state is not CallState.OK:
-            return ""
-        if not call.output.strip() or call.output.lower().startswith("no "):
-            return "no matches"
-        found = count_lines(call.output)
-        return "1 match" if found == 1 else f"{found:,} matches"
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The pattern and every option."""
-        return (
-            Section("Search", "\n".join(f"{name}: {value}" for name, value in call.input.items())),
-        )
-
-
-class WebRenderer:
-    """`WebFetch` and `WebSearch`."""
-
-    verb = "web"
-
-    def argument(self, call: Call) -> str:
-        """The address or the query."""
-        return text_of(call.input, "url", "query", "argument")
-
-    def note(self, call: Call) -> str:
-        """How much came back."""
-        done = call.state is CallState.OK and call.output
-        return plural(len(call.output), "character") if done else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The address and what was asked of the page."""
-        asked = text_of(call.input, "prompt")
-        address = Section("Address or query", self.argument(call))
-        return (address, Section("Question", asked)) if asked else (address,)
-
-
-class SubAgentRenderer:
-    """`Agent`, also called `Task`: its own calls are nested below it."""
-
-    verb = "agent"
-
-    def argument(self, call: Call) -> str:
-        """What the sub-agent is for."""
-        what = text_of(call.input, "description", "prompt", "argument")
-        kind = text_of(call.input, "subagent_type")
-        return f"{what} ({kind})" if kind else what
-
-    def note(self, call: Call) -> str:
-        """What a failure said last; a success is told by its calls."""
-        return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """Its name and the prompt it was given."""
-        prompt = text_of(call.input, "prompt")
-        return (Section("Sub-agent", self.argument(call)), Section("Prompt", prompt))
-
-
 PREFIX = "mcp__ralph__"
+"""What the names of ralph's own tools begin with."""
 
 
-class RalphToolRenderer:
-    """A claim, a learning, a look at the plan: the name says it, the task is the argument."""
-
-    verb = "ralph"
-
-    def argument(self, call: Call) -> str:
-        """The tool in words and what it is about."""
-        action = call.name.removeprefix(PREFIX).removeprefix("ralph_").replace("_", " ")
-        about = text_of(call.input, "task_id", "learning", "description", "content", "argument")
-        return f"{action}: {about}" if about else action
-
-    def note(self, call: Call) -> str:
-        """Why it was refused."""
-        return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The arguments as JSON."""
-        return (
-            Section("Tool", call.name),
-            Section("Arguments", json.dumps(call.input, indent=2, ensure_ascii=False)),
-        )
+def _as_json(data: Input) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-class QuestionRenderer:
-    """`AskUserQuestion`: the dialog is where it is answered."""
-
-    verb = "ask"
-
-    def argument(self, call: Call) -> str:
-        """The question, and how many there are more."""
-        texts = _questions(call.input)
-        if not texts:
-            return text_of(call.input, "argument")
-        more = len(texts) - 1
-        return f"{texts[0]} (and {more} more)" if more else texts[0]
-
-    def note(self, call: Call) -> str:
-        """What a failure said last; the answers are told by themselves."""
-        return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """Every question."""
-        texts = _questions(call.input)
-        return (Section(plural(len(texts), "question"), "\n".join(texts)),)
+def _bash_argument(call: Call) -> str:
+    return call.rewrite.after if call.rewrite else text_of(call.input, "command", "argument")
 
 
-class PlanRenderer:
-    """`ExitPlanMode`: the model asks for the plan's approval."""
+def _bash_note(call: Call) -> str:
+    """Find the counts of a test run, or the exit status of a failure."""
+    end = call.output[-2_000:]
+    if " in " in end and (found := _PYTEST.findall(end)):
+        return str(found[-1])
+    code = _EXIT.match(call.output)
+    return f"exit {code[1]}" if code and call.state is CallState.FAILED else failure_note(call)
 
-    verb = "plan"
 
-    def argument(self, call: Call) -> str:
-        """The first line of what it says of the plan."""
-        return text_of(call.input, "plan", "argument").strip().partition("\n")[0]
+def _bash_sections(call: Call) -> tuple[Section, ...]:
+    """Show the command as asked, as it ran, and what the model said it is for."""
+    if call.rewrite:
+        title = f"Command as it ran (rewritten by {call.rewrite.rule or 'the guard'})"
+        found = [
+            Section("Command as asked", call.rewrite.before, SectionKind.COMMAND),
+            Section(title, call.rewrite.after, SectionKind.COMMAND),
+        ]
+    else:
+        found = [
+            Section("Command", text_of(call.input, "command", "argument"), SectionKind.COMMAND)
+        ]
+    if why := text_of(call.input, "description"):
+        found.append(Section("What for", why))
+    return tuple(found)
 
-    def note(self, call: Call) -> str:
-        """What a failure said last."""
-        return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
 
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """All it says of the plan."""
-        return (Section("Plan", text_of(call.input, "plan")),)
+def _search_argument(call: Call) -> str:
+    pattern = text_of(call.input, "pattern", "argument")
+    place = text_of(call.input, "path", "glob")
+    return f"{pattern} in {place}" if pattern and place else pattern or place
+
+
+def _search_note(call: Call) -> str:
+    if call.state is not CallState.OK:
+        return ""
+    if not call.output.strip() or call.output.lower().startswith("no "):
+        return "no matches"
+    found = count_lines(call.output)
+    return "1 match" if found == 1 else f"{found:,} matches"
+
+
+def _search_sections(call: Call) -> tuple[Section, ...]:
+    return (Section("Search", "\n".join(f"{name}: {value}" for name, value in call.input.items())),)
+
+
+def _web_argument(call: Call) -> str:
+    return text_of(call.input, "url", "query", "argument")
+
+
+def _web_note(call: Call) -> str:
+    is_done = call.state is CallState.OK and call.output
+    return plural(len(call.output), "character") if is_done else ""
+
+
+def _web_sections(call: Call) -> tuple[Section, ...]:
+    asked = text_of(call.input, "prompt")
+    address = Section("Address or query", _web_argument(call))
+    return (address, Section("Question", asked)) if asked else (address,)
+
+
+def _agent_argument(call: Call) -> str:
+    what = text_of(call.input, "description", "prompt", "argument")
+    kind = text_of(call.input, "subagent_type")
+    return f"{what} ({kind})" if kind else what
+
+
+def _agent_sections(call: Call) -> tuple[Section, ...]:
+    prompt = text_of(call.input, "prompt")
+    return (Section("Sub-agent", _agent_argument(call)), Section("Prompt", prompt))
+
+
+def _ralph_argument(call: Call) -> str:
+    """Name one of ralph's own tools in words, and the task it is about."""
+    action = call.name.removeprefix(PREFIX).removeprefix("ralph_").replace("_", " ")
+    about = text_of(call.input, "task_id", "learning", "description", "content", "argument")
+    return f"{action}: {about}" if about else action
+
+
+def _ralph_sections(call: Call) -> tuple[Section, ...]:
+    return (Section("Tool", call.name), Section("Arguments", _as_json(call.input)))
 
 
 def _questions(data: Input) -> list[str]:
@@ -202,52 +123,64 @@ def _questions(data: Input) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-class GenericRenderer:
-    """The tool's name and its first short text."""
-
-    def __init__(self, name: str) -> None:
-        """Show calls of a tool under its own name, made short."""
-        short = name.rsplit("__", 1)[-1] or "tool"
-        self.verb = short if name.startswith("mcp__") else short[:1].lower() + short[1:]
-
-    def argument(self, call: Call) -> str:
-        """The first text among the inputs."""
-        return next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
-
-    def note(self, call: Call) -> str:
-        """What a failure said last."""
-        return last_line(call.output)[:60] if call.state is CallState.FAILED else ""
-
-    def sections(self, call: Call) -> tuple[Section, ...]:
-        """The input as JSON."""
-        return (
-            Section("Tool", call.name),
-            Section("Input", json.dumps(call.input, indent=2, ensure_ascii=False)),
-        )
+def _question_argument(call: Call) -> str:
+    texts = _questions(call.input)
+    if not texts:
+        return text_of(call.input, "argument")
+    more = len(texts) - 1
+    return f"{texts[0]} (and {more} more)" if more else texts[0]
 
 
-_RALPH = RalphToolRenderer()
+def _question_sections(call: Call) -> tuple[Section, ...]:
+    texts = _questions(call.input)
+    return (Section(plural(len(texts), "question"), "\n".join(texts)),)
+
+
+def _plan_argument(call: Call) -> str:
+    return text_of(call.input, "plan", "argument").strip().partition("\n")[0]
+
+
+def _plan_sections(call: Call) -> tuple[Section, ...]:
+    return (Section("Plan", text_of(call.input, "plan")),)
+
+
+def _first_text(call: Call) -> str:
+    return next((v for v in call.input.values() if isinstance(v, str) and v.strip()), "")
+
+
+def _input_sections(call: Call) -> tuple[Section, ...]:
+    return (Section("Tool", call.name), Section("Input", _as_json(call.input)))
+
+
+_search = partial(Renderer, argument=_search_argument, sections=_search_sections, note=_search_note)
+_AGENT = Renderer("agent", _agent_argument, _agent_sections)
+_RALPH = Renderer("ralph", _ralph_argument, _ralph_sections)
+_WEB = Renderer("web", _web_argument, _web_sections, _web_note)
 _BY_NAME: dict[str, Renderer] = {
-    "Bash": BashRenderer(),
-    "Read": ReadRenderer(),
-    "Write": WriteRenderer(),
-    "Edit": EditRenderer(),
-    "MultiEdit": EditRenderer(),
-    "NotebookEdit": EditRenderer(),
-    "Grep": SearchRenderer("grep"),
-    "Glob": SearchRenderer("glob"),
-    "LS": SearchRenderer("list"),
-    "Agent": SubAgentRenderer(),
-    "Task": SubAgentRenderer(),
-    "AskUserQuestion": QuestionRenderer(),
-    "ExitPlanMode": PlanRenderer(),
-    "WebFetch": WebRenderer(),
-    "WebSearch": WebRenderer(),
+    "Bash": Renderer("bash", _bash_argument, _bash_sections, _bash_note),
+    "Read": READ,
+    "Write": WRITE,
+    "Edit": EDIT,
+    "MultiEdit": EDIT,
+    "NotebookEdit": EDIT,
+    "Grep": _search("grep"),
+    "Glob": _search("glob"),
+    "LS": _search("list"),
+    "Agent": _AGENT,
+    "Task": _AGENT,
+    "AskUserQuestion": Renderer("ask", _question_argument, _question_sections),
+    "ExitPlanMode": Renderer("plan", _plan_argument, _plan_sections),
+    "WebFetch": _WEB,
+    "WebSearch": _WEB,
 }
 
 
 def renderer_for(call: Call) -> Renderer:
-    """The renderer of a call's tool."""
+    """Find what shows a call; a tool that is not known goes under its own short name."""
     if call.name.startswith(PREFIX):
         return _RALPH
-    return _BY_NAME.get(call.name) or GenericRenderer(call.name)
+    if known := _BY_NAME.get(call.name):
+        return known
+    short = call.name.rsplit("__", 1)[-1] or "tool"
+    verb = short if call.name.startswith("mcp__") else short[:1].lower() + short[1:]
+    return Renderer(verb, _first_text, _input_sections)
