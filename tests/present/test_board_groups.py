@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import MOST_NEWS, Tasks, tasks_of
-from ralph_tui.present.board.board import Group, group_of
 from ralph_tui.present.board.board_groups import ALL, Grouping
+from ralph_tui.present.board.board_rows import Group, group_of
 
 IDS = [f"t{n}" for n in range(8)]
 

@@ -9,7 +9,7 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
-from ralph_tui.present.sections.breaker import breaker_lines, breaker_parts
+from ralph_tui.present.sections.breaker_signals import breaker_lines, breaker_parts
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.parts import parts_text
 from ralph_tui.present.text.spans import plain, width_of

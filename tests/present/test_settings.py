@@ -5,7 +5,7 @@ from functools import reduce as fold
 from ralph_tui.config.load import Effective
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.sections.settings import LIVE_LIMITS, live_blocks
+from ralph_tui.present.sections.settings_list import LIVE_LIMITS, live_blocks
 from ralph_tui.present.text.spans import plain, width_of
 from tests.tui import feed
 

@@ -25,13 +25,13 @@ from ralph_tui.domain.verification.verification import (
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.domain.view.run_history import Ruled
-from ralph_tui.present.board.board import board_line
 from ralph_tui.present.board.board_groups import Grouping
-from ralph_tui.present.sections.approval import report_parts
+from ralph_tui.present.board.board_rows import board_line
+from ralph_tui.present.sections.approval_parts import report_parts
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.sections.guard_log import guard_parts
-from ralph_tui.present.sections.header import Facts, header_lines
-from ralph_tui.present.sections.task import task_parts
+from ralph_tui.present.sections.header_lines import Facts, header_lines
+from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text import status_labels
 from ralph_tui.present.text.glyphs import ASCII, UNICODE, choose
 from ralph_tui.present.text.parts import parts_text

@@ -19,7 +19,7 @@ from ralph_tui.domain.events import (
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.metrics import measure
 from ralph_tui.domain.view.run_history import CHRONICLED, Chronicler
-from ralph_tui.present.sections.iterations import RUNNING, iteration_blocks, look_of
+from ralph_tui.present.sections.iteration_lines import RUNNING, iteration_blocks, look_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.store.journal import event_scanner, journal_library
 from ralph_tui.store.journal.event_scanner import Scan

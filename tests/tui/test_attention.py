@@ -7,7 +7,7 @@ from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.present.sections.header import Facts, header_lines, title_of
+from ralph_tui.present.sections.header_lines import Facts, header_lines, title_of
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.timeline.timeline import Timeline

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.present.sections.history import Table, table_blocks
+from ralph_tui.present.sections.history_table import Table, table_blocks
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.tui.app.app import RalphApp

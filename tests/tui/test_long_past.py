@@ -8,7 +8,7 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.run_history import Chronicle
-from ralph_tui.present.sections import history, iterations
+from ralph_tui.present.sections import history_table, iteration_lines
 from ralph_tui.store.journal import journal_library
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
@@ -91,7 +91,7 @@ async def test_of_many_lines_only_those_in_sight_are_made(
     open_app: Open, long_past: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[int] = []
-    for module, name in ((iterations, "row"), (history, "crop")):
+    for module, name in ((iteration_lines, "row"), (history_table, "crop")):
         real = getattr(module, name)
 
         def counted(*args: object, real: Callable[..., object] = real) -> object:

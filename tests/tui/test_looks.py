@@ -17,12 +17,12 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.present.board.board import BoardRow, Group, board_line
+from ralph_tui.present.board.board_rows import BoardRow, Group, board_line
 from ralph_tui.present.sections.banner import banner_of
 from ralph_tui.present.sections.bars import spark
-from ralph_tui.present.sections.breaker import breaker_lines
-from ralph_tui.present.sections.header import Facts, header_lines
-from ralph_tui.present.sections.history import totals
+from ralph_tui.present.sections.breaker_signals import breaker_lines
+from ralph_tui.present.sections.header_lines import Facts, header_lines
+from ralph_tui.present.sections.history_table import totals
 from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import (
     Span,

@@ -16,7 +16,7 @@ from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.engine.run.startup import project_read
 from ralph_tui.present.sections.banner import banner_of
-from ralph_tui.present.sections.header import Facts, header_lines
+from ralph_tui.present.sections.header_lines import Facts, header_lines
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.spans import plain
 from ralph_tui.present.text.status_labels import look_of

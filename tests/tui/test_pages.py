@@ -18,7 +18,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.view.run_history import Iteration
-from ralph_tui.present.sections.iterations import iteration_blocks
+from ralph_tui.present.sections.iteration_lines import iteration_blocks
 from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.text.key_hints import Keys, key_label
 from ralph_tui.present.text.spans import plain

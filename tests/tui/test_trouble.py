@@ -10,7 +10,7 @@ from textual.theme import Theme
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.view.metrics import Metric
-from ralph_tui.present.sections.history import on_target
+from ralph_tui.present.sections.history_table import on_target
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
 from ralph_tui.tui.screens.pages.settings import Settings

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
-from ralph_tui.present.board.board import BoardRow, Group, board_line, group_of
+from ralph_tui.present.board.board_rows import BoardRow, Group, board_line, group_of
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import EXPORT_WIDTH, plain
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.plan.plan_order import needing
-from ralph_tui.present.board.board import complete_ids, group_of, look_of_group
+from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LazyLines, LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone, crop_fair, row, width_of

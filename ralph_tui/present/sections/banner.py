@@ -8,7 +8,7 @@ from ralph_tui.domain.events import LoopFinished, LoopStatus, Notice
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
-from ralph_tui.present.board.board import (
+from ralph_tui.present.board.board_rows import (
     LOOK_BACK,
     NO_PLAN,
     next_task,

@@ -10,7 +10,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.present.sections.iterations import look_of
+from ralph_tui.present.sections.iteration_lines import look_of
 
 FORMATS = ("csv", "json", "md")
 _COLUMNS = (

@@ -15,7 +15,7 @@ from ralph_tui.present.tools.calls import (
     bounded,
     with_relative_paths,
 )
-from ralph_tui.present.tools.files import CHANGING, lines_changed
+from ralph_tui.present.tools.file_tools import CHANGING, lines_changed
 from ralph_tui.present.tools.renderers import renderer_for
 
 MAX_LINES = 2_000

@@ -16,7 +16,7 @@ from ralph_tui.present.tools.calls import (
     failure_note,
     text_of,
 )
-from ralph_tui.present.tools.files import EDIT, READ, WRITE
+from ralph_tui.present.tools.file_tools import EDIT, READ, WRITE
 
 _EXIT = re.compile(r"^(?:Exit code|exit status)[: ]+(\d+)", re.IGNORECASE)
 _PYTEST = re.compile(

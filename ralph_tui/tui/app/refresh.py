@@ -19,7 +19,7 @@ from ralph_tui.domain.events import (
     ProjectUnreadable,
 )
 from ralph_tui.domain.view.loop_view import ENDED, RunState
-from ralph_tui.present.sections.header import project_name, title_of
+from ralph_tui.present.sections.header_lines import project_name, title_of
 from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.host.bridge import FLUSH_SECONDS
 from ralph_tui.tui.host.terminal_escapes import KEEP_TITLE, window_title

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
-from ralph_tui.present.board.board import why_not_build
+from ralph_tui.present.board.board_rows import why_not_build
 from ralph_tui.tui.commands.context import Situation, goes_on_at
 
 Reason = Callable[[Situation], str]

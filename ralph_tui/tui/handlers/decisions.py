@@ -9,9 +9,9 @@ from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.project_state import REASONED, ApprovalKind
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.approval import approval_heading, report_parts, spec_parts
-from ralph_tui.present.sections.breaker import breaker_parts
-from ralph_tui.present.sections.questions import Draft
+from ralph_tui.present.sections.approval_parts import approval_heading, report_parts, spec_parts
+from ralph_tui.present.sections.breaker_signals import breaker_parts
+from ralph_tui.present.sections.question_options import Draft
 from ralph_tui.present.text.parts import Part
 from ralph_tui.tui.data.attention import Attention, Wait, approval_key, waits
 from ralph_tui.tui.data.project_files import read_report, read_specs

@@ -21,7 +21,7 @@ from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.view.forecast import Forecast, forecast
 from ralph_tui.domain.view.loop_view import LoopView, RunState, Sight
-from ralph_tui.present.board.board import why_empty
+from ralph_tui.present.board.board_rows import why_empty
 from ralph_tui.present.sections.banner import (
     banner_of,
     trouble_banner,

@@ -6,8 +6,8 @@ from textual.reactive import var
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.verification.verification import criterion_text
-from ralph_tui.present.board.board import board_line
 from ralph_tui.present.board.board_groups import ALL, Grouping
+from ralph_tui.present.board.board_rows import board_line
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.widgets.row_list import Key, Row, Searched
 

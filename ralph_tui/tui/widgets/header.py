@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.banner import Banner
-from ralph_tui.present.sections.header import Facts, header_lines
+from ralph_tui.present.sections.header_lines import Facts, header_lines
 from ralph_tui.present.text.figures import money
 from ralph_tui.present.text.spans import Line, Span, Tone, flat, row, width_of
 from ralph_tui.present.text.status_labels import BUSY, look_of

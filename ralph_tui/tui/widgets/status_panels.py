@@ -20,7 +20,7 @@ from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.sections.bars import bar, context_bar, level_tone
-from ralph_tui.present.sections.breaker import breaker_lines
+from ralph_tui.present.sections.breaker_signals import breaker_lines
 from ralph_tui.present.text.figures import limit, money, plural, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import (

@@ -14,7 +14,7 @@ from ralph_tui.domain.events import ApprovalRequested
 from ralph_tui.domain.project_state import REASONED, ApprovalKind
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.approval import approval_heading
+from ralph_tui.present.sections.approval_parts import approval_heading
 from ralph_tui.present.text.figures import in_local
 from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
 from ralph_tui.present.text.spans import Span

@@ -14,8 +14,8 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import TaskPast
-from ralph_tui.present.sections.breaker import breaker_parts
-from ralph_tui.present.sections.task import task_parts
+from ralph_tui.present.sections.breaker_signals import breaker_parts
+from ralph_tui.present.sections.task_parts import task_parts
 from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Span, Tone

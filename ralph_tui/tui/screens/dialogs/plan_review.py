@@ -14,7 +14,7 @@ from ralph_tui.domain.plan.plan_order import work_order
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.present.board.plan_graph import graph_blocks
-from ralph_tui.present.sections.approval import plan_blocks
+from ralph_tui.present.sections.approval_parts import plan_blocks
 from ralph_tui.present.text.parts import Part
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.host.widget_host import Host, Picking

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.sanitize import head, inert
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.questions import (
+from ralph_tui.present.sections.question_options import (
     NOTHING,
     SEND,
     WRITING,

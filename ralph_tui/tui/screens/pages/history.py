@@ -17,8 +17,14 @@ from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle
-from ralph_tui.present.sections.history import Table, metric_parts, table_blocks, table_of, totals
 from ralph_tui.present.sections.history_export import export_text, left_of
+from ralph_tui.present.sections.history_table import (
+    Table,
+    metric_parts,
+    table_blocks,
+    table_of,
+    totals,
+)
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress

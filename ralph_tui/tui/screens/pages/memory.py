@@ -10,7 +10,7 @@ from textual.widget import Widget
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.sections.approval import report_parts
+from ralph_tui.present.sections.approval_parts import report_parts
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LineBlock, parts_blocks

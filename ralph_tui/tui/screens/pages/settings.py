@@ -14,7 +14,7 @@ from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.engine.control.change_settings import Changed, change_setting, effective
 from ralph_tui.engine.control.run_settings import adjust
-from ralph_tui.present.sections.settings import (
+from ralph_tui.present.sections.settings_list import (
     LIVE_LIMITS,
     LiveLimit,
     live_blocks,

@@ -12,7 +12,7 @@ from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Chronicle
 from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.present.sections.guard_log import breaker_view_parts, guard_parts
-from ralph_tui.present.sections.why import now_parts
+from ralph_tui.present.sections.why_answers import now_parts
 from ralph_tui.present.text.parts import Part, parts_blocks
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.event_scanner import Progress

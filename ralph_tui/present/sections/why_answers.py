@@ -12,7 +12,7 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.run_history import Iteration, Run
 from ralph_tui.present.sections.guard_log import cooling, labelled, next_step
-from ralph_tui.present.sections.questions import who_asks
+from ralph_tui.present.sections.question_options import who_asks
 from ralph_tui.present.text.figures import clock, in_local, plural, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, commands_as_keys

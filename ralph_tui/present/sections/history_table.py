@@ -10,7 +10,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.view.forecast import Forecast
 from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
-from ralph_tui.present.sections.iterations import look_of
+from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, plural, tokens, when
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.key_hints import Keys, hint

@@ -10,8 +10,8 @@ from ralph_tui.domain.verification.check_commands import runnable_command
 from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.run_history import Iteration, TaskPast
-from ralph_tui.present.board.board import complete_ids, group_of, look_of_group
-from ralph_tui.present.sections.iterations import look_of
+from ralph_tui.present.board.board_rows import complete_ids, group_of, look_of_group
+from ralph_tui.present.sections.iteration_lines import look_of
 from ralph_tui.present.text.figures import money, tokens
 from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import Part
