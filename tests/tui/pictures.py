@@ -1,4 +1,4 @@
-"""Every screen in every state of which a picture is kept: one table."""
+"""Every screen in every state, in one table: where a picture is kept, and of which size."""
 
 import json
 import threading
@@ -37,6 +37,7 @@ class Picture:
     """How one comes about.
 
     Attributes:
+        size: Of the picture that is kept; None where others show as much.
         script: What the loop tells; the directory is empty.
         keys: Pressed one after the other, each when the one before has been answered.
         shows: What must be on the screen before the picture is taken.
@@ -45,9 +46,9 @@ class Picture:
         launch: What else the launch can do.
         then: Done at last.
         reads_on: A page is still reading when the picture is taken.
-        daily: Sizes that the normal run looks at; the others are for a release.
     """
 
+    size: Size | None
     script: Callable[[Path], Script]
     keys: Sequence[str] = ()
     shows: str = ""
@@ -56,7 +57,6 @@ class Picture:
     launch: Callable[[Launch], Launch] = lambda launch: launch
     then: Callable[[RalphApp], None] = lambda app: None
     reads_on: bool = False
-    daily: tuple[Size, ...] = ()
 
 
 def told(events: Callable[[], list[Event]]) -> Callable[[Path], Script]:
@@ -349,130 +349,133 @@ LIMIT_SUMMARY = (
 PLANNED = told(lambda: waiting.approving(ApprovalKind.PLAN, "5 tasks, about 120k tokens"))
 
 DASHBOARD: dict[str, Picture] = {
-    "empty": Picture(no_plan, ("escape",), "There is no plan", runs=False, opens=True),
-    "request": Picture(
-        no_plan, (), "What shall Ralph build?", runs=False, opens=True, daily=(SMALL,)
-    ),
-    "ready": Picture(told(list), shows="a run needs", runs=False, launch=well, daily=(SMALL,)),
-    "stuck": Picture(on_disk(stuck()), shows="No task is ready", runs=False),
-    "discovery": Picture(told(waiting.discovery)),
-    "running": Picture(told(feed.running), daily=(MEDIUM,)),
-    "busy": Picture(told(busy), daily=(LARGE,)),
-    "failed_gate": Picture(told(feed.failed_gate)),
-    "retrying": Picture(told(retrying)),
-    "verifying": Picture(told(verifying)),
-    "handing_off": Picture(told(handing_off)),
-    "pausing": Picture(told(lambda: [*feed.running(), ev.PauseRequested()])),
-    "paused": Picture(told(feed.paused)),
-    "stopping": Picture(told(lambda: [*feed.running(), ev.StopRequested()])),
-    "later": Picture(ASKING, ("escape",), "a answers", opens=True),
-    "limited": Picture(told(waiting.limited), daily=(MEDIUM,)),
-    "complete": Picture(told(feed.complete), daily=(MEDIUM,)),
-    "stopped": Picture(told(feed.stopped)),
-    "interrupted": Picture(told(interrupted)),
-    "failed": Picture(told(failed)),
-    "attached": Picture(on_disk(elsewhere()), shows="process 4711", runs=False),
+    "empty": Picture(None, no_plan, ("escape",), "There is no plan", runs=False, opens=True),
+    "request": Picture(SMALL, no_plan, (), "What shall Ralph build?", runs=False, opens=True),
+    "ready": Picture(SMALL, told(list), shows="a run needs", runs=False, launch=well),
+    "stuck": Picture(MEDIUM, on_disk(stuck()), shows="No task is ready", runs=False),
+    "discovery": Picture(SMALL, told(waiting.discovery)),
+    "running": Picture(MEDIUM, told(feed.running)),
+    "busy": Picture(LARGE, told(busy)),
+    "failed_gate": Picture(MEDIUM, told(feed.failed_gate)),
+    "retrying": Picture(MEDIUM, told(retrying)),
+    "verifying": Picture(None, told(verifying)),
+    "handing_off": Picture(None, told(handing_off)),
+    "pausing": Picture(None, told(lambda: [*feed.running(), ev.PauseRequested()])),
+    "paused": Picture(MEDIUM, told(feed.paused)),
+    "stopping": Picture(None, told(lambda: [*feed.running(), ev.StopRequested()])),
+    "later": Picture(None, ASKING, ("escape",), "a answers", opens=True),
+    "limited": Picture(MEDIUM, told(waiting.limited)),
+    "complete": Picture(MEDIUM, told(feed.complete)),
+    "stopped": Picture(None, told(feed.stopped)),
+    "interrupted": Picture(None, told(interrupted)),
+    "failed": Picture(SMALL, told(failed)),
+    "attached": Picture(None, on_disk(elsewhere()), shows="process 4711", runs=False),
     "disconnected": Picture(
-        on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False, daily=(MEDIUM,)
+        MEDIUM, on_disk(elsewhere(ev.LoopLost(pid=4711))), shows="Disconnected", runs=False
     ),
-    "cooling": Picture(told(waiting.cooling), ("escape",), "One iteration tries", opens=True),
-    "opening": Picture(unread, shows="reading the project", runs=False),
-    "catching_up": Picture(on_disk(catching_up()), shows="37 %", runs=False),
-    "gone": Picture(on_disk(gone()), shows="has no .ralph directory", runs=False),
-    "broken_plan": Picture(
-        on_disk(broken_plan()), shows="cannot be read", runs=False, daily=(SMALL,)
+    "cooling": Picture(
+        MEDIUM, told(waiting.cooling), ("escape",), "One iteration tries", opens=True
     ),
-    "tasks": Picture(told(feed.failed_gate), ("1",)),
-    "held": Picture(told(held), ("1",)),
-    "status": Picture(told(busy), ("3",)),
-    "search": Picture(told(feed.failed_gate), ("slash", *"pytest"), " of "),
-    "jump": Picture(told(feed.failed_gate), ("1", "o")),
-    "toast": Picture(told(feed.failed_gate), ("b",), "already running"),
+    "opening": Picture(None, unread, shows="reading the project", runs=False),
+    "catching_up": Picture(None, on_disk(catching_up()), shows="37 %", runs=False),
+    "gone": Picture(None, on_disk(gone()), shows="has no .ralph directory", runs=False),
+    "broken_plan": Picture(SMALL, on_disk(broken_plan()), shows="cannot be read", runs=False),
+    "tasks": Picture(None, told(feed.failed_gate), ("1",)),
+    "held": Picture(SMALL, told(held), ("1",)),
+    "status": Picture(SMALL, told(busy), ("3",)),
+    "search": Picture(None, told(feed.failed_gate), ("slash", *"pytest"), " of "),
+    "jump": Picture(MEDIUM, told(feed.failed_gate), ("1", "o")),
+    "toast": Picture(None, told(feed.failed_gate), ("b",), "already running"),
 }
 
 DIALOGS: dict[str, Picture] = {
-    "question": Picture(ASKING, opens=True, daily=(SMALL,)),
+    "question": Picture(SMALL, ASKING, opens=True),
     "multiple": Picture(
+        SMALL,
         told(lambda: waiting.asking(waiting.PARTS)),
         ("space", "j", "space", "4", "o", "k"),
         opens=True,
-        daily=(SMALL,),
     ),
-    "preview": Picture(told(lambda: waiting.asking(waiting.STORE)), ("j",), opens=True),
+    "preview": Picture(LARGE, told(lambda: waiting.asking(waiting.STORE)), ("j",), opens=True),
     "answers": Picture(
-        told(lambda: waiting.asking(waiting.LANGUAGE, waiting.STORE)), ("2", "4"), opens=True
+        None, told(lambda: waiting.asking(waiting.LANGUAGE, waiting.STORE)), ("2", "4"), opens=True
     ),
-    "permission": Picture(told(waiting.permitting), opens=True, daily=(SMALL,)),
+    "permission": Picture(SMALL, told(waiting.permitting), opens=True),
     "permission_denied": Picture(
-        told(waiting.permitting), ("3", *"only from main"), "only from main", opens=True
+        None, told(waiting.permitting), ("3", *"only from main"), "only from main", opens=True
     ),
-    "plan_approval": Picture(PLANNED, ("j",), opens=True, daily=(SMALL,)),
-    "plan_approval_graph": Picture(PLANNED, ("v",), opens=True),
-    "specs_approval": Picture(specified, shows="An empty title", opens=True),
+    "plan_approval": Picture(SMALL, PLANNED, ("j",), opens=True),
+    "plan_approval_graph": Picture(None, PLANNED, ("v",), opens=True),
+    "specs_approval": Picture(MEDIUM, specified, shows="An empty title", opens=True),
     "limit_approval": Picture(
-        told(lambda: waiting.approving(ApprovalKind.LIMIT, LIMIT_SUMMARY)), opens=True
+        None, told(lambda: waiting.approving(ApprovalKind.LIMIT, LIMIT_SUMMARY)), opens=True
     ),
-    "validation_approval": Picture(validated, shows="took 3 s", opens=True),
+    "validation_approval": Picture(MEDIUM, validated, shows="took 3 s", opens=True),
     "recovery_approval": Picture(
-        told(lambda: waiting.approving(ApprovalKind.RECOVERY, waiting.TRY_ONE)), opens=True
+        None, told(lambda: waiting.approving(ApprovalKind.RECOVERY, waiting.TRY_ONE)), opens=True
     ),
-    "plan_graph": Picture(told(feed.failed_gate), ("v",)),
-    "plan_list": Picture(told(feed.failed_gate), ("v", "v", "j")),
-    "task": Picture(told(feed.failed_gate), ("1", "enter"), daily=(SMALL,)),
-    "edit": Picture(told(feed.failed_gate), ("1", "e")),
-    "call_denied": Picture(told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
-    "call_rewritten": Picture(told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")),
-    "call_diff": Picture(told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter")),
+    "plan_graph": Picture(MEDIUM, told(feed.failed_gate), ("v",)),
+    "plan_list": Picture(None, told(feed.failed_gate), ("v", "v", "j")),
+    "task": Picture(SMALL, told(feed.failed_gate), ("1", "enter")),
+    "edit": Picture(MEDIUM, told(feed.failed_gate), ("1", "e")),
+    "call_denied": Picture(MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["denied"]), "enter")),
+    "call_rewritten": Picture(
+        MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter")
+    ),
+    "call_diff": Picture(SMALL, told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter")),
     "call_side_by_side": Picture(
-        told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter", "v"), daily=(MEDIUM,)
+        MEDIUM, told(feed.failed_gate), (*_edit_row(CALL["diff"]), "enter", "v")
     ),
     "call_searched": Picture(
-        told(feed.failed_gate), (*_edit_row(CALL["failed"]), "enter", "slash", *"slug"), "1 of 2"
+        None,
+        told(feed.failed_gate),
+        (*_edit_row(CALL["failed"]), "enter", "slash", *"slug"),
+        "1 of 2",
     ),
-    "model": Picture(told(feed.failed_gate), ("1", "m")),
-    "guide": Picture(told(feed.failed_gate), ("i", "K", "e", "e", "p")),
-    "stop": Picture(told(feed.failed_gate), ("x",)),
-    "quit": Picture(told(feed.failed_gate), ("q",)),
-    "quit_detach": Picture(told(feed.failed_gate), ("q",), launch=_can_detach),
-    "help": Picture(told(feed.failed_gate), ("f1",)),
-    "palette": Picture(told(feed.failed_gate), ("ctrl+p",), "Loop:"),
+    "model": Picture(None, told(feed.failed_gate), ("1", "m")),
+    "guide": Picture(SMALL, told(feed.failed_gate), ("i", "K", "e", "e", "p")),
+    "stop": Picture(None, told(feed.failed_gate), ("x",)),
+    "quit": Picture(None, told(feed.failed_gate), ("q",)),
+    "quit_detach": Picture(MEDIUM, told(feed.failed_gate), ("q",), launch=_can_detach),
+    "help": Picture(LARGE, told(feed.failed_gate), ("f1",)),
+    "palette": Picture(MEDIUM, told(feed.failed_gate), ("ctrl+p",), "Loop:"),
 }
 
 PAGES: dict[str, Picture] = {
-    "iterations": Picture(in_past, ("4",), "iterations 2", runs=False),
-    "iteration": Picture(in_past, ("4", "enter"), "iteration 4", runs=False),
-    "replay": Picture(in_past, ("4", "enter"), "held", runs=False, then=_held_in_the_middle),
-    "changes": Picture(in_past, ("4", "enter", "v"), "Other files", runs=False),
-    "summary": Picture(in_past, ("4", "enter", "v", "v"), "Figures", runs=False),
-    "history": Picture(in_past, ("5",), "pace of the last task", runs=False),
-    "sessions": Picture(in_past, ("5", "v"), "outcome", runs=False),
-    "metrics": Picture(in_past, ("5", "v", "v"), "completion", runs=False),
-    "export": Picture(in_past, ("5", "e"), "for a spreadsheet", runs=False),
-    "memory": Picture(in_past, ("6",), "What the model was given", runs=False),
-    "spec": Picture(in_past, ("6", "G", "k", "enter"), "An empty title", runs=False),
-    "why": Picture(in_past, ("7",), "Why blocked", runs=False),
-    "guard_log": Picture(in_past, ("7", "v"), "git.write", runs=False),
-    "breaker": Picture(in_past, ("7", "v", "v"), "The circuit breaker", runs=False),
-    "settings": Picture(in_past, ("8",), "from default", runs=False),
-    "all_settings": Picture(in_past, ("8", "v"), "default", runs=False),
-    "themes": Picture(in_past, ("8", "v", "v"), "rose-pine", runs=False),
-    "limits": Picture(in_past, ("8", "j", "enter"), "dollars an iteration", runs=False),
-    "why_limited": Picture(told(waiting.limited), ("7",), "Why waiting"),
-    "memory_searched": Picture(in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
+    "iterations": Picture(SMALL, in_past, ("4",), "iterations 2", runs=False),
+    "iteration": Picture(MEDIUM, in_past, ("4", "enter"), "iteration 4", runs=False),
+    "replay": Picture(
+        MEDIUM, in_past, ("4", "enter"), "held", runs=False, then=_held_in_the_middle
+    ),
+    "changes": Picture(MEDIUM, in_past, ("4", "enter", "v"), "Other files", runs=False),
+    "summary": Picture(None, in_past, ("4", "enter", "v", "v"), "Figures", runs=False),
+    "history": Picture(LARGE, in_past, ("5",), "pace of the last task", runs=False),
+    "sessions": Picture(None, in_past, ("5", "v"), "outcome", runs=False),
+    "metrics": Picture(MEDIUM, in_past, ("5", "v", "v"), "completion", runs=False),
+    "export": Picture(None, in_past, ("5", "e"), "for a spreadsheet", runs=False),
+    "memory": Picture(MEDIUM, in_past, ("6",), "What the model was given", runs=False),
+    "spec": Picture(SMALL, in_past, ("6", "G", "k", "enter"), "An empty title", runs=False),
+    "why": Picture(MEDIUM, in_past, ("7",), "Why blocked", runs=False),
+    "guard_log": Picture(MEDIUM, in_past, ("7", "v"), "git.write", runs=False),
+    "breaker": Picture(SMALL, in_past, ("7", "v", "v"), "The circuit breaker", runs=False),
+    "settings": Picture(SMALL, in_past, ("8",), "from default", runs=False),
+    "all_settings": Picture(MEDIUM, in_past, ("8", "v"), "default", runs=False),
+    "themes": Picture(None, in_past, ("8", "v", "v"), "rose-pine", runs=False),
+    "limits": Picture(MEDIUM, in_past, ("8", "j", "enter"), "dollars an iteration", runs=False),
+    "why_limited": Picture(None, told(waiting.limited), ("7",), "Why waiting"),
+    "memory_searched": Picture(None, in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
     "loading": Picture(
-        in_past, ("5",), "37%", runs=False, then=_slowly(History), reads_on=True, daily=(SMALL,)
+        SMALL, in_past, ("5",), "37%", runs=False, then=_slowly(History), reads_on=True
     ),
     "loading_iterations": Picture(
-        in_past, ("4",), "37%", runs=False, then=_slowly(Iterations), reads_on=True
+        None, in_past, ("4",), "37%", runs=False, then=_slowly(Iterations), reads_on=True
     ),
-    "unreadable": Picture(
-        in_past, ("5",), "regular file", runs=False, then=_cannot_read, daily=(MEDIUM,)
-    ),
-    "damaged": Picture(damaged_journal, ("4",), "unreadable", runs=False),
-    "no_iterations": Picture(new_project, ("4",), runs=False),
-    "no_history": Picture(new_project, ("5",), runs=False),
-    "no_memory": Picture(new_project, ("6",), runs=False),
-    "nothing_to_ask": Picture(new_project, ("7",), runs=False),
+    "unreadable": Picture(MEDIUM, in_past, ("5",), "regular file", runs=False, then=_cannot_read),
+    "damaged": Picture(SMALL, damaged_journal, ("4",), "unreadable", runs=False),
+    "no_iterations": Picture(None, new_project, ("4",), runs=False),
+    "no_history": Picture(MEDIUM, new_project, ("5",), runs=False),
+    "no_memory": Picture(None, new_project, ("6",), runs=False),
+    "nothing_to_ask": Picture(None, new_project, ("7",), runs=False),
 }
 
 PICTURES = DASHBOARD | DIALOGS | PAGES

@@ -14,24 +14,8 @@ from tests.tui import feed
 from tests.tui.conftest import Moment, drained, screen_text, until
 from tests.tui.pictures import LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told
 
-OTHERS = ("question", "task", "call_side_by_side", "edit", "history", "settings")
-"""Dialogs and pages that are looked at in other colours and in none; one of each kind."""
-
 Compare = Callable[..., bool]
 Look = Callable[[Pilot[int]], Awaitable[None]]
-
-
-def _cases() -> list[object]:
-    return [
-        pytest.param(
-            picture,
-            size,
-            id=f"{name}-{size[0]}x{size[1]}",
-            marks=() if size in picture.daily else pytest.mark.long,
-        )
-        for name, picture in PICTURES.items()
-        for size in SIZES
-    ]
 
 
 def staged(
@@ -93,42 +77,33 @@ def _answered(app: RalphApp) -> bool:
     return not busy or isinstance(screen, ModalScreen)
 
 
-@pytest.mark.parametrize(("picture", "size"), _cases())
-def test_picture(snap_compare: Compare, tmp_path: Path, picture: Picture, size: Size) -> None:
-    app, look = staged(picture, tmp_path)
-    assert snap_compare(app, terminal_size=size, run_before=look)
+KEPT = [name for name, picture in PICTURES.items() if picture.size]
 
 
-@pytest.mark.parametrize(
-    "theme", ["ralph-light", "ansi-dark", pytest.param("ansi-light", marks=pytest.mark.long)]
-)
-def test_dashboard_in_other_themes(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
-    app, look = staged(Picture(told(busy), ("1",)), tmp_path, theme=theme)
-    assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark", "ansi-light"])
-@pytest.mark.parametrize("name", OTHERS)
-def test_others_in_other_themes(
-    snap_compare: Compare, tmp_path: Path, name: str, theme: str
-) -> None:
-    app, look = staged(PICTURES[name], tmp_path, theme=theme)
-    assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("lacking", ["NO_COLOR", "RALPH_ASCII"])
-@pytest.mark.parametrize("name", OTHERS)
-def test_others_without(
-    snap_compare: Compare,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    lacking: str,
-) -> None:
-    monkeypatch.setenv(lacking, "1")
+@pytest.mark.parametrize("name", KEPT)
+def test_picture(snap_compare: Compare, tmp_path: Path, name: str) -> None:
     app, look = staged(PICTURES[name], tmp_path)
+    assert snap_compare(app, terminal_size=PICTURES[name].size, run_before=look)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", list(PICTURES))
+async def test_every_state_is_reached_at_every_size(tmp_path: Path, name: str, size: Size) -> None:
+    app, look = staged(PICTURES[name], tmp_path)
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await look(pilot)
+        assert screen_text(app).strip()
+
+
+@pytest.mark.parametrize("theme", ["ralph-light", "ansi-dark"])
+def test_dashboard_in_other_themes(snap_compare: Compare, tmp_path: Path, theme: str) -> None:
+    app, look = staged(Picture(MEDIUM, told(busy), ("1",)), tmp_path, theme=theme)
+    assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
+
+
+def test_a_dialog_in_the_light_theme(snap_compare: Compare, tmp_path: Path) -> None:
+    app, look = staged(PICTURES["question"], tmp_path, theme="ralph-light")
     assert snap_compare(app, terminal_size=MEDIUM, run_before=look)
 
 
@@ -137,11 +112,11 @@ def test_dashboard_without(
     snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv(name, "1")
-    app, look = staged(Picture(told(busy), ("1",)), tmp_path)
+    app, look = staged(Picture(LARGE, told(busy), ("1",)), tmp_path)
     assert snap_compare(app, terminal_size=LARGE, run_before=look)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (50, 12)], ids=["60x20", "50x12"])
 def test_dashboard_in_little_room(snap_compare: Compare, tmp_path: Path, size: Size) -> None:
-    app, look = staged(Picture(told(feed.running)), tmp_path)
+    app, look = staged(Picture(None, told(feed.running)), tmp_path)
     assert snap_compare(app, terminal_size=size, run_before=look)
