@@ -9,7 +9,7 @@ from ralph_tui.agent.session import ClaudeSession
 from ralph_tui.agent.skills_plugin import SkillShelf
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import inert
-from ralph_tui.engine.core.ports import AgentSession, Overseer, SessionSpec
+from ralph_tui.engine.core.ports import AgentSession, SessionSpec, Supervisor
 from ralph_tui.store.io.rotation import append_log
 
 
@@ -27,10 +27,10 @@ class ClaudeAgent:
         self._standby: asyncio.Task[ClaudeSession] | None = None
         self._standby_spec: SessionSpec | None = None
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> AgentSession:
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
         """See `Agent.open`."""
         session = await self._take_standby(spec) or await self._connect(spec)
-        session.oversee(overseer)
+        session.oversee(supervisor)
         return session
 
     def prepare(self, spec: SessionSpec) -> None:

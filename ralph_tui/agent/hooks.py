@@ -20,7 +20,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import OWN_SERVER, Picture, ToolOutput
 from ralph_tui.domain.sanitize import head, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.core.ports import AgentItem, Overseer
+from ralph_tui.engine.core.ports import AgentItem, Supervisor
 
 GUARD_TIMEOUT_SECONDS = 30.0
 """Long past the guard's own deadline; a timeout means the tool does not run."""
@@ -96,9 +96,9 @@ class Hooks:
         self._denied = denied
 
     @property
-    def overseer(self) -> Overseer | None:
+    def supervisor(self) -> Supervisor | None:
         """Who answers now."""
-        return self.permits.overseer
+        return self.permits.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
         """What the SDK registers at connect."""
@@ -122,10 +122,10 @@ class Hooks:
         call = _call_of(data, tool_use_id)
         self._started(call)
         try:
-            if self.overseer is None:
+            if self.supervisor is None:
                 verdict = Verdict(decision="deny", rule="no-overseer", reason="No task is running")
             else:
-                verdict = await self.overseer.review_tool(call)
+                verdict = await self.supervisor.review_tool(call)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the tool must not run
             verdict = Verdict(
                 decision="deny",
@@ -171,18 +171,18 @@ class Hooks:
     async def _after_tool(
         self, data: HookInput, tool_use_id: str | None, _: HookContext
     ) -> HookJSONOutput:
-        if self.overseer is None:
+        if self.supervisor is None:
             return PASS
         call = _call_of(data, tool_use_id)
-        after = await self.overseer.after_tool(call, _output_of(call.name, data))
+        after = await self.supervisor.after_tool(call, _output_of(call.name, data))
         if after.end_turn:
             return {"continue_": False, "stopReason": after.note or "The task is complete."}
         return add_note(data["hook_event_name"], after.note) if after.note else PASS
 
     async def _on_stop(self, data: HookInput, _: str | None, __: HookContext) -> HookJSONOutput:
-        if self.overseer is None:
+        if self.supervisor is None:
             return PASS
-        missing = await self.overseer.on_stop(str(data.get("last_assistant_message", "")))
+        missing = await self.supervisor.on_stop(str(data.get("last_assistant_message", "")))
         return keep_going(missing) if missing else PASS
 
 

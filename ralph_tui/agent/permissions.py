@@ -14,7 +14,7 @@ from ralph_tui.domain.documents.questions import Option, Permission, Question
 from ralph_tui.domain.permissions import NOBODY, Ruling
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.core.ports import AgentItem, Overseer
+from ralph_tui.engine.core.ports import AgentItem, Supervisor
 from ralph_tui.engine.decisions.call_permissions import permission_of
 
 ASK_TOOL = "AskUserQuestion"
@@ -30,7 +30,7 @@ class Permits:
 
     def __init__(self, emit: Callable[[AgentItem], None], denied: Callable[[str], None]) -> None:
         """Report rulings to the session's feed, and denials to its translator."""
-        self.overseer: Overseer | None = None
+        self.supervisor: Supervisor | None = None
         self._emit = emit
         self._denied = denied
         self._sent: dict[str, tuple[ToolCall, Verdict]] = {}
@@ -56,9 +56,9 @@ class Permits:
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> Result:
         """Whether the call may run; whatever goes wrong is a denial."""
-        overseer = self.overseer
-        if name == ASK_TOOL and overseer is not None:
-            return await _ask(overseer, tool_input)
+        supervisor = self.supervisor
+        if name == ASK_TOOL and supervisor is not None:
+            return await _ask(supervisor, tool_input)
         tool_id = context.tool_use_id or ""
         before, verdict = self._sent.pop(tool_id, (None, None))
         call = ToolCall(tool_id=tool_id, name=name, input=tool_input, agent_id=context.agent_id)
@@ -66,7 +66,7 @@ class Permits:
         permission = permission_of(
             call, verdict, asked=str(asked or ""), said=context.decision_reason or ""
         )
-        ruling = await _ruling(overseer, call, permission)
+        ruling = await _ruling(supervisor, call, permission)
         self._tell(tool_id, permission, ruling)
         if ruling.allowed:
             return PermissionResultAllow(updated_input=tool_input)
@@ -100,11 +100,11 @@ class Permits:
         )
 
 
-async def _ruling(overseer: Overseer | None, call: ToolCall, wanted: Permission) -> Ruling:
-    if overseer is None:
+async def _ruling(supervisor: Supervisor | None, call: ToolCall, wanted: Permission) -> Ruling:
+    if supervisor is None:
         return Ruling(allowed=False, reason="No task is running", by=NOBODY)
     try:
-        return await overseer.permit(call, wanted)
+        return await supervisor.permit(call, wanted)
     except Exception as error:  # noqa: BLE001 - whatever went wrong, the tool must not run
         text = f"Nobody could be asked ({one_line(str(error), 200)})"
         return Ruling(allowed=False, reason=text, by=NOBODY)
@@ -118,10 +118,10 @@ def _said(ruling: Ruling) -> str:
     return f"The person denies this call{why}\nDo not try it in another way; do without it."
 
 
-async def _ask(overseer: Overseer, tool_input: dict[str, Any]) -> Result:
+async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
     """Answer by question text (SDK-FACTS section 5.2); a refusal lets the turn go on."""
     try:
-        reply = await overseer.ask(questions_of(tool_input))
+        reply = await supervisor.ask(questions_of(tool_input))
     except Exception as error:  # noqa: BLE001 - the model must learn that there is no answer
         return PermissionResultDeny(message=f"No answer: {one_line(str(error), 200)}")
     if reply.refused:

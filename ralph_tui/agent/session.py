@@ -36,7 +36,7 @@ from ralph_tui.domain.errors import CliStartError, SetupError, StoreError
 from ralph_tui.domain.events import FailureClass, ToolOutcome
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
-from ralph_tui.engine.core.ports import AgentItem, Failure, Overseer, SessionSpec, TurnEnded
+from ralph_tui.engine.core.ports import AgentItem, Failure, SessionSpec, Supervisor, TurnEnded
 from ralph_tui.engine.safety.processes import SESSION_MARK, end_marked
 from ralph_tui.guard.sandbox.os_sandbox import GONE, LOST_HINT, lost, why_no_sandbox
 
@@ -313,9 +313,9 @@ class ClaudeSession:
         hint = "See .ralph/logs/claude-cli.log, and run `ralph doctor`."
         return CliStartError(f"The Claude Code CLI did not start: {why}.{words}", hint)
 
-    def oversee(self, overseer: Overseer) -> None:
-        """Let `overseer` answer hooks and tools from now on."""
-        self._hooks.permits.overseer = overseer
+    def oversee(self, supervisor: Supervisor) -> None:
+        """Let `supervisor` answer hooks and tools from now on."""
+        self._hooks.permits.supervisor = supervisor
 
     @property
     def alive(self) -> bool:
@@ -386,8 +386,8 @@ class ClaudeSession:
             try:
                 return await asyncio.wait_for(self._inbox.get(), limit)
             except TimeoutError:
-                overseer = self._hooks.overseer
-                if overseer is None or not overseer.waiting_for_person:
+                supervisor = self._hooks.supervisor
+                if supervisor is None or not supervisor.waiting_for_person:
                     raise
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
@@ -497,11 +497,11 @@ class ClaudeSession:
             self._emit(item)
 
     async def _call_tool(self, name: str, arguments: dict[str, JsonValue]) -> ToolAnswer:
-        overseer = self._hooks.overseer
-        if overseer is None:
+        supervisor = self._hooks.supervisor
+        if supervisor is None:
             return ToolAnswer(text="No task is running.", is_error=True)
         try:
-            return await overseer.call_tool(name, arguments)
+            return await supervisor.call_tool(name, arguments)
         except SetupError as error:  # no answer of the model gets past it
             found = Failure(kind=FailureClass.SETUP, message=error.message, hint=error.hint)
             self._emit(TurnEnded(failure=found))

@@ -8,23 +8,23 @@ from ralph_tui.config.load import load_settings
 
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
-    from ralph_tui.engine.control.request import Mission
+    from ralph_tui.engine.control.request import RunRequest
     from ralph_tui.engine.core.ports import Agent
 
 
 def launch_project(
-    root: Path, overrides: Mapping[str, object], mission: "Mission | None" = None
+    root: Path, overrides: Mapping[str, object], request: "RunRequest | None" = None
 ) -> "Launch":
     """The project at `root` with a real key or login; nothing is started or spent yet.
 
-    Without a mission it works the plan.
+    Without a request it works the plan.
 
     Raises:
         ConfigError: A setting is wrong.
     """
     settings = load_settings(root, overrides=overrides)
     from ralph_tui.cli.doctor.preflight import check_machine
-    from ralph_tui.engine.core.services import Wiring
+    from ralph_tui.engine.core.services import RunServices
     from ralph_tui.engine.run.launch_factory import make_launch
     from ralph_tui.store.project import Project
 
@@ -35,8 +35,8 @@ def launch_project(
 
         return ClaudeAgent(log=project.log_path("claude-cli.log"))
 
-    wiring = Wiring(make_agent, settings, preflight=check_machine, warm_up=import_agent)
-    return make_launch(project.root, wiring, mission)
+    services = RunServices(make_agent, settings, preflight=check_machine, warm_up=import_agent)
+    return make_launch(project.root, services, request)
 
 
 def import_agent() -> None:

@@ -11,7 +11,7 @@ from ralph_tui.cli.console import out, out_facts, out_json, out_table
 from ralph_tui.cli.project_lookup import find_project, owner_of, read_project
 from ralph_tui.domain.formatting import took
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.project_state import DECISIONS, Halt, SessionRecord
+from ralph_tui.domain.project_state import DECISIONS, SessionRecord, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.present.text.figures import breaker_counts, money, plural, tokens
@@ -52,7 +52,7 @@ def _loop_words(documents: Documents, owner: Owner | None) -> str:
         return "not running"
     state, word = documents.state, "running"
     asked = state.approval is not None and state.approval.approved is None
-    if state.stop is not Halt.NONE:
+    if state.stop is not StopMode.NONE:
         word = "stopping"
     elif asked or documents.questions.open():
         word = "waiting for you"

@@ -16,7 +16,7 @@ from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.events import EventSink, Notice
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.project_state import ApprovalKind, Halt
+from ralph_tui.domain.project_state import ApprovalKind, StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.store.project import Documents, Project
 from ralph_tui.store.watch import watch_project
@@ -46,7 +46,7 @@ def matter_of(docs: Documents) -> Matter | None:
     After trouble only a real person decides how it goes on.
     """
     state = docs.state
-    if state.pause is not Halt.NONE or state.stop is not Halt.NONE:
+    if state.pause is not StopMode.NONE or state.stop is not StopMode.NONE:
         return None
     if asked := docs.questions.open():
         return Matter(asked[0].batch, question=asked[0])

@@ -24,16 +24,16 @@ class Phase(StrEnum):
     VALIDATION = "validation"
 
 
-class Halt(StrEnum):
+class StopMode(StrEnum):
     """How soon a pause or a stop takes effect."""
 
     NONE = "none"
     AFTER_ITERATION = "after_iteration"
     NOW = "now"
 
-    def again(self) -> "Halt":
+    def again(self) -> "StopMode":
         """The request made once more: first after the iteration, then at once."""
-        return Halt.AFTER_ITERATION if self is Halt.NONE else Halt.NOW
+        return StopMode.AFTER_ITERATION if self is StopMode.NONE else StopMode.NOW
 
 
 class BreakerSummary(Record):
@@ -169,8 +169,8 @@ class RalphState(Record):
     session_tokens_used: Count = 0
     tasks_completed_this_session: Count = 0
     paused: bool = False
-    pause: Halt = Halt.NONE
-    stop: Halt = Halt.NONE
+    pause: StopMode = StopMode.NONE
+    stop: StopMode = StopMode.NONE
     stop_why: str = ""
     """What asked for the stop when no person did."""
     request: str = ""

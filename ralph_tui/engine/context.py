@@ -12,7 +12,7 @@ from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.ports import Agent, SessionSpec
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.verification.gate import Gate, Review
 from ralph_tui.engine.verification.review.reviewer import Reviewer
@@ -26,11 +26,11 @@ def _nothing_noted(_: ToolCall) -> None:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class RunContext:
     """The parts one run of the loop is made of.
 
     Attributes:
-        ledger: The documents on disk.
+        project_state: The documents on disk.
         configured: The project's settings as the run began.
         agent: Makes sessions.
         gate: Checks claims.
@@ -44,7 +44,7 @@ class Workshop:
         may_write: Notes that a call the person allowed is about to run and may write files unseen.
     """
 
-    ledger: Ledger
+    project_state: ProjectState
     configured: Settings
     agent: Agent
     gate: Gate
@@ -60,12 +60,12 @@ class Workshop:
     @property
     def settings(self) -> Settings:
         """The settings with what a person changed since for this run."""
-        return adjusted_settings(self.configured, self.ledger.docs.state.adjusted)
+        return adjusted_settings(self.configured, self.project_state.docs.state.adjusted)
 
 
-def session_meter(shop: Workshop, spent: CostMeter) -> Meter:
+def session_meter(run: RunContext, spent: CostMeter) -> Meter:
     """The meter of a fresh session, on top of what was `spent` before it."""
-    context = shop.settings.context
+    context = run.settings.context
     capacity = 200_000 if context.capacity_tokens == "auto" else context.capacity_tokens
     budget = ContextBudget(
         total_capacity=capacity,
@@ -73,4 +73,4 @@ def session_meter(shop: Workshop, spent: CostMeter) -> Meter:
         handoff_threshold_percent=context.handoff_threshold_percent,
     )
     follows = context.capacity_tokens == "auto"
-    return Meter(spent, shop.settings.safety.cost_limits, budget, follow_model=follows)
+    return Meter(spent, run.settings.safety.cost_limits, budget, follow_model=follows)

@@ -177,11 +177,13 @@ async def test_a_turn_can_be_ended_after_a_tool(tmp_path: Path) -> None:
     assert ended.failure is None
 
 
-@pytest.mark.parametrize("overseer", [Broken(), Recorder(Verdict(decision="deny", reason="No"))])
-async def test_a_denied_or_unguarded_tool_does_not_run(overseer: Recorder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("supervisor", [Broken(), Recorder(Verdict(decision="deny", reason="No"))])
+async def test_a_denied_or_unguarded_tool_does_not_run(
+    supervisor: Recorder, tmp_path: Path
+) -> None:
     async with serving(script("bash: touch ran", "say: bye")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), overseer)
+        session = await agent.open(spec(tmp_path), supervisor)
         items = await turn(session, "go")
         await session.close()
         await agent.close()
@@ -194,17 +196,17 @@ async def test_a_denied_or_unguarded_tool_does_not_run(overseer: Recorder, tmp_p
 async def test_what_the_cli_asks_about_does_not_run_unless_it_is_allowed(
     path: str, tmp_path: Path
 ) -> None:
-    overseer = Recorder()
+    supervisor = Recorder()
     write = f"{{write: {{path: {path}, content: x}}}}"
     async with serving(script(write, "say: bye")) as server:
         agent = ClaudeAgent(cli_environment(server, tmp_path))
-        session = await agent.open(spec(tmp_path), overseer)
+        session = await agent.open(spec(tmp_path), supervisor)
         items = await turn(session, "go")
         await session.close()
         await agent.close()
     assert not (tmp_path / path).exists()
     assert any(isinstance(i, ev.ToolDenied) and i.rule == "cli-permission" for i in items)
-    (wanted,) = overseer.wanted
+    (wanted,) = supervisor.wanted
     assert "Claude requested permissions to" in wanted.reason
     assert path in wanted.argument
 

@@ -16,7 +16,7 @@ from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.store.project import Documents, Project
 from tests.cli.recorded import NOON, finished
 
@@ -33,20 +33,20 @@ QUESTIONS = (_asked(1, "Which colour first?"), _asked(2, "Which colour second?",
 
 
 async def _run(project: Project, sink: EventSink) -> ev.LoopFinished:
-    ledger = Ledger(project, sink)
-    await ledger.open()
-    following = asyncio.create_task(ledger.follow())
-    await ledger.transact(
+    project_state = ProjectState(project, sink)
+    await project_state.open()
+    following = asyncio.create_task(project_state.follow())
+    await project_state.transact(
         lambda d: d.model_copy(update={"questions": d.questions.asking(QUESTIONS)})
     )
-    while ledger.docs.questions.open():
-        await ledger.wait_changed()
-    await ledger.transact(lambda d: _waiting(d, Approval(kind=ApprovalKind.PLAN)))
+    while project_state.docs.questions.open():
+        await project_state.wait_changed()
+    await project_state.transact(lambda d: _waiting(d, Approval(kind=ApprovalKind.PLAN)))
     sink(ev.ApprovalRequested(kind=ApprovalKind.PLAN, summary="3 tasks"))
-    while (approval := ledger.docs.state.approval) and approval.approved is None:
-        await ledger.wait_changed()
+    while (approval := project_state.docs.state.approval) and approval.approved is None:
+        await project_state.wait_changed()
     following.cancel()
-    answers = [q.answer.model_dump() for q in ledger.docs.questions.questions if q.answer]
+    answers = [q.answer.model_dump() for q in project_state.docs.questions.questions if q.answer]
     assert approval is not None
     said = json.dumps([*answers, approval.model_dump(mode="json")], separators=(",", ":"))
     (project.root / "answers.json").write_text(said, encoding="utf-8")

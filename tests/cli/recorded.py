@@ -16,7 +16,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
@@ -161,9 +161,9 @@ class RecordingControls(Controls):
         super().__init__(Path.cwd())
         self._on_stop = on_stop
 
-    def stop(self, *, now: bool = False, why: str = "") -> Halt:
+    def stop(self, *, now: bool = False, why: str = "") -> StopMode:
         self._on_stop(now, why)
-        return Halt.NOW if now else Halt.AFTER_ITERATION
+        return StopMode.NOW if now else StopMode.AFTER_ITERATION
 
 
 def recorded_launch(kind: str) -> Launch:

@@ -8,21 +8,21 @@ import pytest
 from ralph_tui.domain.documents.questions import GivenAnswers
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
 
-Started = tuple[Mapping[str, object], Mission]
+Started = tuple[Mapping[str, object], RunRequest]
 
 
 @pytest.fixture
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Started]:
-    """The missions and settings that would be run."""
+    """The requests and settings that would be run."""
     Project(tmp_path).create()
     found: list[Started] = []
 
-    def launch(root: Path, overrides: Mapping[str, object], mission: Mission) -> None:
-        found.append(({k: v for k, v in overrides.items() if v is not None}, mission))
+    def launch(root: Path, overrides: Mapping[str, object], request: RunRequest) -> None:
+        found.append(({k: v for k, v in overrides.items() if v is not None}, request))
         raise RalphError("enough")
 
     monkeypatch.setattr("ralph_tui.cli.composition.launch_project", launch)
@@ -30,34 +30,34 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Started]:
 
 
 @pytest.mark.parametrize(
-    ("line", "mission"),
+    ("line", "asked"),
     [
-        (["run"], Mission()),
-        (["run", "A", "tracker"], Mission(request="A tracker")),
-        (["A tracker", "--yes"], Mission(request="A tracker", assume_yes=True)),
-        (["discover", "A tracker"], Mission(request="A tracker", only=Phase.DISCOVERY)),
-        (["plan"], Mission(only=Phase.PLANNING)),
-        (["plan", "smaller"], Mission(request="smaller", only=Phase.PLANNING)),
-        (["regenerate-plan", "sqlite"], Mission(request="sqlite", only=Phase.PLANNING)),
-        (["build", "--no-input"], Mission(only=Phase.BUILDING, no_input=True)),
-        (["validate", "-y"], Mission(only=Phase.VALIDATION, assume_yes=True)),
+        (["run"], RunRequest()),
+        (["run", "A", "tracker"], RunRequest(text="A tracker")),
+        (["A tracker", "--yes"], RunRequest(text="A tracker", assume_yes=True)),
+        (["discover", "A tracker"], RunRequest(text="A tracker", only=Phase.DISCOVERY)),
+        (["plan"], RunRequest(only=Phase.PLANNING)),
+        (["plan", "smaller"], RunRequest(text="smaller", only=Phase.PLANNING)),
+        (["regenerate-plan", "sqlite"], RunRequest(text="sqlite", only=Phase.PLANNING)),
+        (["build", "--no-input"], RunRequest(only=Phase.BUILDING, no_input=True)),
+        (["validate", "-y"], RunRequest(only=Phase.VALIDATION, assume_yes=True)),
         (
             ["run", "--answers", "answers.yaml"],
-            Mission(answers=GivenAnswers(answers={"Storage": "2"})),
+            RunRequest(answers=GivenAnswers(answers={"Storage": "2"})),
         ),
     ],
 )
-def test_a_command_is_a_mission(
-    tmp_path: Path, started: list[Started], line: list[str], mission: Mission
+def test_a_command_is_a_request(
+    tmp_path: Path, started: list[Started], line: list[str], asked: RunRequest
 ) -> None:
     (tmp_path / "answers.yaml").write_text("Storage: 2\n", encoding="utf-8")
     assert inside(*line, "--headless", cwd=tmp_path).returncode == 3
-    assert started == [({}, mission)]
+    assert started == [({}, asked)]
 
 
 def test_a_plan_is_made_anew_without_being_told_why(tmp_path: Path, started: list[Started]) -> None:
     inside("regenerate-plan", "--headless", cwd=tmp_path)
-    assert started[0][1].request.startswith("Make the plan anew")
+    assert started[0][1].text.startswith("Make the plan anew")
 
 
 @pytest.mark.parametrize(

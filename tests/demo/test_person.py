@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, Notice
 from ralph_tui.domain.permissions import DENY, ONCE, question_of
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.plan_edits import TaskFields
 from ralph_tui.store.io.files import utc_now
@@ -119,7 +119,7 @@ async def test_who_sits_at_the_screen_is_given_the_time_to_read(
     tmp_path: Path, on_screen: bool, said: str
 ) -> None:
     launch = launch_demo(speed=1, keep_at=tmp_path / "demo", on_screen=on_screen)
-    person = launch.deputy
+    person = launch.auto_responder
     assert isinstance(person, DemoPerson)
     stage = Stage(Project(launch.root), person)
     living = asyncio.create_task(person.live(stage.told.append))
@@ -172,9 +172,9 @@ async def test_nothing_is_answered_while_the_loop_is_paused(tmp_path: Path) -> N
     async with beside(tmp_path, NEVER) as stage:
         stage.ask(LANGUAGE)
         await until(lambda: stage.person.seconds_left, what="the countdown")
-        stage.state(pause=Halt.AFTER_ITERATION)
+        stage.state(pause=StopMode.AFTER_ITERATION)
         await until(lambda: stage.person.seconds_left is None, what="the pause")
-        stage.state(pause=Halt.NONE)
+        stage.state(pause=StopMode.NONE)
         await until(lambda: stage.person.seconds_left, what="a countdown from the start")
     assert len(stage.notices) == 2
 

@@ -11,11 +11,11 @@ from typing import TypeVar, cast
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain.documents.questions import Answer, Option, Question
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.project_state import Ledger
-from ralph_tui.engine.decisions.ask_person import Asking, decide
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.decisions.ask_person import QuestionChannel, decide
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until
 
@@ -23,19 +23,22 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def shop_of(root: Path) -> AsyncIterator[Workshop]:
+async def run_of(root: Path) -> AsyncIterator[RunContext]:
     """A workshop whose ledger follows the disk."""
     project = Project(root)
     project.create()
     for path in (project.layout.questions, project.layout.state):
         path.write_text("{}")  # what comes and goes between two looks was never there
-    ledger = Ledger(project, lambda _: None)
-    await ledger.open()
-    following = asyncio.create_task(ledger.follow())
-    shop = SimpleNamespace(
-        ledger=ledger, settings=Settings(), emit=lambda _: None, clock=lambda: datetime.now(UTC)
+    project_state = ProjectState(project, lambda _: None)
+    await project_state.open()
+    following = asyncio.create_task(project_state.follow())
+    run = SimpleNamespace(
+        project_state=project_state,
+        settings=Settings(),
+        emit=lambda _: None,
+        clock=lambda: datetime.now(UTC),
     )
-    yield cast("Workshop", shop)
+    yield cast("RunContext", run)
     following.cancel()
     await asyncio.wait([following])
 
@@ -61,8 +64,8 @@ async def lost_and_answered(
 async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> None:
     options = (Option(label="x"), Option(label="y"))
     question = Question(question="Which?", header="W", options=options)
-    async with shop_of(tmp_path) as shop:
-        asking = Asking(shop, Mission(interactive=True), Phase.DISCOVERY, most=3)
+    async with run_of(tmp_path) as run:
+        asking = QuestionChannel(run, RunRequest(interactive=True), Phase.DISCOVERY, most=3)
 
         def answer() -> None:
             def change(docs: Documents) -> Documents:
@@ -88,23 +91,23 @@ async def test_of_several_questions_only_what_has_no_answer_yet_is_asked_again(
 ) -> None:
     options = (Option(label="x"), Option(label="y"))
     questions = tuple(Question(question=q, header=q, options=options) for q in ("One?", "Two?"))
-    async with shop_of(tmp_path) as shop:
-        asking = Asking(shop, Mission(interactive=True), Phase.DISCOVERY, most=3)
+    async with run_of(tmp_path) as run:
+        asking = QuestionChannel(run, RunRequest(interactive=True), Phase.DISCOVERY, most=3)
         waiting = asyncio.ensure_future(asking.ask(questions))
 
         async def answer(label: str) -> None:
-            await until(lambda: bool(shop.ledger.docs.questions.open()), what="a question")
-            asked = shop.ledger.docs.questions.open()[0]
+            await until(lambda: bool(run.project_state.docs.questions.open()), what="a question")
+            asked = run.project_state.docs.questions.open()[0]
             given = Answer(labels=(label,))
             await asyncio.to_thread(Controls(tmp_path).answer, asked.id, given)
 
         await answer("x")
-        await until(lambda: len(shop.ledger.docs.questions.open()) == 1, what="the answer")
-        path = shop.ledger.project.layout.questions
+        await until(lambda: len(run.project_state.docs.questions.open()) == 1, what="the answer")
+        path = run.project_state.project.layout.questions
         path.unlink()
         await until(path.exists, what="the questions again")
-        await shop.ledger.refresh()
-        assert [q.question.question for q in shop.ledger.docs.questions.open()] == ["Two?"]
+        await run.project_state.refresh()
+        assert [q.question.question for q in run.project_state.docs.questions.open()] == ["Two?"]
         await answer("y")
         async with asyncio.timeout(20):
             reply = await waiting
@@ -112,12 +115,12 @@ async def test_of_several_questions_only_what_has_no_answer_yet_is_asked_again(
 
 
 async def test_a_decision_whose_file_is_lost_is_asked_for_again(tmp_path: Path) -> None:
-    async with shop_of(tmp_path) as shop:
+    async with run_of(tmp_path) as run:
         decided = await lost_and_answered(
             tmp_path,
             "state.json",
             lambda docs: docs.state.approval is not None,
-            decide(shop, Mission(interactive=True), ApprovalKind.RECOVERY, "Once more?"),
+            decide(run, RunRequest(interactive=True), ApprovalKind.RECOVERY, "Once more?"),
             lambda: Controls(tmp_path).decide(approved=True),
         )
     assert isinstance(decided, Approval)

@@ -13,13 +13,13 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.project_state import Pause
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import fatal
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import backoff
-from ralph_tui.engine.limits.backoff import Patience, wait_until
+from ralph_tui.engine.limits.backoff import Backoff, wait_until
 from ralph_tui.store.project import Project
 from tests.harness.waiting import until as true_within
 
@@ -59,12 +59,15 @@ async def test_a_wait_ends_whatever_happens_to_the_clock(
     project = Project(tmp_path)
     project.create()
     told: list[Event] = []
-    ledger = Ledger(project, told.append)
-    await ledger.open()
+    project_state = ProjectState(project, told.append)
+    await project_state.open()
     clocks = Clocks(wall, steady)
-    shop = cast("Workshop", SimpleNamespace(ledger=ledger, emit=told.append, clock=clocks.clock))
+    run = cast(
+        "RunContext",
+        SimpleNamespace(project_state=project_state, emit=told.append, clock=clocks.clock),
+    )
     async with asyncio.timeout(20):
-        why = await wait_until(shop, NOON + timedelta(hours=1), "m", monotonic=clocks.monotonic)
+        why = await wait_until(run, NOON + timedelta(hours=1), "m", monotonic=clocks.monotonic)
     assert why == "the wait is over"
     assert 2 <= clocks.looks <= most
     assert [e.why for e in told if isinstance(e, ev.LimitWaitEnded)] == [why]
@@ -74,18 +77,18 @@ async def test_a_wait_ends_whatever_happens_to_the_clock(
 async def test_a_reset_that_is_over_by_our_clock_is_not_asked_for_at_once(
     tmp_path: Path, resets: datetime | None
 ) -> None:
-    told, shop = await limited_shop(tmp_path)
+    told, run = await limited_run(tmp_path)
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m", resets_at=resets)
     async with asyncio.timeout(20):
-        assert await Patience(shop, Mission()).after(limit)
+        assert await Backoff(run, RunRequest()).after(limit)
     (wait,) = [e for e in told if isinstance(e, ev.LimitWait)]
     assert wait.until == NOON + timedelta(minutes=0.001)
 
 
 async def test_a_reset_in_the_far_future_is_not_waited_for(tmp_path: Path) -> None:
-    told, shop = await limited_shop(tmp_path)
+    told, run = await limited_run(tmp_path)
     limit = Failure(kind=FailureClass.USAGE_LIMIT, message="m", resets_at=NOON.replace(year=9999))
-    assert not await Patience(shop, Mission()).after(limit)
+    assert not await Backoff(run, RunRequest()).after(limit)
     assert told == []
 
 
@@ -94,12 +97,12 @@ async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_o
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chance: float, spread: float
 ) -> None:
     monkeypatch.setattr(backoff, "MAX_BACKOFF", timedelta(seconds=0.03))
-    told, shop = await limited_shop(tmp_path, {"limits.backoff_seconds": 0.01})
-    patience = Patience(shop, Mission(), chance=lambda: chance)
+    told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
+    pauses = Backoff(run, RunRequest(), chance=lambda: chance)
     for kind in (FailureClass.OVERLOADED, FailureClass.NETWORK, FailureClass.OVERLOADED):
-        assert await patience.after(Failure(kind=kind, message="m"))
-    assert not await patience.after(None)
-    await patience.after(Failure(kind=FailureClass.NETWORK, message="m"))
+        assert await pauses.after(Failure(kind=kind, message="m"))
+    assert not await pauses.after(None)
+    await pauses.after(Failure(kind=FailureClass.NETWORK, message="m"))
     waits = [(e.until - NOON).total_seconds() for e in told if isinstance(e, ev.LimitWait)]
     assert waits == [round(pause * spread, 6) for pause in (0.01, 0.02, 0.03, 0.01)]
 
@@ -107,9 +110,9 @@ async def test_a_busy_service_is_asked_again_later_each_time_and_not_by_all_at_o
 async def test_two_loops_that_an_outage_stopped_do_not_ask_in_the_same_moment(
     tmp_path: Path,
 ) -> None:
-    told, shop = await limited_shop(tmp_path, {"limits.backoff_seconds": 0.01})
+    told, run = await limited_run(tmp_path, {"limits.backoff_seconds": 0.01})
     for _ in range(8):
-        await Patience(shop, Mission()).after(Failure(kind=FailureClass.NETWORK, message="m"))
+        await Backoff(run, RunRequest()).after(Failure(kind=FailureClass.NETWORK, message="m"))
     waits = {event.until for event in told if isinstance(event, ev.LimitWait)}
     assert len(waits) > 1
 
@@ -119,32 +122,32 @@ async def test_an_outage_is_bounded_and_what_works_in_between_ends_it(
     tmp_path: Path, between: FailureClass | None
 ) -> None:
     values = {"limits.backoff_seconds": 0.001, "limits.max_outage_minutes": 10}
-    _, shop = await limited_shop(tmp_path, values)
+    _, run = await limited_run(tmp_path, values)
     clocks = Clocks(wall=0, steady=0)
-    patience = Patience(shop, Mission(), chance=lambda: 0, monotonic=clocks.monotonic)
+    pauses = Backoff(run, RunRequest(), chance=lambda: 0, monotonic=clocks.monotonic)
     down = Failure(kind=FailureClass.NETWORK, message="m")
-    assert await patience.after(down)
+    assert await pauses.after(down)
     clocks.mono += 9 * 60
-    assert await patience.after(down)
+    assert await pauses.after(down)
     clocks.mono += 2 * 60
-    assert not await patience.after(down)
-    assert patience.outlasted == "11m 00s"
-    end = fatal(down, outage=patience.outlasted)
+    assert not await pauses.after(down)
+    assert pauses.outlasted == "11m 00s"
+    end = fatal(down, outage=pauses.outlasted)
     assert end is not None
     assert (end.exit_code, end.reason) == (3, "the API could not be used for 11m 00s: m")
 
     other = Failure(kind=between, message="m") if between else None
-    assert not await patience.after(other)
-    assert patience.outlasted == ""
-    assert await patience.after(down)
+    assert not await pauses.after(other)
+    assert pauses.outlasted == ""
+    assert await pauses.after(down)
 
 
 async def test_who_looks_from_elsewhere_finds_the_wait_on_disk_while_it_lasts(
     tmp_path: Path,
 ) -> None:
-    _, shop = await limited_shop(tmp_path)
+    _, run = await limited_run(tmp_path)
     project, until = Project(tmp_path), NOON + timedelta(hours=1)
-    waiting_it = asyncio.create_task(wait_until(shop, until, "The limit is reached."))
+    waiting_it = asyncio.create_task(wait_until(run, until, "The limit is reached."))
     await true_within(lambda: project.load().state.waits is not None)
     assert project.load().state.waits == Pause(until=until, why="The limit is reached.")
     waiting_it.cancel()
@@ -153,17 +156,19 @@ async def test_who_looks_from_elsewhere_finds_the_wait_on_disk_while_it_lasts(
     assert project.load().state.waits is None
 
 
-async def limited_shop(
+async def limited_run(
     tmp_path: Path, values: Mapping[str, object] | None = None
-) -> tuple[list[Event], Workshop]:
+) -> tuple[list[Event], RunContext]:
     """What the wait for a limit needs, at a clock that stands still; and what is told."""
     project = Project(tmp_path)
     project.create()
     told: list[Event] = []
-    ledger = Ledger(project, told.append)
-    await ledger.open()
+    project_state = ProjectState(project, told.append)
+    await project_state.open()
     told.clear()
     overrides = {"limits.on_usage_limit": "wait", "limits.fallback_wait_minutes": 0.001}
     settings = load_settings(tmp_path, overrides={**overrides, **(values or {})}, environ={})
-    shop = SimpleNamespace(ledger=ledger, emit=told.append, clock=lambda: NOON, settings=settings)
-    return told, cast("Workshop", shop)
+    run = SimpleNamespace(
+        project_state=project_state, emit=told.append, clock=lambda: NOON, settings=settings
+    )
+    return told, cast("RunContext", run)

@@ -22,10 +22,10 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.permissions import NETWORK, Ruling, question_of
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.decisions.call_permissions import (
-    Permitting,
+    CallPermissions,
     permission_of,
     withdraw_left_over,
 )
@@ -34,21 +34,24 @@ from ralph_tui.store.project import Documents, Project
 TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))
 
 
-class Desk:
+class SessionSupervisor:
     """A session's permissions, and the person who answers them in the documents."""
 
-    def __init__(self, ledger: Ledger, settings: Settings, *, there: bool) -> None:
-        self.ledger = ledger
-        shop = SimpleNamespace(
-            ledger=ledger, settings=settings, answerable=there, clock=lambda: datetime.now(UTC)
+    def __init__(self, project_state: ProjectState, settings: Settings, *, there: bool) -> None:
+        self.project_state = project_state
+        run = SimpleNamespace(
+            project_state=project_state,
+            settings=settings,
+            answerable=there,
+            clock=lambda: datetime.now(UTC),
         )
-        self.permitting = Permitting(cast("Workshop", shop), "a")
+        self.permitting = CallPermissions(cast("RunContext", run), "a")
 
     async def asked(self, count: int) -> AskedQuestion:
         """The question number `count`, as soon as it stands there."""
-        while len(self.ledger.docs.questions.questions) < count:
-            await self.ledger.wait_changed()
-        return self.ledger.docs.questions.questions[count - 1]
+        while len(self.project_state.docs.questions.questions) < count:
+            await self.project_state.wait_changed()
+        return self.project_state.docs.questions.questions[count - 1]
 
     async def answer(self, count: int, text: str) -> None:
         """Answer it."""
@@ -59,20 +62,20 @@ class Desk:
             log = docs.questions.answering(asked.id, answer, datetime.now(UTC))
             return docs.model_copy(update={"questions": log})
 
-        await self.ledger.transact(change)
+        await self.project_state.transact(change)
 
 
 @asynccontextmanager
-async def desk(
+async def supervisor(
     root: Path, settings: Settings | None = None, *, there: bool = True
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[SessionSupervisor]:
     project = Project(root)
     project.create()
     told: list[Event] = []
-    ledger = Ledger(project, told.append)
-    await ledger.open()
+    project_state = ProjectState(project, told.append)
+    await project_state.open()
     async with asyncio.timeout(20):
-        yield Desk(ledger, settings or Settings(), there=there)
+        yield SessionSupervisor(project_state, settings or Settings(), there=there)
 
 
 async def both(permit: Awaitable[Ruling], person: Awaitable[None]) -> Ruling:
@@ -85,7 +88,7 @@ async def test_an_allowance_for_the_session_is_for_its_pattern_and_this_session(
 ) -> None:
     other = TOUCH.model_copy(update={"argument": "touch b"})
     two = TOUCH.model_copy(update={"patterns": ("touch", "make")})
-    async with desk(tmp_path) as d:
+    async with supervisor(tmp_path) as d:
         permit = d.permitting.permit
         assert (await both(permit(TOUCH), d.answer(1, "1"))).told == "allowed once"
         ruling = await both(permit(TOUCH), d.answer(2, "2"))
@@ -94,52 +97,52 @@ async def test_an_allowance_for_the_session_is_for_its_pattern_and_this_session(
         ruling = await both(permit(two), d.answer(3, "3: not yet"))
         assert (ruling.allowed, ruling.reason) == (False, "not yet")
         assert not d.permitting.waiting
-        fresh = Desk(d.ledger, Settings(), there=True)
+        fresh = SessionSupervisor(d.project_state, Settings(), there=True)
         assert not (await both(fresh.permitting.permit(TOUCH), fresh.answer(4, "3"))).allowed
 
 
 async def test_parallel_calls_are_asked_one_after_the_other(tmp_path: Path) -> None:
-    async with desk(tmp_path) as d:
+    async with supervisor(tmp_path) as d:
         calls = [TOUCH.model_copy(update={"argument": f"touch {n}"}) for n in range(4)]
         waiting = asyncio.gather(*(d.permitting.permit(call) for call in calls))
         await d.asked(1)
         assert d.permitting.waiting
-        assert len(d.ledger.docs.questions.open()) == 1
+        assert len(d.project_state.docs.questions.open()) == 1
         await d.answer(1, "allow for this session")
         assert [ruling.scope for ruling in await waiting] == ["session", *["again"] * 3]
-        assert len(d.ledger.docs.questions.questions) == 1
+        assert len(d.project_state.docs.questions.questions) == 1
 
 
 async def test_a_call_that_is_given_up_takes_its_question_back(tmp_path: Path) -> None:
-    async with desk(tmp_path) as d:
+    async with supervisor(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))
         await d.asked(1)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        (question,) = d.ledger.docs.questions.questions
+        (question,) = d.project_state.docs.questions.questions
         assert (question.withdrawn, question.is_open) == (True, False)
         assert not d.permitting.waiting
 
 
 async def test_a_question_whose_file_is_lost_is_asked_again(tmp_path: Path) -> None:
-    async with desk(tmp_path) as d:
+    async with supervisor(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))
         before = await d.asked(1)
         (tmp_path / ".ralph/questions.json").unlink()
-        await d.ledger.refresh()
+        await d.project_state.refresh()
         assert await d.asked(1) == before
         await d.answer(1, "1")
         assert (await waiting).allowed
 
 
 async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) -> None:
-    async with desk(tmp_path) as d:
+    async with supervisor(tmp_path) as d:
         waiting = asyncio.create_task(d.permitting.permit(TOUCH))
         await d.asked(1)
-        await withdraw_left_over(d.ledger, Phase.BUILDING)
+        await withdraw_left_over(d.project_state, Phase.BUILDING)
         assert not (await waiting).allowed
-        assert d.ledger.docs.questions.open() == ()
+        assert d.project_state.docs.questions.open() == ()
 
 
 @pytest.mark.parametrize(
@@ -159,23 +162,23 @@ async def test_what_a_dead_run_asked_is_not_asked_by_the_next(tmp_path: Path) ->
 async def test_what_is_denied_without_asking(
     tmp_path: Path, settings: Settings, there: bool, phase: Phase, tool: str, why: str
 ) -> None:
-    async with desk(tmp_path, settings, there=there) as d:
+    async with supervisor(tmp_path, settings, there=there) as d:
 
         def change(docs: Documents) -> Documents:
             state = docs.state.model_copy(update={"current_phase": phase})
             return docs.model_copy(update={"state": state})
 
-        await d.ledger.transact(change)
+        await d.project_state.transact(change)
         wanted = Permission(tool=tool, argument="x", rule="cli-permission")
         ruling = await d.permitting.permit(wanted)
         assert (ruling.allowed, ruling.by) == (False, "nobody")
         assert why in ruling.reason
-        assert d.ledger.docs.questions.questions == ()
+        assert d.project_state.docs.questions.questions == ()
 
 
 async def test_a_host_is_asked_about_where_the_person_wants_that(tmp_path: Path) -> None:
     settings = Settings(safety=SafetySettings(ask_commands=(NETWORK,)))
-    async with desk(tmp_path, settings) as d:
+    async with supervisor(tmp_path, settings) as d:
         wanted = Permission(tool=NETWORK, argument="npmjs.org", rule="cli-permission")
         ruling = await both(d.permitting.permit(wanted), d.answer(1, "2"))
         assert ruling.scope == "session"

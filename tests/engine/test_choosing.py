@@ -7,15 +7,15 @@ from typing import cast
 import pytest
 
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.core.outcome import End
-from ralph_tui.engine.core.project_state import Ledger
-from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, task, task_of
-from tests.harness.shops import NO_GATE, NO_REVIEW
+from tests.harness.runs import NO_GATE, NO_REVIEW
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
 ) -> None:
     root = make_project(tmp_path, [task("a")])
     told: list[object] = []
-    ledger = Ledger(Project(root), told.append)
-    await ledger.open()
+    project_state = ProjectState(Project(root), told.append)
+    await project_state.open()
     looks: list[str] = []
 
     async def reason_to_stop() -> End | None:
@@ -36,18 +36,22 @@ async def test_a_task_taken_just_before_it_is_begun_is_not_begun(
         looks.append("looked")
         return None
 
-    shop = cast(
-        "Workshop",
+    run = cast(
+        "RunContext",
         SimpleNamespace(
-            ledger=ledger, emit=told.append, settings=ALLOWING, gate=NO_GATE, reviewer=NO_REVIEW
+            project_state=project_state,
+            emit=told.append,
+            settings=ALLOWING,
+            gate=NO_GATE,
+            reviewer=NO_REVIEW,
         ),
     )
-    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=reason_to_stop, done=0))
+    run_limits = cast("RunLimits", SimpleNamespace(reason_to_stop=reason_to_stop, done=0))
 
     def no_session(_: float) -> object:
         raise AssertionError("nothing is to be worked")
 
-    end = await BuildLoop(shop, no_session, checkpoint).run()  # type: ignore[arg-type]  # makes none
+    end = await BuildLoop(run, no_session, run_limits).run()  # type: ignore[arg-type]  # makes none
     assert "no task is ready" in end.reason
     assert task_of(root, "a").status is status
     assert Project(root).load().state.iteration_count == 0

@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.events import PlanLoaded, TaskChanged
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, free_id, in_order
 from ralph_tui.domain.plan.plan_order import open_order
-from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
 from ralph_tui.domain.verification.verification import CommandCriterion
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK
 from ralph_tui.engine.control.controls import Controls
@@ -41,11 +41,11 @@ def test_pause_and_stop_rise_from_after_the_iteration_to_now(root: Path) -> None
         controls.pause()
     lock.acquire("run")
     try:
-        assert [controls.pause(), controls.pause()] == [Halt.AFTER_ITERATION, Halt.NOW]
+        assert [controls.pause(), controls.pause()] == [StopMode.AFTER_ITERATION, StopMode.NOW]
         controls.resume()
         state = Project(root).load().state
-        assert (state.pause, state.paused) == (Halt.NONE, False)
-        assert [controls.stop(), controls.stop()] == [Halt.AFTER_ITERATION, Halt.NOW]
+        assert (state.pause, state.paused) == (StopMode.NONE, False)
+        assert [controls.stop(), controls.stop()] == [StopMode.AFTER_ITERATION, StopMode.NOW]
         assert asked_by(Project(root).load().state) == "stopped by the person"
         controls.stop(now=True, why="asked to end (SIGTERM)")
         controls.stop()
@@ -265,17 +265,17 @@ def test_what_was_done_here_is_known_again_when_it_is_read_from_the_disk(root: P
 
     mine = here.hold("a")
     theirs = there.hold("b")
-    assert here.doings.told(read(theirs)) == read(theirs)
-    assert here.doings.told(read(mine)) == TaskChanged(task=mine, reason="you held it")
-    assert here.doings.told(read(mine)) == read(mine), "it comes back once"
+    assert here.attribution.told(read(theirs)) == read(theirs)
+    assert here.attribution.told(read(mine)) == TaskChanged(task=mine, reason="you held it")
+    assert here.attribution.told(read(mine)) == read(mine), "it comes back once"
     with pytest.raises(RalphError):
         here.hold("a")
     here.drop_task("b")
     dropped = PlanLoaded(tasks=plan_of(root).tasks, source="disk")
     here.add_task(TaskFields("More"))
     there.drop_task("task-001")
-    assert here.doings.told(dropped).model_dump()["source"] == "here"
-    assert here.doings.told(dropped) == dropped, "this was the other's"
+    assert here.attribution.told(dropped).model_dump()["source"] == "here"
+    assert here.attribution.told(dropped) == dropped, "this was the other's"
 
 
 @pytest.mark.parametrize(

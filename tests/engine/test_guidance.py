@@ -11,20 +11,20 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.context import SpecFor, Workshop
+from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import Failure, SessionSpec, TurnEnded
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import Meter
-from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.engine.run.startup import begin
 from ralph_tui.engine.session.guidance import taken
 from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, recorded
-from ralph_tui.engine.session.turns import Conversation, Desk
+from ralph_tui.engine.session.turns import Conversation, SessionSupervisor
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
-from tests.harness.shops import NO_GATE, NO_REVIEW
+from tests.harness.runs import NO_GATE, NO_REVIEW
 from tests.harness.waiting import until
 
 OUTCOMES = {
@@ -70,8 +70,8 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     root = make_project(tmp_path, [task("a")])
     project = Project(root)
     project.queue_injection("Mind the gap")
-    ledger = Ledger(project, lambda _: None)
-    await ledger.open()
+    project_state = ProjectState(project, lambda _: None)
+    await project_state.open()
 
     async def none() -> End | None:
         return None
@@ -79,15 +79,19 @@ async def test_guidance_of_an_iteration_that_was_killed_waits_for_the_next_run(
     def killed() -> object:
         raise KilledError
 
-    shop = cast(
-        "Workshop",
+    run = cast(
+        "RunContext",
         SimpleNamespace(
-            ledger=ledger, emit=lambda _: None, settings=ALLOWING, gate=NO_GATE, reviewer=NO_REVIEW
+            project_state=project_state,
+            emit=lambda _: None,
+            settings=ALLOWING,
+            gate=NO_GATE,
+            reviewer=NO_REVIEW,
         ),
     )
-    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=killed))
+    run_limits = cast("RunLimits", SimpleNamespace(reason_to_stop=none, costs=killed))
     with pytest.raises(KilledError):
-        await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()
+        await BuildLoop(run, cast("SpecFor", None), run_limits).run()
     assert said(Project(root).load()) == []
     await begin(Project(root), load_settings(root, environ={}), "r", Phase.BUILDING)
     docs = Project(root).load()
@@ -116,19 +120,21 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
     tmp_path: Path,
 ) -> None:
     root = make_project(tmp_path, [task("a")])
-    ledger = Ledger(Project(root), lambda _: None)
-    await ledger.open()
+    project_state = ProjectState(Project(root), lambda _: None)
+    await project_state.open()
     session = Listening()
 
     async def opened(*_: object) -> Listening:
         return session
 
-    shop = SimpleNamespace(ledger=ledger, emit=lambda _: None, agent=SimpleNamespace(open=opened))
-    desk = SimpleNamespace(taken_away="", mind_edits=lambda: None, waiting_for_person=False)
+    run = SimpleNamespace(
+        project_state=project_state, emit=lambda _: None, agent=SimpleNamespace(open=opened)
+    )
+    supervisor = SimpleNamespace(taken_away="", mind_edits=lambda: None, waiting_for_person=False)
     spec = SimpleNamespace(system_prompt="")
     talk = Conversation(
-        cast("Workshop", shop),
-        cast("Desk", desk),
+        cast("RunContext", run),
+        cast("SessionSupervisor", supervisor),
         cast("SessionSpec", spec),
         cast("Meter", None),
         seconds=60,
@@ -137,8 +143,8 @@ async def test_guidance_that_a_running_turn_was_told_is_kept_until_that_turn_has
         saying = asyncio.create_task(talk.say("Work."))
         await session.begun.wait()
         Project(root).queue_injection("Mind the gap", now=True)
-        await ledger.refresh()
-        await until(lambda: not said(ledger.docs), what="that it was said")
+        await project_state.refresh()
+        await until(lambda: not said(project_state.docs), what="that it was said")
         killed = Project(root).load()
         session.over.set()
         await saying

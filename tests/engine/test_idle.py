@@ -11,7 +11,7 @@ from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.domain.view.loop_view import LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.project import Documents, Project
 from tests.harness.waiting import until
@@ -39,8 +39,8 @@ async def test_an_idle_screen_sees_and_decides_what_waits(tmp_path: Path) -> Non
 
     project.transact(waits)
     told: list[Event] = []
-    ledger = Ledger(project, told.append, standing=nowhere)
-    await ledger.open()
+    project_state = ProjectState(project, told.append, standing=nowhere)
+    await project_state.open()
     view = LoopView()
     for event in told:
         view = reduce(view, event)
@@ -48,7 +48,7 @@ async def test_an_idle_screen_sees_and_decides_what_waits(tmp_path: Path) -> Non
     assert [q.id for q in view.questions] == ["q1"]
     assert view.approval is not None
     assert (view.approval.kind, view.approval.summary) == (ApprovalKind.PLAN, "3 tasks")
-    following = asyncio.create_task(ledger.follow())
+    following = asyncio.create_task(project_state.follow())
     try:
         await asyncio.to_thread(Controls(tmp_path).decide, approved=False, reason="Smaller")
         await until(lambda: any(isinstance(e, ev.ApprovalGiven) for e in told))
@@ -70,7 +70,7 @@ async def test_a_loop_asks_itself_and_is_not_told_twice(tmp_path: Path) -> None:
         lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": waiting})})
     )
     told: list[Event] = []
-    await Ledger(project, told.append).open()
+    await ProjectState(project, told.append).open()
     assert not [e for e in told if isinstance(e, ev.ApprovalRequested)]
 
 
@@ -82,7 +82,7 @@ async def test_what_only_a_dead_run_asked_is_not_asked_again(tmp_path: Path) -> 
         lambda d: d.model_copy(update={"state": d.state.model_copy(update={"approval": limit})})
     )
     told: list[Event] = []
-    await Ledger(project, told.append, standing=nowhere).open()
+    await ProjectState(project, told.append, standing=nowhere).open()
     assert not [e for e in told if isinstance(e, ev.ApprovalRequested)]
     plan = Approval(kind=ApprovalKind.PLAN)
     both = project.load().state.model_copy(update={"set_aside": plan})

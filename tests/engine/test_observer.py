@@ -256,7 +256,7 @@ async def test_a_plan_that_was_never_whole_is_left_to_who_writes_it(
 def test_what_is_written_in_an_instant_is_not_worth_a_word() -> None:
     told: list[Event] = []
     times = iter((0.0, 0.3, 0.45, 9.0, 9.4, 9.6, 9.7, 9.8, 9.9, 10.0))
-    looks = project_state.Unfinished(told.append, clock=lambda: next(times))
+    looks = project_state.PartialFiles(told.append, clock=lambda: next(times))
     once: list[tuple[str, ...]] = [("p",), ("p",), (), ("p",), ("p",)]
     for names in once:
         looks.look(names)

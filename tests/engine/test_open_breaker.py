@@ -13,14 +13,14 @@ from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.control.run_settings import reset_breaker
 from ralph_tui.engine.core.outcome import End, stopped
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.limits import backoff
 from ralph_tui.engine.limits.open_breaker import cool_until, get_past_open
 from ralph_tui.engine.run.startup import fresh_breaker
@@ -31,7 +31,7 @@ from tests.harness.waiting import until
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HALF_AN_HOUR = timedelta(minutes=30)
 OPEN = CircuitBreaker(state=BreakerState.OPEN, failure_count=3)
-SOMEBODY = Mission(interactive=True)
+SOMEBODY = RunRequest(interactive=True)
 
 
 class Clocks:
@@ -59,19 +59,19 @@ class Stage:
 
     def __init__(self, root: Path, minutes: float) -> None:
         self.root, self.clocks, self.told = root, Clocks(), list[Event]()
-        self.ledger = Ledger(Project(root), self.told.append)
+        self.project_state = ProjectState(Project(root), self.told.append)
         circuit = SimpleNamespace(cooldown_minutes=minutes)
         parts = SimpleNamespace(
-            ledger=self.ledger,
+            project_state=self.project_state,
             emit=self.told.append,
             clock=lambda: self.clocks.wall,
             settings=SimpleNamespace(circuit_breaker=circuit),
         )
-        self.shop = cast("Workshop", parts)
+        self.run = cast("RunContext", parts)
 
     @property
     def breaker(self) -> CircuitBreaker:
-        return self.ledger.docs.breaker
+        return self.project_state.docs.breaker
 
     def shows(self, ends: datetime | None) -> bool:
         return self.breaker.half_open_at == ends
@@ -79,9 +79,11 @@ class Stage:
     def given(self) -> list[tuple[bool, str]]:
         return [(e.approved, e.by) for e in self.told if isinstance(e, ev.ApprovalGiven)]
 
-    async def gets_past(self, limit: End | None = None, mission: Mission = SOMEBODY) -> End | None:
+    async def gets_past(
+        self, limit: End | None = None, request: RunRequest = SOMEBODY
+    ) -> End | None:
         async with asyncio.timeout(20):
-            return await get_past_open(self.shop, mission, limit, steady=self.clocks.steady)
+            return await get_past_open(self.run, request, limit, steady=self.clocks.steady)
 
     async def asks(self) -> ev.ApprovalRequested:
         requests: list[ev.ApprovalRequested] = []
@@ -99,15 +101,15 @@ class Stage:
         def change(docs: Documents) -> Documents:
             return docs.model_copy(update={"state": docs.state.model_copy(update=fields)})
 
-        self.ledger.project.transact(change)
-        await self.ledger.refresh()
+        self.project_state.project.transact(change)
+        await self.project_state.refresh()
 
 
 async def opened(tmp_path: Path, breaker: CircuitBreaker = OPEN, minutes: float = 30) -> Stage:
     root = make_project(tmp_path, [task("a")])
     Project(root).transact(lambda docs: docs.model_copy(update={"breaker": breaker}))
     stage = Stage(root, minutes)
-    await stage.ledger.open()
+    await stage.project_state.open()
     return stage
 
 
@@ -133,18 +135,18 @@ async def test_the_clock_lets_one_iteration_try_at_its_time_however_clocks_are_s
     await clocks.seen(2)
     assert (trying.done(), stage.breaker.state) == (False, BreakerState.OPEN)
 
-    await stage.set(pause=Halt.AFTER_ITERATION)
+    await stage.set(pause=StopMode.AFTER_ITERATION)
     clocks.passes(timedelta(minutes=2))
     await clocks.seen()
-    await stage.set(pause=Halt.NOW)
+    await stage.set(pause=StopMode.NOW)
     await clocks.seen()
     assert (trying.done(), stage.given()) == (False, []), "it is over, but the loop is to pause"
-    await stage.set(pause=Halt.NONE)
+    await stage.set(pause=StopMode.NONE)
     assert await trying is None
     assert stage.breaker.state is BreakerState.HALF_OPEN
     assert stage.shows(None)
     assert stage.given() == [(True, "cool-down")]
-    assert stage.ledger.docs.state.approval is None
+    assert stage.project_state.docs.state.approval is None
 
 
 async def test_a_reset_or_a_retry_ends_the_cool_down_at_once(tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ async def test_a_reset_or_a_retry_ends_the_cool_down_at_once(tmp_path: Path) -> 
     trying = asyncio.create_task(stage.gets_past())
     await stage.asks()
     reset_breaker(stage.root, "the disk has room again")
-    await stage.ledger.refresh()
+    await stage.project_state.refresh()
     assert await trying is None
     assert stage.breaker.state is BreakerState.CLOSED, "a reset is more than one try"
 
@@ -162,7 +164,7 @@ async def test_a_reset_or_a_retry_ends_the_cool_down_at_once(tmp_path: Path) -> 
     await again.set(retry_now=True)
     assert await trying is None
     assert (again.breaker.state, again.given()) == (BreakerState.HALF_OPEN, [(True, "")])
-    assert not again.ledger.docs.state.retry_now
+    assert not again.project_state.docs.state.retry_now
 
 
 @pytest.mark.parametrize("how", ["no", "stop"])
@@ -172,9 +174,9 @@ async def test_an_end_leaves_no_cool_down_behind(tmp_path: Path, how: str) -> No
     await stage.asks()
     if how == "no":
         Controls(stage.root).decide(approved=False)
-        await stage.ledger.refresh()
+        await stage.project_state.refresh()
     else:
-        await stage.set(stop=Halt.NOW)
+        await stage.set(stop=StopMode.NOW)
     end = await trying
     assert end is not None
     assert end.status.value == ("stopped" if how == "no" else "interrupted")
@@ -183,26 +185,26 @@ async def test_an_end_leaves_no_cool_down_behind(tmp_path: Path, how: str) -> No
 
 async def test_where_nothing_can_be_tried_nothing_is_waited_for(tmp_path: Path) -> None:
     stage = await opened(tmp_path)
-    alone = await stage.gets_past(mission=Mission())
+    alone = await stage.gets_past(request=RunRequest())
     limited = await stage.gets_past(limit=stopped("100 iterations ran", ""))
     assert alone == limited
     assert alone is not None
     assert alone.reason == "the circuit breaker opened: 3 failures in a row"
-    assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)
+    assert (stage.breaker.half_open_at, stage.project_state.docs.state.approval) == (None, None)
 
 
 async def test_nobody_is_asked_for_a_try_of_nothing(tmp_path: Path) -> None:
     stage = await opened(tmp_path)
-    plan = stage.ledger.docs.plan.with_task("a", status=TaskStatus.BLOCKED)
-    stage.ledger.project.transact(lambda docs: docs.model_copy(update={"plan": plan}))
-    await stage.ledger.refresh()
+    plan = stage.project_state.docs.plan.with_task("a", status=TaskStatus.BLOCKED)
+    stage.project_state.project.transact(lambda docs: docs.model_copy(update={"plan": plan}))
+    await stage.project_state.refresh()
     end = await stage.gets_past()
     assert end is not None
     assert end.reason == (
         "the circuit breaker opened: 3 failures in a row; no task is ready. 1 task blocked: a"
     )
     assert "ralph retry" in end.hint
-    assert (stage.breaker.half_open_at, stage.ledger.docs.state.approval) == (None, None)
+    assert (stage.breaker.half_open_at, stage.project_state.docs.state.approval) == (None, None)
 
 
 def test_only_time_can_be_waited_for_and_no_longer_than_it_was_meant(tmp_path: Path) -> None:

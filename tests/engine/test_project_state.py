@@ -12,7 +12,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.control.run_settings import reset_breaker
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import make_project, task
 from tests.harness.waiting import until
@@ -48,9 +48,9 @@ def named(name: str) -> Callable[[Documents], Documents]:
     )
 
 
-async def cancelled(ledger: Ledger, project: Slow) -> None:
+async def cancelled(project_state: ProjectState, project: Slow) -> None:
     """A change whose caller is cancelled while it is written."""
-    caller = asyncio.create_task(ledger.transact(named("first"), "because"))
+    caller = asyncio.create_task(project_state.transact(named("first"), "because"))
     await until(project.begun.is_set)
     caller.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -62,24 +62,24 @@ async def test_a_change_whose_caller_is_cancelled_is_made_and_told_before_the_ne
 ) -> None:
     told: list[Event] = []
     project = Slow(make_project(tmp_path, [task("a")]))
-    ledger = Ledger(project, told.append)
-    await ledger.open()
-    await cancelled(ledger, project)
-    after = asyncio.create_task(ledger.transact(named("second"), "later"))
+    project_state = ProjectState(project, told.append)
+    await project_state.open()
+    await cancelled(project_state, project)
+    after = asyncio.create_task(project_state.transact(named("second"), "later"))
     project.may.set()
     await after
     changes = [(e.task.title, e.reason) for e in told if isinstance(e, ev.TaskChanged)]
     assert changes == [("first", "because"), ("second", "later")]
-    assert ledger.docs == project.load()
-    assert ledger.docs.state.iteration_count == 2
+    assert project_state.docs == project.load()
+    assert project_state.docs.state.iteration_count == 2
 
 
 async def test_what_could_not_be_written_is_said_though_nobody_waits_for_it(tmp_path: Path) -> None:
     told: list[Event] = []
     project = Slow(make_project(tmp_path, [task("a")]))
-    ledger = Ledger(project, told.append)
-    await ledger.open()
-    await cancelled(ledger, project)
+    project_state = ProjectState(project, told.append)
+    await project_state.open()
+    await cancelled(project_state, project)
     project.error = StoreError("The disk is full.", "Make room.")
     project.may.set()
     await until(lambda: any(isinstance(e, ev.Notice) for e in told))
@@ -93,15 +93,15 @@ async def test_a_reset_from_outside_is_told_with_its_reason_and_a_limit_is_told_
     root = make_project(tmp_path, [task("a")])
     project = Project(root)
     project.transact(_tripped)
-    ledger = Ledger(Project(root), told.append)
-    await ledger.open()
+    project_state = ProjectState(Project(root), told.append)
+    await project_state.open()
     for change in (
         lambda: reset_breaker(root, "the network is back"),
         lambda: project.transact(_raised),
         lambda: project.transact(_tripped),
     ):
         change()
-        await ledger.refresh()
+        await project_state.refresh()
     whys = [e.reason for e in told if isinstance(e, ev.BreakerChanged)]
     assert whys == ["reset by hand: the network is back", "", "changed on disk"]
 

@@ -10,7 +10,7 @@ import pytest
 from ralph_tui.cli.doctor import checks
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
-from ralph_tui.engine.safety.repository_guard import Custody
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.safety.repository_status import standing
 
 SETUP = """
@@ -75,7 +75,7 @@ def test_how_the_person_left_the_repository_is_told(tmp_path: Path, name: str) -
 def test_it_is_told_before_anything_is_spent_and_by_doctor(tmp_path: Path) -> None:
     root = made(tmp_path, STATES["merge"][0])
     events: list[Event] = []
-    asyncio.run(Custody(root, events.append).begin())
+    asyncio.run(RepositoryGuard(root, events.append).begin())
     assert [MERGE in event.text for event in events if isinstance(event, ev.Notice)] == [True]
     finding = next(f for f in checks.examine(root) if f.name == "git")
     assert (finding.ok, finding.needed) == (False, False)

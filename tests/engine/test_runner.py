@@ -15,13 +15,13 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, LoopStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import Agent
-from ralph_tui.engine.core.project_state import Ledger
-from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run import runner
 from ralph_tui.engine.run.launch_factory import make_launch
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.run.start import run_loop
 from ralph_tui.store.project import Project
 from tests.harness.projects import events_of, make_project, task
 
@@ -57,8 +57,8 @@ async def test_what_cannot_be_put_away_leaves_nothing_else_behind(
     root = make_project(tmp_path, [task("a", status="complete")])
     told: list[Event] = []
     before = psutil.Process().children(recursive=True)
-    wiring = Wiring(make_agent=make_agent, settings=load_settings(root, environ={}))  # type: ignore[arg-type]
-    end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
+    services = RunServices(make_agent=make_agent, settings=load_settings(root, environ={}))  # type: ignore[arg-type]
+    end = await run_loop(root, services, RunRequest(only=Phase.BUILDING), told.append)
     assert end.status is LoopStatus.ERROR
     assert end.reason == "The disk is full (/tmp/x)."
     assert [p for p in psutil.Process().children(recursive=True) if p not in before] == []
@@ -68,7 +68,7 @@ async def test_what_cannot_be_put_away_leaves_nothing_else_behind(
 UNREADABLE = StoreError("questions.json cannot be read.", "Look at it.")
 
 
-@pytest.mark.parametrize("what", ["withdraw_left_over", "settle_strays"])
+@pytest.mark.parametrize("what", ["withdraw_left_over", "settle_orphans"])
 async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -79,8 +79,8 @@ async def test_a_run_that_began_has_a_last_word_whatever_is_wrong(
         raise UNREADABLE
 
     monkeypatch.setattr(runner, what, breaks)
-    wiring = Wiring(make_agent=idle, settings=load_settings(root, environ={}))
-    end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
+    services = RunServices(make_agent=idle, settings=load_settings(root, environ={}))
+    end = await run_loop(root, services, RunRequest(only=Phase.BUILDING), told.append)
     assert (end.status, end.reason) == (LoopStatus.ERROR, UNREADABLE.message)
     assert told[-1] == end.model_copy(update={"seq": told[-1].seq, "time": told[-1].time})
 
@@ -92,9 +92,9 @@ async def test_a_watch_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.M
     async def breaks(_: object) -> None:
         raise FULL
 
-    monkeypatch.setattr(Ledger, "follow", breaks)
-    wiring = Wiring(make_agent=idle, settings=load_settings(root, environ={}))
-    end = await run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append)
+    monkeypatch.setattr(ProjectState, "follow", breaks)
+    services = RunServices(make_agent=idle, settings=load_settings(root, environ={}))
+    end = await run_loop(root, services, RunRequest(only=Phase.BUILDING), told.append)
     assert end.exit_code == 0
     notices = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
     assert notices == [f"What other programs change is seen late from now on: {FULL}"]
@@ -125,8 +125,8 @@ async def test_what_the_person_does_on_the_screen_of_a_loop_is_theirs_in_its_jou
             assert heard.acquire(timeout=30), "the loop saw it"
         return idle()
 
-    wiring = Wiring(make_agent=make_agent, settings=load_settings(root, environ={}))
-    launch = make_launch(root, wiring)
+    services = RunServices(make_agent=make_agent, settings=load_settings(root, environ={}))
+    launch = make_launch(root, services)
     await launch.run(sink)
     told = events_of(root)
     whys = [event.reason for event in told if isinstance(event, ev.TaskChanged)]

@@ -10,12 +10,12 @@ import pytest
 from ralph_tui.config.load import load_settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
-from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.tool_calls import ToolCall
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import Meter
-from ralph_tui.engine.session.supervisor import BuildDesk
+from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import Guard
 from ralph_tui.store.project import Project
@@ -38,29 +38,29 @@ async def test_a_file_that_went_where_it_may_not_stops_the_loop(
     (root / "src").mkdir()
     (root / "dir").mkdir()
     told: list[ev.Event] = []
-    ledger = Ledger(Project(root), told.append)
-    docs = await ledger.open()
+    project_state = ProjectState(Project(root), told.append)
+    docs = await project_state.open()
     guard = Guard(Policy(root=root))
-    shop = SimpleNamespace(
-        ledger=ledger, emit=told.append, review=guard.review, landed=guard.landed,
+    run = SimpleNamespace(
+        project_state=project_state, emit=told.append, review=guard.review, landed=guard.landed,
         settings=load_settings(root, environ={}), clock=lambda: datetime.now(UTC),
     )  # fmt: skip
-    desk = BuildDesk(
+    supervisor = TaskSupervisor(
         docs.plan.tasks[0],
-        cast("Workshop", shop),
+        cast("RunContext", run),
         meter=cast("Meter", None),
         on_work=lambda: None,
     )
     call = ToolCall(tool_id="w", name="Write", input={"file_path": f"{root}/dir/x", "content": "x"})
-    assert (await desk.review_tool(call)).decision == "allow"
+    assert (await supervisor.review_tool(call)).decision == "allow"
     (root / "dir").rmdir()
     (root / "dir").symlink_to(target)
     (root / "dir/x").write_text("x")  # as the CLI does, which follows the link
-    after = await desk.after_tool(call, ToolOutput())
+    after = await supervisor.after_tool(call, ToolOutput())
     state = Project(root).load().state
     errors = [e.text for e in told if isinstance(e, ev.Notice) and e.level == "error"]
     assert after.end_turn is bool(why)
-    assert (state.stop is Halt.NOW) is bool(why)
+    assert (state.stop is StopMode.NOW) is bool(why)
     assert why in state.stop_why
     assert [why in text and f"{root}/dir/x" in text for text in errors] == [True] * bool(why)
 

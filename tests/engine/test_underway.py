@@ -21,19 +21,19 @@ from ralph_tui.domain.tool_calls import ALLOW, ToolAnswer
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.context import SpecFor, Workshop
+from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.core.outcome import End
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import Meter
-from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
-from ralph_tui.engine.session.supervisor import BuildDesk
-from ralph_tui.engine.session.task_tools import TaskWork
+from ralph_tui.engine.session.supervisor import TaskSupervisor
+from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
 from tests.harness.projects import ALLOWING, make_project, plan_of, task, task_of
-from tests.harness.shops import NO_GATE, NO_REVIEW
+from tests.harness.runs import NO_GATE, NO_REVIEW
 from tests.harness.waiting import until
 
 Plan = list[dict[str, Any]]  # as it stands in the file
@@ -50,10 +50,10 @@ class Work:
 
     async def begin(self, gate: str = "true") -> "Work":
         """Read the project as the loop does; the gate runs `gate`."""
-        self.ledger = Ledger(Project(self.root), self.told.append)
-        docs = await self.ledger.open()
-        shop = SimpleNamespace(
-            ledger=self.ledger,
+        self.project_state = ProjectState(Project(self.root), self.told.append)
+        docs = await self.project_state.open()
+        run = SimpleNamespace(
+            project_state=self.project_state,
             settings=Settings(),
             reviewer=NO_REVIEW,
             emit=self.told.append,
@@ -67,8 +67,8 @@ class Work:
                 emit=self.told.append,
             ),
         )
-        self.shop = cast("Workshop", shop)
-        self.work = TaskWork(docs.plan.tasks[0], self.shop, cast("Meter", None))
+        self.run = cast("RunContext", run)
+        self.work = TaskTools(docs.plan.tasks[0], self.run, cast("Meter", None))
         return self
 
     def edit(self, change: Edit) -> None:
@@ -81,7 +81,7 @@ class Work:
     async def edited(self, change: Edit) -> None:
         """The same, and the loop has seen it."""
         self.edit(change)
-        await self.ledger.refresh()
+        await self.project_state.refresh()
         self.work.mind_edits()
 
     async def claim(self) -> ToolAnswer:
@@ -128,13 +128,13 @@ async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
 
 async def test_a_model_that_stops_is_told_of_an_edit_that_it_does_not_know(work: Work) -> None:
     await work.begin()
-    task = work.ledger.docs.plan.tasks[0]
-    desk = BuildDesk(task, work.shop, meter=cast("Meter", None), on_work=lambda: None)
-    assert "ralph_mark_task_complete" in (await desk.on_stop("Done.") or "")
-    assert await desk.on_stop("Done.") is None, "it was reminded"
+    task = work.project_state.docs.plan.tasks[0]
+    supervisor = TaskSupervisor(task, work.run, meter=cast("Meter", None), on_work=lambda: None)
+    assert "ralph_mark_task_complete" in (await supervisor.on_stop("Done.") or "")
+    assert await supervisor.on_stop("Done.") is None, "it was reminded"
     await work.edited(lambda tasks: tasks[0].update(description="Do it well"))
-    assert "Task a: Do it well" in (await desk.on_stop("Done.") or "")
-    assert await desk.on_stop("Done.") is None
+    assert "Task a: Do it well" in (await supervisor.on_stop("Done.") or "")
+    assert await supervisor.on_stop("Done.") is None
 
 
 async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(work: Work) -> None:
@@ -156,7 +156,7 @@ async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobody
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await work.begin()
-    transact, seen = work.ledger.transact, list[str]()
+    transact, seen = work.project_state.transact, list[str]()
 
     async def late(*given: Any) -> Any:
         docs = await transact(*given)
@@ -165,10 +165,10 @@ async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobody
 
     async def watch() -> None:
         while True:
-            await work.ledger.wait_changed()
+            await work.project_state.wait_changed()
             seen.append(work.work.taken_away)
 
-    monkeypatch.setattr(work.ledger, "transact", late)
+    monkeypatch.setattr(work.project_state, "transact", late)
     watching = asyncio.create_task(watch())
     assert "ACCEPTED" in (await work.claim()).text
     watching.cancel()
@@ -180,14 +180,18 @@ async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await work.begin()
-    transact, begun, may_go = work.ledger.project.transact_now, threading.Event(), threading.Event()
+    transact, begun, may_go = (
+        work.project_state.project.transact_now,
+        threading.Event(),
+        threading.Event(),
+    )
 
     def slow(change: Any) -> Any:
         begun.set()
         assert may_go.wait(20)
         return transact(change)
 
-    monkeypatch.setattr(work.ledger.project, "transact_now", slow)
+    monkeypatch.setattr(work.project_state.project, "transact_now", slow)
     claiming = asyncio.create_task(work.claim())
     await asyncio.to_thread(begun.wait, 20)
     claiming.cancel()
@@ -294,8 +298,8 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
     """A rename that nobody saw, or a buffer from before the task was done: it is worked, not stuck."""
     root = make_project(tmp_path, [task("a", held=True), task("gone on", **RUNNING)])
     told: list[object] = []
-    ledger = Ledger(Project(root), told.append)
-    await ledger.open()
+    project_state = ProjectState(Project(root), told.append)
+    await project_state.open()
     chosen: list[str] = []
 
     async def none() -> End | None:
@@ -303,18 +307,24 @@ async def test_what_an_editor_with_an_older_plan_calls_in_progress_is_put_back(
 
     def costs() -> object:
         """Asked for once a task is begun."""
-        chosen.extend(t.id for t in ledger.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS)
+        chosen.extend(
+            t.id for t in project_state.docs.plan.tasks if t.status is TaskStatus.IN_PROGRESS
+        )
         raise ChosenError
 
-    shop = cast(
-        "Workshop",
+    run = cast(
+        "RunContext",
         SimpleNamespace(
-            ledger=ledger, emit=told.append, settings=ALLOWING, gate=NO_GATE, reviewer=NO_REVIEW
+            project_state=project_state,
+            emit=told.append,
+            settings=ALLOWING,
+            gate=NO_GATE,
+            reviewer=NO_REVIEW,
         ),
     )
-    checkpoint = cast("Checkpoint", SimpleNamespace(reason_to_stop=none, costs=costs))
+    run_limits = cast("RunLimits", SimpleNamespace(reason_to_stop=none, costs=costs))
     with pytest.raises(ChosenError):
-        await BuildLoop(shop, cast("SpecFor", None), checkpoint).run()
+        await BuildLoop(run, cast("SpecFor", None), run_limits).run()
     assert chosen == ["gone on"]
 
 

@@ -11,10 +11,10 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.core.services import Wiring
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.run.start import run_loop
 from ralph_tui.present.text.figures import tokens
 from ralph_tui.store.project import Project
 from tests.cli.processes import inside
@@ -50,8 +50,8 @@ class OpenAgent(TalkingAgent):
     def __init__(self, session: OpenSession) -> None:
         self.session = session
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> OpenSession:
-        del spec, overseer
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> OpenSession:
+        del spec, supervisor
         return self.session
 
 
@@ -65,8 +65,10 @@ async def test_tokens_and_context_are_known_in_the_first_iteration(tmp_path: Pat
     root = make_project(tmp_path, [task("a")])
     session, told = OpenSession(), list[ev.Event]()
     settings = load_settings(root, environ={"RALPH_MAX_ITERATIONS": "1"})
-    wiring = Wiring(lambda: OpenAgent(session), settings)
-    loop = asyncio.create_task(run_mission(root, wiring, Mission(only=Phase.BUILDING), told.append))
+    services = RunServices(lambda: OpenAgent(session), settings)
+    loop = asyncio.create_task(
+        run_loop(root, services, RunRequest(only=Phase.BUILDING), told.append)
+    )
     await session.told.wait()
     shown = fold(reduce, told, LoopView()).budget
     said = status(root)

@@ -18,10 +18,10 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.core.services import Wiring
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.run.start import run_loop
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.harness.projects import ALLOWS, make_project, task
 
@@ -61,8 +61,8 @@ class TalkingSession:
 class TalkingAgent:
     """Makes such sessions."""
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> TalkingSession:
-        del spec, overseer
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> TalkingSession:
+        del spec, supervisor
         return TalkingSession()
 
     def prepare(self, spec: SessionSpec) -> None:
@@ -104,8 +104,8 @@ async def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 gc.collect()
                 early = process.memory_info().rss
 
-    finished = await run_mission(
-        project, Wiring(TalkingAgent, settings), Mission(only=Phase.BUILDING), sink
+    finished = await run_loop(
+        project, RunServices(TalkingAgent, settings), RunRequest(only=Phase.BUILDING), sink
     )
     assert finished.iterations == seen == ITERATIONS, finished
     gc.collect()

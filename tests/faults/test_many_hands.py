@@ -18,10 +18,10 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.core.services import Wiring
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.run.start import run_loop
 from ralph_tui.store.project import Project
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
@@ -168,8 +168,8 @@ class PaidAgent(TalkingAgent):
 
     session = PaidSession()
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> PaidSession:
-        del spec, overseer
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> PaidSession:
+        del spec, supervisor
         return self.session
 
 
@@ -178,9 +178,9 @@ async def test_nothing_of_two_hands_is_lost_while_the_loop_writes(tmp_path: Path
     names = ("z", "one", "edited")
     project = make_project(tmp_path, [task(name, priority=n) for n, name in enumerate(names)])
     agent, events = PaidAgent(), list[ev.Event]()
-    wiring = Wiring(lambda: agent, load_settings(project, environ={}))
+    services = RunServices(lambda: agent, load_settings(project, environ={}))
     loop = asyncio.create_task(
-        run_mission(project, wiring, Mission(only=Phase.BUILDING), events.append)
+        run_loop(project, services, RunRequest(only=Phase.BUILDING), events.append)
     )
     await until(lambda: agent.session.paid or loop.done(), what="the loop at work")
     hands = [

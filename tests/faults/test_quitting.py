@@ -17,17 +17,17 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
-    Overseer,
     SessionSpec,
+    Supervisor,
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.core.services import Wiring
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.run.start import run_loop
 from ralph_tui.engine.session.turns import NeverOpened, open_unless
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.projects import make_project, plan_of, task
@@ -63,9 +63,9 @@ async def test_stopping_at_once_does_not_wait_for_a_cli_that_hangs(
     cli.chmod(0o700)
     monkeypatch.setattr(process, "bundled_cli", lambda: cli)
     project = make_project(tmp_path, [task("a")])
-    wiring = Wiring(ClaudeAgent, load_settings(project, environ={}))
-    mission = Mission(only=Phase.BUILDING)
-    run = asyncio.create_task(run_mission(project, wiring, mission, lambda _: None))
+    services = RunServices(ClaudeAgent, load_settings(project, environ={}))
+    request = RunRequest(only=Phase.BUILDING)
+    run = asyncio.create_task(run_loop(project, services, request, lambda _: None))
     await until(lambda: sign.exists() or run.done(), what="a CLI that hears nothing")
     began = time.monotonic()
     await asyncio.to_thread(Controls(project).stop, now=True)
@@ -99,17 +99,17 @@ class FullSession(TalkingSession):
 class FullAgent(TalkingAgent):
     """Has only such sessions."""
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> FullSession:
-        del spec, overseer
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> FullSession:
+        del spec, supervisor
         return FullSession()
 
 
 async def test_stopping_at_once_is_heard_while_the_work_is_handed_off(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("a")])
-    wiring = Wiring(FullAgent, load_settings(project, environ={}))
+    services = RunServices(FullAgent, load_settings(project, environ={}))
     told: list[ev.Event] = []
     run = asyncio.create_task(
-        run_mission(project, wiring, Mission(only=Phase.BUILDING), told.append)
+        run_loop(project, services, RunRequest(only=Phase.BUILDING), told.append)
     )
     await until(
         lambda: run.done() or any(isinstance(event, ev.HandoffStarted) for event in told),

@@ -17,10 +17,10 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.ports import AgentItem, Overseer, SessionSpec, TurnEnded, TurnUsage
-from ralph_tui.engine.core.services import Wiring
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.ports import AgentItem, SessionSpec, Supervisor, TurnEnded, TurnUsage
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.run.start import run_loop
 from ralph_tui.store.journal.journal import JournalWriter
 from tests.faults.test_long_runs import TalkingAgent, TalkingSession
 from tests.harness.model import serving
@@ -113,8 +113,8 @@ class EndlessAgent(TalkingAgent):
     def __init__(self, session: EndlessSession) -> None:
         self.session = session
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> EndlessSession:
-        del spec, overseer
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> EndlessSession:
+        del spec, supervisor
         return self.session
 
 
@@ -122,9 +122,9 @@ async def test_nothing_more_is_paid_for_once_the_journal_cannot_be_written(tmp_p
     project = make_project(tmp_path, [task("a")])
     journal = project / ".ralph" / "events.jsonl"
     session = EndlessSession(journal)
-    wiring = Wiring(lambda: EndlessAgent(session), load_settings(project, environ={}))
+    services = RunServices(lambda: EndlessAgent(session), load_settings(project, environ={}))
     told: list[ev.Event] = []
-    end = await run_mission(project, wiring, Mission(only=Phase.BUILDING), told.append)
+    end = await run_loop(project, services, RunRequest(only=Phase.BUILDING), told.append)
     assert 3 <= session.paid <= 5, "the turn goes on only until the failure is known"
     assert (end.status.value, end.exit_code) == ("error", 3)
     assert end.reason == f"{journal} was moved or replaced while a loop wrote to it."
@@ -136,14 +136,14 @@ async def test_nothing_more_is_paid_for_once_the_journal_cannot_be_written(tmp_p
 class ClaimingSession(TalkingSession):
     """Does its task and claims it."""
 
-    def __init__(self, root: Path, overseer: Overseer) -> None:
-        self.root, self.overseer = root, overseer
+    def __init__(self, root: Path, supervisor: Supervisor) -> None:
+        self.root, self.supervisor = root, supervisor
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
         assert prompt
         (self.root / "a.txt").write_text("done")
         claim = {"task_id": "a", "verification_notes": "Done."}
-        answer = await self.overseer.call_tool("ralph_mark_task_complete", claim)
+        answer = await self.supervisor.call_tool("ralph_mark_task_complete", claim)
         yield ev.AssistantText(text=answer.text)
         yield TurnEnded(text="done", num_turns=1)
 
@@ -154,9 +154,9 @@ class ClaimingAgent(TalkingAgent):
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> ClaimingSession:
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> ClaimingSession:
         del spec
-        return ClaimingSession(self.root, overseer)
+        return ClaimingSession(self.root, supervisor)
 
 
 @pytest.mark.parametrize("lost", ["", "iteration_finished", "task_changed"])
@@ -172,8 +172,8 @@ async def test_a_run_that_lost_events_has_failed_although_its_plan_is_done(
         write(self, events)
 
     monkeypatch.setattr(JournalWriter, "write", broken)
-    wiring = Wiring(lambda: ClaimingAgent(project), load_settings(project, environ={}))
-    end = await run_mission(project, wiring, Mission(only=Phase.BUILDING), lambda _: None)
+    services = RunServices(lambda: ClaimingAgent(project), load_settings(project, environ={}))
+    end = await run_loop(project, services, RunRequest(only=Phase.BUILDING), lambda _: None)
     assert plan_of(project).tasks[0].status is TaskStatus.COMPLETE
     if not lost:
         assert (end.status.value, end.exit_code) == ("complete", 0)

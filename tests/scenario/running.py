@@ -13,9 +13,9 @@ from ralph_tui.demo.server import ModelServer
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event, LoopFinished
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.services import Wiring
-from ralph_tui.engine.run.start import run_mission
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.services import RunServices
+from ralph_tui.engine.run.start import run_loop
 from tests.harness.model import ServerProcess, cli_environment
 from tests.harness.waiting import until
 
@@ -62,20 +62,20 @@ async def play(
     *,
     overrides: Mapping[str, object] | None = None,
     meanwhile: Meanwhile | None = None,
-    mission: Mission | None = None,
+    request: RunRequest | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Run:
     """Run the loop to its end; `meanwhile` acts beside it as a person would."""
     environment = {**cli_environment(server, project.parent), **(environ or {})}
     settings = load_settings(project, overrides={**QUICK, **(overrides or {})}, environ={})
-    wiring = Wiring(
+    services = RunServices(
         make_agent=lambda: ClaudeAgent(environment, log=project / ".ralph" / "cli.log"),
         settings=settings,
         environment=demo_environment(),
     )
     run = Run(project)
-    chosen = mission or Mission(only=Phase.BUILDING)
-    loop = asyncio.create_task(run_mission(project, wiring, chosen, run.events.append))
+    chosen = request or RunRequest(only=Phase.BUILDING)
+    loop = asyncio.create_task(run_loop(project, services, chosen, run.events.append))
     acting = asyncio.create_task(meanwhile(run) if meanwhile else asyncio.sleep(0))
     await asyncio.wait([loop, acting], return_when=asyncio.FIRST_EXCEPTION)
     if not loop.done():  # the person failed: end the loop, then say why

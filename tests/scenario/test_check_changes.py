@@ -12,7 +12,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import Inputs
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
@@ -74,7 +74,7 @@ async def test_the_person_allows_exactly_what_they_see(tmp_path: Path) -> None:
         run = await play(
             project,
             server,
-            mission=Mission(only=Phase.BUILDING, interactive=True),
+            request=RunRequest(only=Phase.BUILDING, interactive=True),
             meanwhile=answering(Answer(labels=(ONCE,), by="command")),
         )
     assert run.end.exit_code == 0, run.end.reason
@@ -96,7 +96,7 @@ async def test_a_denial_is_told_and_the_originals_count(tmp_path: Path) -> None:
         run = await play(
             project,
             server,
-            mission=Mission(only=Phase.BUILDING, interactive=True),
+            request=RunRequest(only=Phase.BUILDING, interactive=True),
             overrides={"phases.building.max_iterations": 1},
             meanwhile=answering(Answer(labels=(DENY,), other="Six it stays.", by="command")),
         )

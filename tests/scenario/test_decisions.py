@@ -9,7 +9,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import REPLAN, Mission
+from ralph_tui.engine.control.request import REPLAN, RunRequest
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, plan_of, task
@@ -39,7 +39,7 @@ ONE_BY_ONE = """
     - say: Both are in the plan.
 """
 
-PLAN_ONLY = Mission(only=Phase.PLANNING)
+PLAN_ONLY = RunRequest(only=Phase.PLANNING)
 
 
 async def test_a_plan_that_is_rejected_or_undecided_is_not_built(tmp_path: Path) -> None:
@@ -47,20 +47,20 @@ async def test_a_plan_that_is_rejected_or_undecided_is_not_built(tmp_path: Path)
     controls = Controls(project)
     scripts = scenario(CUT, ONE_BY_ONE, plans(), finishes("b"), finishes("c"))
     async with serving(scripts) as server:
-        assert (await play(project, server, mission=PLAN_ONLY)).end.exit_code == 4
+        assert (await play(project, server, request=PLAN_ONLY)).end.exit_code == 4
         spent = len(server.model_requests)
-        for undecided in (Mission(), Mission(only=Phase.BUILDING)):
-            assert (await play(project, server, mission=undecided)).end.exit_code == 4
+        for undecided in (RunRequest(), RunRequest(only=Phase.BUILDING)):
+            assert (await play(project, server, request=undecided)).end.exit_code == 4
         assert len(server.model_requests) == spent, "nothing is spent on what nobody agreed to"
 
         controls.decide(approved=False, reason=TOO_LARGE)
-        refused = await play(project, server, mission=Mission(only=Phase.BUILDING))
+        refused = await play(project, server, request=RunRequest(only=Phase.BUILDING))
         assert (refused.end.status, refused.end.exit_code) == (LoopStatus.STOPPED, 1)
         assert f"the plan was rejected: {TOO_LARGE}" in refused.end.reason
-        failed = await play(project, server, mission=Mission())
+        failed = await play(project, server, request=RunRequest())
         assert failed.end.exit_code == 3
         assert "a" in [t.id for t in plan_of(project).tasks]
-        replanned = await play(project, server, mission=Mission())
+        replanned = await play(project, server, request=RunRequest())
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script[:4] == "adds"]
     assert TOO_LARGE in told[0], "also after a session that came to nothing"
     assert (replanned.end.status, replanned.end.exit_code) == (LoopStatus.WAITING, 4)
@@ -78,16 +78,16 @@ async def test_an_approved_plan_is_built_and_a_changed_one_is_asked_about_again(
     controls = Controls(project)
     overrides = {"phases.validation.require_human_approval": False}
     async with serving(scenario(plans(), finishes("a"), validates())) as server:
-        await play(project, server, mission=PLAN_ONLY)
+        await play(project, server, request=PLAN_ONLY)
         controls.decide(approved=True)
         file = project / ".ralph/implementation_plan.json"
         file.write_text(file.read_text().replace("Do a", "Do a and more"))
-        asked = await play(project, server, mission=Mission())
+        asked = await play(project, server, request=RunRequest())
         assert asked.end.exit_code == 4
         assert "Since you approved: task a changed" in asked.of(ev.ApprovalRequested)[0].summary
         assert not (project / "a.txt").exists()
         controls.decide(approved=True)
-        built = await play(project, server, mission=Mission(), overrides=overrides)
+        built = await play(project, server, request=RunRequest(), overrides=overrides)
     assert built.end.exit_code == 0, built.end.reason
     assert (project / "a.txt").exists()
 
@@ -99,11 +99,11 @@ async def test_planning_again_drops_open_tasks_and_hears_the_rejection(tmp_path:
         files={"specs/greeter.md": SPEC},
     )
     controls = Controls(project)
-    again = Mission(request=REPLAN, only=Phase.PLANNING)
+    again = RunRequest(text=REPLAN, only=Phase.PLANNING)
     async with serving(scenario(ONE_BY_ONE, plans())) as server:
-        await play(project, server, mission=again)
+        await play(project, server, request=again)
         controls.decide(approved=False, reason=TOO_LARGE)
-        run = await play(project, server, mission=again)
+        run = await play(project, server, request=again)
     assert [t.id for t in plan_of(project).tasks] == ["done", "b", "c"]
     assert run.end.exit_code == 4
 
@@ -117,19 +117,19 @@ async def test_an_approved_result_is_done_without_another_session(tmp_path: Path
     )
     controls = Controls(project)
     async with serving(scenario(validates(), finishes("rejected-r1"))) as server:
-        first = await play(project, server, mission=Mission())
+        first = await play(project, server, request=RunRequest())
         spent = len(server.model_requests)
         assert (first.end.exit_code, spent > 0) == (4, True)
-        assert (await play(project, server, mission=Mission())).end.exit_code == 4
+        assert (await play(project, server, request=RunRequest())).end.exit_code == 4
         controls.decide(approved=True, by="command")
         for _ in range(2):
-            done = await play(project, server, mission=Mission())
+            done = await play(project, server, request=RunRequest())
             assert (done.end.exit_code, done.of(ev.ValidationFinished)) == (0, [])
             assert done.end.reason == "validated, and approved by the person, with a command"
         assert len(server.model_requests) == spent
 
         (project / "later.txt").write_text("added after the approval")
-        asked = await play(project, server, mission=Mission())
+        asked = await play(project, server, request=RunRequest())
         (request,) = asked.of(ev.ApprovalRequested)
         assert (asked.end.exit_code, request.kind) == (4, ApprovalKind.VALIDATION)
         assert "Since you approved: the report changed, the project's files changed" in (
@@ -140,7 +140,7 @@ async def test_an_approved_result_is_done_without_another_session(tmp_path: Path
 
         controls.decide(approved=False, reason="later.txt must go")
         spent = len([r for r in server.requests if r.script.startswith("validates")])
-        built = await play(project, server, mission=Mission(only=Phase.BUILDING))
+        built = await play(project, server, request=RunRequest(only=Phase.BUILDING))
         assert spent == len([r for r in server.requests if r.script.startswith("validates")])
     assert "later.txt must go" in plan_of(project).tasks[-1].description
     assert plan_of(project).is_finished, built.end.reason

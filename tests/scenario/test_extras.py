@@ -10,7 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ConfigError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task
 from tests.harness.scenarios import runs, scenario
@@ -65,7 +65,7 @@ async def test_validation_looks_with_extra_tools_and_the_report_keeps_what_it_sa
     overrides = {"phases.validation.require_human_approval": False}
     async with serving(scenario(LOOKS)) as server:
         run = await play(
-            project, server, mission=Mission(only=Phase.VALIDATION), overrides=overrides
+            project, server, request=RunRequest(only=Phase.VALIDATION), overrides=overrides
         )
         told = json.dumps(server.requests[-1].body["messages"])
         assert server.unmatched == []

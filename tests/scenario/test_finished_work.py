@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.projects import HAS_FILE, make_project, task, task_of
 from tests.harness.scenarios import scenario
@@ -82,7 +82,7 @@ async def test_before_validation_a_broken_task_goes_back_to_building(tmp_path: P
     project = make_project(tmp_path, [broken], files=files)
     async with serving(scenario(works("a"))) as server:
         off = {"phases.building.recheck_finished": False, "phases.building.max_iterations": 1}
-        alone = await play(project, server, mission=Mission(only=Phase.VALIDATION))
+        alone = await play(project, server, request=RunRequest(only=Phase.VALIDATION))
         assert not server.requests, "nothing is spent on validating what is broken"
         assert alone.end.reason == "a finished task fails its own check again"
         assert task_of(project, "a").status is TaskStatus.PENDING

@@ -11,9 +11,9 @@ from ralph_tui.demo.http import Reply
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
-from ralph_tui.domain.project_state import ApprovalKind, Halt, Phase
+from ralph_tui.domain.project_state import ApprovalKind, Phase, StopMode
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.store.project import Documents, Project
 from tests.harness.model import serving
 from tests.harness.projects import make_project, task, task_of
@@ -28,7 +28,7 @@ ASK: Mapping[str, object] = {
     "limits.on_usage_limit": "ask",
     "limits.fallback_wait_minutes": 0.02,
 }
-SOMEBODY = Mission(only=Phase.BUILDING, interactive=True)
+SOMEBODY = RunRequest(only=Phase.BUILDING, interactive=True)
 
 
 @pytest.mark.parametrize("yes", [True, pytest.param(False, marks=pytest.mark.long)])
@@ -44,7 +44,7 @@ async def test_the_person_is_asked_whether_to_wait(tmp_path: Path, yes: bool) ->
         Controls(project).decide(approved=yes)
 
     async with serving(scenario(limited(), finishes("a"))) as server:
-        run = await play(project, server, mission=SOMEBODY, overrides=ASK, meanwhile=person)
+        run = await play(project, server, request=SOMEBODY, overrides=ASK, meanwhile=person)
     expected = (LoopStatus.COMPLETE, 0) if yes else (LoopStatus.USAGE_LIMIT, 2)
     assert (run.end.status, run.end.exit_code) == expected
     assert len(run.of(ev.LimitWait)) == int(yes)
@@ -86,7 +86,7 @@ async def test_the_hours_requests_hold_a_session_without_ending_it(tmp_path: Pat
 
 
 def _no_stop(docs: Documents) -> Documents:
-    return docs.model_copy(update={"state": docs.state.model_copy(update={"stop": Halt.NONE})})
+    return docs.model_copy(update={"state": docs.state.model_copy(update={"stop": StopMode.NONE})})
 
 
 # Only a subscription has an allowance; the token is no real one.
@@ -151,8 +151,8 @@ async def test_a_phase_ends_after_its_operation_when_the_share_is_used(tmp_path:
       turns: [{read: specs/greeter.md, repeat: 10000}]
     """
     async with serving(scenario(looks)) as server:
-        mission = Mission(only=Phase.PLANNING)
-        run = await play(project, server, overrides=overrides, environ=LOGIN, mission=mission)
+        request = RunRequest(only=Phase.PLANNING)
+        run = await play(project, server, overrides=overrides, environ=LOGIN, request=request)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.USAGE_LIMIT, 2)
     (ended,) = run.of(ev.IterationFinished)
     assert (ended.outcome, ended.reason) == (IterationOutcome.INTERRUPTED, run.end.reason)

@@ -18,7 +18,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.verification import ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.guard.sandbox.os_sandbox import why_no_sandbox
 from ralph_tui.store.project import Project
 from tests.harness.model import serving
@@ -30,7 +30,7 @@ from tests.scenario.running import Run, play
 
 pytestmark = pytest.mark.real_cli
 
-ATTENDED = Mission(only=Phase.BUILDING, interactive=True)
+ATTENDED = RunRequest(only=Phase.BUILDING, interactive=True)
 
 WRITES = 'write: {path: a.txt, content: "done\\n"}'
 CLAIMS = "ralph: {mark_task_complete: {task_id: a, verification_notes: Done.}}"
@@ -119,7 +119,7 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
         await asyncio.to_thread(given, run, fourth, "3")
 
     async with serving(script) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
         assert server.unmatched == []
         said = json.dumps(server.requests[-1].body["messages"])
     assert files(project) == ["1.made", "2.made", "3.made", "4.made"]
@@ -149,10 +149,10 @@ async def test_once_for_the_session_and_no_with_a_reason(tmp_path: Path) -> None
 async def test_where_nobody_is_there_it_is_denied_at_once(tmp_path: Path, no_input: bool) -> None:
     config = {"safety": {"ask_commands": ["touch"]}}
     project = make_project(tmp_path, [task("a")], config=config)
-    mission = Mission(only=Phase.BUILDING, interactive=no_input, no_input=no_input)
+    request = RunRequest(only=Phase.BUILDING, interactive=no_input, no_input=no_input)
     script = works("bash: touch 1.made", 'when: {last_result: "nobody is there"}\n  say: I see.')
     async with serving(script) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
         said = json.dumps(server.requests[-1].body["messages"])
     assert files(project) == []
     assert not run.of(ev.QuestionAsked)
@@ -187,7 +187,7 @@ async def test_an_allowance_ends_with_its_session(tmp_path: Path) -> None:
             assert told.stdout == "Permission: allowed for this session\n"
 
     async with serving(scenario(*scripts)) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert [e.question.task_id for e in run.of(ev.QuestionAsked)] == ["a", "b"]
     assert files(project) == ["a1.made", "a2.made", "b1.made", "b2.made"]
     assert "touch" not in json.dumps(json.loads((project / ".ralph/state.json").read_text())), (
@@ -227,7 +227,7 @@ async def test_the_clis_own_rules_ask_the_person(tmp_path: Path) -> None:
         await asyncio.to_thread(given, run, second, "3 one is enough")
 
     async with serving(script) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert files(project) == ["1.made"]
     allowed = [(e.rule, e.scope) for e in run.of(ev.ToolAllowed)]
     assert allowed == [
@@ -271,7 +271,7 @@ async def test_the_sandbox_does_not_answer_in_the_persons_place(
             await asyncio.to_thread(given, run, asked, "3")
 
     async with serving(script) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert files(project) == []
     assert len(run.of(ev.QuestionAsked)) == (2 if listed else 1)
     network = [e for e in run.of(ev.ToolDenied) if e.name == NETWORK]
@@ -301,7 +301,7 @@ async def test_waiting_costs_no_time_and_a_stop_takes_the_question_back(tmp_path
         await asyncio.to_thread(lambda: Controls(project).stop(now=True))
 
     async with serving(works("bash: touch 1.made", "bash: touch 2.made")) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert files(project) == ["1.made"]
     assert run.of(ev.IterationFinished)[0].outcome is ev.IterationOutcome.INTERRUPTED
     last = run.of(ev.QuestionAnswered)[-1].question
@@ -328,7 +328,7 @@ async def test_a_question_of_a_session_that_died_is_taken_back(tmp_path: Path) -
         await run.until_told(ev.QuestionAnswered)
 
     async with serving(scenario(first, finishes("a"))) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
     assert files(project) == []
     assert run.end.exit_code == 0
@@ -358,7 +358,7 @@ async def test_a_check_on_the_list_is_asked_about_like_any_call(tmp_path: Path) 
         assert told.stdout == "Permission: allowed for this session\n"
 
     async with serving(script) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
         assert server.unmatched == []
     assert files(project) == ["gate.made"]
     receipts = [e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion"]
@@ -375,7 +375,7 @@ async def test_a_check_on_the_list_is_denied_where_nobody_is_there(tmp_path: Pat
     project = make_project(tmp_path, [CHECKED], config=config)
     script = works(CLAIMS, 'when: {last_result: "nobody is there to give it"}\n  say: I see.')
     async with serving(script) as server:
-        run = await play(project, server, mission=Mission(only=Phase.BUILDING))
+        run = await play(project, server, request=RunRequest(only=Phase.BUILDING))
     assert files(project) == []
     assert not run.of(ev.QuestionAsked)
     denied = next(e.receipt for e in run.of(ev.GateChecked) if e.receipt.source == "criterion")
@@ -399,7 +399,7 @@ async def test_a_stop_takes_the_question_of_a_check_back(tmp_path: Path) -> None
         await asyncio.to_thread(lambda: Controls(project).stop(now=True))
 
     async with serving(works(CLAIMS)) as server:
-        run = await play(project, server, meanwhile=person, mission=ATTENDED)
+        run = await play(project, server, meanwhile=person, request=ATTENDED)
     assert [e.question.withdrawn for e in run.of(ev.QuestionAnswered)] == [True]
     assert Controls(project).open_questions() == ()
     assert files(project) == []

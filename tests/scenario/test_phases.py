@@ -12,7 +12,7 @@ from ralph_tui.domain.events import IterationOutcome, LoopStatus
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.run.lifecycle import first_phase
 from ralph_tui.present.events.event_lines import EventPrinter
 from ralph_tui.present.text.status_labels import ITERATION
@@ -123,7 +123,7 @@ async def test_the_whole_way_with_a_question_answered_from_another_process(tmp_p
     scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
     async with serving(scripts) as server:
         run = await play(
-            project, server, mission=Mission(request=REQUEST, interactive=True), meanwhile=person
+            project, server, request=RunRequest(text=REQUEST, interactive=True), meanwhile=person
         )
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
         assert server.unmatched == []
@@ -166,10 +166,10 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
     project = make_project(
         tmp_path, [], config={"phases": {"validation": {"require_human_approval": False}}}
     )
-    mission = Mission(request=REQUEST, assume_yes=True, no_input=True, interactive=False)
+    request = RunRequest(text=REQUEST, assume_yes=True, no_input=True, interactive=False)
     scripts = scenario(discovers(asks=True), plans(), finishes("a"), validates())
     async with serving(scripts) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
     assert (run.end.reason, run.end.exit_code) == (
         "1 check and 1 acceptance criterion passed",
@@ -183,9 +183,9 @@ async def test_nobody_there_and_yes_to_everything(tmp_path: Path) -> None:
 async def test_answers_from_a_file(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
     answers = GivenAnswers(answers={"Language": "english"})
-    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True, answers=answers)
+    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True, answers=answers)
     async with serving(scenario(discovers(asks=True))) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
     answered = run.of(ev.QuestionAnswered)[0].question.answer
     assert answered == Answer(labels=("English",), by="file")
     assert run.end.reason == "discovery is done"
@@ -193,25 +193,27 @@ async def test_answers_from_a_file(tmp_path: Path) -> None:
 
 async def test_a_spec_without_its_sections_does_not_leave_discovery(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
-    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
+    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
     async with serving(scenario(discovers(bad_first=True))) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "discovers"]
     assert any("specs/greeter.md lacks" in text for text in told)
     assert run.of(ev.SpecsChecked)[-1].valid == ("greeter.md",)
     assert run.end.exit_code == 0
     docs = Project(project).load()
-    assert first_phase(Project(project), docs, Mission()) is Phase.PLANNING, "not discovery again"
+    assert first_phase(Project(project), docs, RunRequest()) is Phase.PLANNING, (
+        "not discovery again"
+    )
 
 
 async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
-    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
+    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True)
     script = discovers().replace(
         "turns:\n", "turns:\n    - write: {path: main.py, content: x}\n", 1
     )
     async with serving(scenario(script)) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
     assert not (project / "main.py").exists()
     assert len(run.of(ev.ToolDenied)) == 1
 
@@ -219,9 +221,9 @@ async def test_nothing_but_specs_is_written_in_discovery(tmp_path: Path) -> None
 async def test_a_task_too_big_is_sent_back_and_guidance_is_heard(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
     Controls(project).inject("One task is enough.")
-    mission = Mission(only=Phase.PLANNING, assume_yes=True)
+    request = RunRequest(only=Phase.PLANNING, assume_yes=True)
     async with serving(scenario(plans(90_000))) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "plans a"]
     assert any("split it" in text for text in told)
     assert "(follow it)\\n- One task is enough." in told[0]
@@ -233,11 +235,11 @@ async def test_a_task_too_big_is_sent_back_and_guidance_is_heard(tmp_path: Path)
 @pytest.mark.long
 async def test_a_plan_without_dependencies_where_the_person_wants_none(tmp_path: Path) -> None:
     project = make_project(tmp_path, [task("old", status="complete")], files={"specs/g.md": SPEC})
-    mission = Mission(only=Phase.PLANNING, assume_yes=True)
+    request = RunRequest(only=Phase.PLANNING, assume_yes=True)
     script = plans().replace("dependencies: []", "dependencies: [old]", 1)
     overrides = {"phases.planning.dependency_analysis": False}
     async with serving(scenario(script)) as server:
-        run = await play(project, server, mission=mission, overrides=overrides)
+        run = await play(project, server, request=request, overrides=overrides)
         told = [json.dumps(r.body["messages"]) for r in server.requests if r.script == "plans a"]
     assert "Leave `dependencies` empty" in told[0]
     assert "order by priority" in told[1]
@@ -265,7 +267,7 @@ async def test_a_rejected_plan_is_made_again_with_the_feedback(tmp_path: Path) -
         run = await play(
             project,
             server,
-            mission=Mission(only=Phase.PLANNING, interactive=True),
+            request=RunRequest(only=Phase.PLANNING, interactive=True),
             meanwhile=person,
         )
     assert [t.id for t in plan_of(project).tasks] == ["old", "b"]
@@ -284,10 +286,10 @@ async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_d
         '"^# Ralph Planning Mode"', '["^# Ralph Planning Mode", "Call it b instead"]'
     )
     async with serving(scenario(anew, plans())) as server:
-        await play(project, server, mission=Mission(only=Phase.PLANNING, assume_yes=True))
+        await play(project, server, request=RunRequest(only=Phase.PLANNING, assume_yes=True))
         planned = file.read_bytes()
-        mission = Mission(request="Call it b instead", only=Phase.PLANNING, assume_yes=True)
-        run = await play(project, server, mission=mission)
+        request = RunRequest(text="Call it b instead", only=Phase.PLANNING, assume_yes=True)
+        run = await play(project, server, request=request)
         first, second = (
             r.body for r in server.requests
         )  # one each: the accepted plan ends the turn
@@ -304,14 +306,14 @@ async def test_regenerating_costs_one_request_like_the_first_and_keeps_what_is_d
 
 async def test_headless_waits_for_approval_with_status_4_and_resumes(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], files={"specs/greeter.md": SPEC})
-    mission = Mission(only=Phase.PLANNING, interactive=False)
+    request = RunRequest(only=Phase.PLANNING, interactive=False)
     async with serving(scenario(plans())) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
         assert (run.end.status, run.end.exit_code) == (LoopStatus.WAITING, 4)
         assert "approval of the plan" in run.end.reason
         before = len(server.requests)
         Controls(project).decide(approved=True)
-        again = await play(project, server, mission=mission)
+        again = await play(project, server, request=request)
         assert len(server.requests) == before, "nothing is spent on a decision that was made"
     assert again.end.exit_code == 0
     assert Project(project).load().state.current_phase is Phase.BUILDING, "it is agreed to for good"
@@ -327,9 +329,9 @@ async def test_a_plan_that_was_made_anew_is_not_approved_by_what_was_said_of_the
             update={"state": docs.state.model_copy(update={"approval": said})}
         )
     )
-    mission = Mission(request="Call it a", only=Phase.PLANNING, interactive=False)
+    request = RunRequest(text="Call it a", only=Phase.PLANNING, interactive=False)
     async with serving(scenario(plans())) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
     assert [t.id for t in plan_of(project).tasks] == ["a"]
     assert (run.end.status, run.end.exit_code) == (LoopStatus.WAITING, 4)
 
@@ -349,10 +351,10 @@ async def test_a_report_without_evidence_is_refused(tmp_path: Path) -> None:
         - ralph: {{{report(passed=True)}}}
         - say: Handed in.
     """
-    mission = Mission(only=Phase.VALIDATION)
+    request = RunRequest(only=Phase.VALIDATION)
     overrides = {"phases.validation.require_human_approval": False}
     async with serving(scenario(script)) as server:
-        run = await play(project, server, mission=mission, overrides=overrides)
+        run = await play(project, server, request=request, overrides=overrides)
         told = "".join(json.dumps(r.body["messages"]) for r in server.requests)
     assert "greeter.md is not in the report" in told
     assert "no evidence for" in told
@@ -372,7 +374,7 @@ async def test_a_failed_validation_leads_back_to_building(tmp_path: Path) -> Non
     scripts = scenario(validates(False, times=1), validates(), finishes("fix-r1-01"))
     overrides = {"phases.validation.require_human_approval": False}
     async with serving(scripts) as server:
-        run = await play(project, server, mission=Mission(), overrides=overrides)
+        run = await play(project, server, request=RunRequest(), overrides=overrides)
     assert [e.passed for e in run.of(ev.ValidationFinished)] == [False, True]
     assert [e.phase for e in run.of(ev.PhaseChanged)] == [Phase.BUILDING, Phase.VALIDATION]
     assert task_of(project, "fix-r1-01").status is TaskStatus.COMPLETE
@@ -410,7 +412,7 @@ async def test_a_rejected_result_is_built_again_and_the_end_says_who_approved(
 
     scripts = scenario(validates(), finishes("rejected-r1x"))
     async with serving(scripts) as server:
-        run = await play(project, server, mission=Mission(interactive=True), meanwhile=person)
+        run = await play(project, server, request=RunRequest(interactive=True), meanwhile=person)
     assert [e.reason for e in run.of(ev.PhaseChanged)] == [
         "the result was rejected",
         "every task is complete",
@@ -435,10 +437,10 @@ async def test_validation_gives_up_after_its_rounds_and_has_them_again(tmp_path:
     }
     scripts = scenario(validates(False, times=1), validates(), finishes("fix-r1-01"))
     async with serving(scripts) as server:
-        run = await play(project, server, mission=Mission(), overrides=overrides)
+        run = await play(project, server, request=RunRequest(), overrides=overrides)
         assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
         assert "validation failed 1 time" in run.end.reason
-        again = await play(project, server, mission=Mission(), overrides=overrides)
+        again = await play(project, server, request=RunRequest(), overrides=overrides)
     assert [e.task_id for e in again.of(ev.IterationStarted)] == ["fix-r1-01", "validation"]
     assert again.end.exit_code == 0, "what was found is built first, then there are rounds again"
     assert (project / ".ralph/memory/phases/validation.md").exists()
@@ -468,7 +470,7 @@ async def test_a_phase_that_never_meets_its_criteria_is_not_left(
     """
     overrides = {"circuit_breaker.max_consecutive_failures": 2}
     async with serving(scenario(script)) as server:
-        run = await play(project, server, mission=Mission(assume_yes=True), overrides=overrides)
+        run = await play(project, server, request=RunRequest(assume_yes=True), overrides=overrides)
     outcomes = [e.outcome for e in run.of(ev.IterationFinished)]
     assert outcomes == [IterationOutcome.INCOMPLETE] * 2
     assert not run.of(ev.PhaseChanged)
@@ -478,10 +480,10 @@ async def test_a_phase_that_never_meets_its_criteria_is_not_left(
 @pytest.mark.long
 async def test_a_person_who_is_not_to_be_asked_is_not_asked(tmp_path: Path) -> None:
     project = make_project(tmp_path, [])
-    mission = Mission(request=REQUEST, only=Phase.DISCOVERY, assume_yes=True, interactive=True)
+    request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, assume_yes=True, interactive=True)
     overrides = {"phases.discovery.human_in_loop": False}
     async with serving(scenario(discovers(asks=True))) as server:
-        run = await play(project, server, mission=mission, overrides=overrides)
+        run = await play(project, server, request=request, overrides=overrides)
     assert not run.of(ev.QuestionAsked)
     assert run.end.exit_code == 0
 
@@ -491,9 +493,9 @@ async def test_validation_alone_ends_with_the_tasks_it_found(tmp_path: Path) -> 
     project = make_project(
         tmp_path, [task("a", status="complete")], files={"specs/greeter.md": SPEC}
     )
-    mission = Mission(only=Phase.VALIDATION)
+    request = RunRequest(only=Phase.VALIDATION)
     async with serving(scenario(validates(False))) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
     assert (run.end.status, run.end.exit_code) == (LoopStatus.STOPPED, 1)
     assert task_of(project, "fix-r1-01").status is TaskStatus.PENDING
 
@@ -502,5 +504,5 @@ async def test_discovery_without_a_request_is_refused_before_the_start(tmp_path:
     project = make_project(tmp_path, [])
     async with serving(scenario(discovers())) as server:
         with pytest.raises(PlanError, match="nothing to discover"):
-            await play(project, server, mission=Mission(only=Phase.DISCOVERY))
+            await play(project, server, request=RunRequest(only=Phase.DISCOVERY))
         assert not server.requests

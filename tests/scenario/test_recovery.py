@@ -8,7 +8,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import make_project, plan_of, task
@@ -31,10 +31,10 @@ async def test_the_person_lets_one_more_iteration_try(tmp_path: Path) -> None:
         controls.decide(approved=True)
 
     first = stops_without_claim("a").replace("turns:", "times: 1\n      turns:", 1)
-    mission = Mission(only=Phase.BUILDING, interactive=True)
+    request = RunRequest(only=Phase.BUILDING, interactive=True)
     overrides = {"circuit_breaker.max_consecutive_failures": 1}
     async with serving(scenario(first, finishes("a"), finishes("b"))) as server:
-        run = await play(project, server, mission=mission, overrides=overrides, meanwhile=person)
+        run = await play(project, server, request=request, overrides=overrides, meanwhile=person)
     states = [e.breaker.state for e in run.of(ev.BreakerChanged) if not e.breaker.is_cooling]
     assert states[:3] == [BreakerState.OPEN, BreakerState.HALF_OPEN, BreakerState.CLOSED]
     assert run.end.exit_code == 0
@@ -50,10 +50,10 @@ async def test_a_loop_that_asks_about_its_breaker_goes_on_when_it_is_reset(tmp_p
         assert told.status == 0, told.stderr
 
     first = stops_without_claim("a").replace("turns:", "times: 1\n      turns:", 1)
-    mission = Mission(only=Phase.BUILDING, interactive=True)
+    request = RunRequest(only=Phase.BUILDING, interactive=True)
     overrides = {"circuit_breaker.max_consecutive_failures": 1}
     async with serving(scenario(first, finishes("a"), finishes("b"))) as server:
-        run = await play(project, server, mission=mission, overrides=overrides, meanwhile=person)
+        run = await play(project, server, request=request, overrides=overrides, meanwhile=person)
     states = [e.breaker.state for e in run.of(ev.BreakerChanged)]
     assert BreakerState.OPEN in states
     assert BreakerState.HALF_OPEN not in states, "a reset is more than one try"
@@ -68,9 +68,9 @@ async def test_after_each_cool_down_exactly_one_iteration_tries(tmp_path: Path) 
         "circuit_breaker.max_consecutive_failures": 1,
         "circuit_breaker.cooldown_minutes": 0.02,
     }
-    mission = Mission(only=Phase.BUILDING, interactive=True)
+    request = RunRequest(only=Phase.BUILDING, interactive=True)
     async with serving(scenario(fails_twice, finishes("a"))) as server:
-        run = await play(project, server, mission=mission, overrides=overrides)
+        run = await play(project, server, request=request, overrides=overrides)
     told = [e for e in run.events if isinstance(e, ev.BreakerChanged | ev.IterationStarted)]
     course = [e.breaker.state if isinstance(e, ev.BreakerChanged) else "iteration" for e in told]
     cooled = [BreakerState.OPEN, BreakerState.OPEN, BreakerState.HALF_OPEN, "iteration"]
@@ -99,7 +99,7 @@ async def test_a_plan_that_stands_still_is_made_anew(tmp_path: Path) -> None:
     }
     scripts = scenario(stops_without_claim("stuck"), plans(), finishes("a"), validates())
     async with serving(scripts) as server:
-        run = await play(project, server, mission=Mission(assume_yes=True), overrides=overrides)
+        run = await play(project, server, request=RunRequest(assume_yes=True), overrides=overrides)
     phases = [e.phase for e in run.of(ev.PhaseChanged)]
     assert phases == [Phase.PLANNING, Phase.BUILDING, Phase.VALIDATION]
     assert [t.id for t in plan_of(project).tasks] == ["a"]

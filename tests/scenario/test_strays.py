@@ -12,7 +12,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving, serving_in_process
 from tests.harness.processes import marked_processes, ralph_running, run_ralph
 from tests.harness.projects import make_project, task
@@ -94,8 +94,8 @@ async def test_whoever_is_there_is_asked(tmp_path: Path, label: str) -> None:
         Controls(run.project).answer(asked.id, Answer(labels=(label,), by="screen"))
 
     async with stray_left(tmp_path) as project:
-        mission = Mission(only=Phase.BUILDING, interactive=True)
+        request = RunRequest(only=Phase.BUILDING, interactive=True)
         async with serving(scenario(finishes("a"))) as server:
-            run = await play(project, server, meanwhile=answer, mission=mission)
+            run = await play(project, server, meanwhile=answer, request=request)
         assert run.end.exit_code == 0, run.end
         assert bool(sleeping(project)) is (label == "Leave them")

@@ -12,7 +12,7 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.verification.verification import VerificationOutcome
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from tests.harness.model import serving
 from tests.harness.processes import run_ralph
 from tests.harness.projects import HAS_FILE, make_project, plan_of, task, task_of
@@ -95,9 +95,9 @@ async def test_the_person_is_asked_about_exactly_these_tasks(
         assert asked.summary.startswith("1 task has no check that can run: a. Yes builds")
         Controls(project).decide(approved=approved, by="screen")
 
-    mission = Mission(only=Phase.BUILDING, interactive=True)
+    request = RunRequest(only=Phase.BUILDING, interactive=True)
     async with serving(scenario(claims("a", ADDS))) as server:
-        run = await play(project, server, mission=mission, meanwhile=person)
+        run = await play(project, server, request=request, meanwhile=person)
         assert bool(server.requests) is approved
     assert run.end.exit_code == 1
     if not approved:
@@ -121,9 +121,9 @@ async def test_a_planned_task_without_a_check_is_said_in_the_approval(tmp_path: 
         assert "1 task has no check that can run: a. It would" in asked.summary
         Controls(project).decide(approved=True, by="screen")
 
-    mission = Mission(only=Phase.PLANNING, interactive=True)
+    request = RunRequest(only=Phase.PLANNING, interactive=True)
     async with serving(scenario(plans())) as server:
-        run = await play(project, server, mission=mission, meanwhile=person)
+        run = await play(project, server, request=request, meanwhile=person)
         prompt = str(server.requests[0].body)
     assert run.end.exit_code == 0
     assert task_of(project, "a").may_be_unverified, "the person agreed to what they read"
@@ -132,13 +132,13 @@ async def test_a_planned_task_without_a_check_is_said_in_the_approval(tmp_path: 
 
 async def test_nobody_agrees_unseen(tmp_path: Path) -> None:
     project = make_project(tmp_path, [], ABSENT, files={"specs/greeter.md": SPEC})
-    mission = Mission(request="more", only=Phase.PLANNING, assume_yes=True)
+    request = RunRequest(text="more", only=Phase.PLANNING, assume_yes=True)
     async with serving(scenario(plans(), finishes("a"))) as server:
-        run = await play(project, server, mission=mission)
+        run = await play(project, server, request=request)
         assert run.end.exit_code == 0
         assert not plan_of(project).tasks[0].may_be_unverified
         with pytest.raises(PlanError, match="1 task has no check that can run: a"):
-            await play(project, server, mission=Mission(assume_yes=True, only=Phase.BUILDING))
+            await play(project, server, request=RunRequest(assume_yes=True, only=Phase.BUILDING))
 
 
 async def test_a_command_of_its_own_needs_no_permission(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Injection, Phase
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
 from ralph_tui.domain.run.costs import CostMeter
@@ -471,20 +471,20 @@ class FakeControls(Controls):
             raise self.error
         self.asked.append(what)
 
-    def pause(self) -> Halt:
+    def pause(self) -> StopMode:
         """Note it."""
         self._note("pause")
-        return Halt.AFTER_ITERATION
+        return StopMode.AFTER_ITERATION
 
     def resume(self) -> None:
         """Note it."""
         self._note("resume")
 
-    def stop(self, *, now: bool = False, why: str = "") -> Halt:
+    def stop(self, *, now: bool = False, why: str = "") -> StopMode:
         """Note it, and how soon."""
         del why
         self._note("stop now" if now else "stop")
-        return Halt.NOW if now else Halt.AFTER_ITERATION
+        return StopMode.NOW if now else StopMode.AFTER_ITERATION
 
     def skip(self, task_id: str) -> Task:
         """Note it."""
@@ -510,7 +510,7 @@ class FakeControls(Controls):
         """The task as it is now, noted as the real ones do."""
         known = next((task for task in TASKS if task.id == task_id), Task(id=task_id))
         now = known.model_copy(update=changes)
-        self.doings.note(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
+        self.attribution.note(ImplementationPlan(), ImplementationPlan(tasks=(now,)), words)
         return now
 
     def answer(self, question_id: str, answer: Answer) -> AskedQuestion:

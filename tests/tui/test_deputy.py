@@ -42,30 +42,36 @@ def result() -> Script:
 async def test_any_key_keeps_the_answer_for_the_person(
     script: Callable[[], Script], key: str
 ) -> None:
-    deputy, moment = SomebodyElse(), Moment()
-    launch = replace(script().launch, deputy=deputy)
+    auto_responder, moment = SomebodyElse(), Moment()
+    launch = replace(script().launch, auto_responder=auto_responder)
     app = RalphApp(launch, autostart=True, clock=moment)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
         await until(pilot, lambda: SOON in screen_text(app))
         await pilot.press(key)
-        assert deputy.seconds_left is None, "also in the moment in which keys do nothing else"
+        assert auto_responder.seconds_left is None, (
+            "also in the moment in which keys do nothing else"
+        )
         await until(pilot, lambda: SOON not in screen_text(app))
 
 
 @pytest.mark.parametrize("touch", ["click", "scroll"])
 async def test_the_mouse_is_as_good_as_a_key(touch: str) -> None:
-    deputy = SomebodyElse()
-    app = RalphApp(replace(result().launch, deputy=deputy), autostart=True, clock=Moment())
+    auto_responder = SomebodyElse()
+    app = RalphApp(
+        replace(result().launch, auto_responder=auto_responder), autostart=True, clock=Moment()
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
         await pilot.hover("#approved")
-        assert deputy.seconds_left is not None, "a mouse that passes over it is no hand on it"
+        assert auto_responder.seconds_left is not None, (
+            "a mouse that passes over it is no hand on it"
+        )
         if touch == "click":
             await pilot.click("#approved")
         else:
             await pilot._post_mouse_events([MouseScrollDown], "#approved", button=0)
-        assert deputy.seconds_left is None
+        assert auto_responder.seconds_left is None
 
 
 async def test_without_a_deputy_nothing_is_announced() -> None:

@@ -11,8 +11,8 @@ from ralph_tui.demo.project import demo_environment
 from ralph_tui.domain.documents.questions import Answer
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.launch_factory import make_launch
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
@@ -31,13 +31,13 @@ async def test_a_question_is_answered_and_the_specs_are_approved(tmp_path: Path)
     root, moment = make_project(tmp_path, []), Moment()
     async with serving(scenario(discovers(asks=True))) as server:
         environment = cli_environment(server, tmp_path)
-        wiring = Wiring(
+        services = RunServices(
             make_agent=lambda: ClaudeAgent(environment, log=root / ".ralph" / "cli.log"),
             settings=load_settings(root, environ={}),
             environment=demo_environment(),
         )
-        mission = Mission(request=REQUEST, only=Phase.DISCOVERY, interactive=True)
-        app = RalphApp(make_launch(root, wiring, mission), autostart=True, clock=moment)
+        request = RunRequest(text=REQUEST, only=Phase.DISCOVERY, interactive=True)
+        app = RalphApp(make_launch(root, services, request), autostart=True, clock=moment)
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: isinstance(app.screen, QuestionDialog))
             await until(pilot, lambda: "Which language?" in screen_text(app))

@@ -9,7 +9,7 @@ from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.project_lookup import controls_of
 
 if TYPE_CHECKING:
-    from ralph_tui.domain.project_state import Halt
+    from ralph_tui.domain.project_state import StopMode
 
 
 def pause(project_root: ProjectRoot = None) -> None:
@@ -59,10 +59,10 @@ def inject(
         out(f"{'No loop is running. ' if now else ''}Queued for the next iteration.")
 
 
-def _when(halt: "Halt") -> str:
-    from ralph_tui.domain.project_state import Halt
+def _when(halt: "StopMode") -> str:
+    from ralph_tui.domain.project_state import StopMode
 
-    return "now" if halt is Halt.NOW else "after this iteration (ask again: at once)"
+    return "now" if halt is StopMode.NOW else "after this iteration (ask again: at once)"
 
 
 def register(app: typer.Typer) -> None:

@@ -81,8 +81,8 @@ def launch_demo(
     from ralph_tui.demo.project import create_demo_project, demo_environment
     from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
-    from ralph_tui.engine.control.request import Mission
-    from ralph_tui.engine.core.services import Wiring
+    from ralph_tui.engine.control.request import RunRequest
+    from ralph_tui.engine.core.services import RunServices
     from ralph_tui.engine.run.launch_factory import make_launch
     from ralph_tui.store.project import Project
 
@@ -95,7 +95,7 @@ def launch_demo(
     overrides = {"safety.sandbox": "off"}
     settings = load_settings(project.root, overrides=overrides, environ={}, home=project.root)
     person = None if ask else DemoPerson(scenario.person, project, speed=speed, on_screen=on_screen)
-    mission = Mission(request=scenario.request, interactive=interactive or person is not None)
+    request = RunRequest(text=scenario.request, interactive=interactive or person is not None)
 
     async def run(sink: "EventSink") -> "LoopFinished":
         server = ModelServer(scenario, speed=speed)
@@ -107,18 +107,18 @@ def launch_demo(
                 environment = server.environment(Path(directory))
                 return ClaudeAgent(environment, log=project.log_path("claude-cli.log"))
 
-            wiring = Wiring(
+            services = RunServices(
                 make_agent,
                 settings,
                 environment=demo_environment(),
                 beside=person.live if person else None,
             )
             async with server:
-                return await make_launch(project.root, wiring, mission).run(sink)
+                return await make_launch(project.root, services, request).run(sink)
 
-    watching = Wiring(_no_agent, settings, warm_up=import_agent, label="demo")
+    watching = RunServices(_no_agent, settings, warm_up=import_agent, label="demo")
     launch = make_launch(project.root, watching)
-    return replace(launch, run=run, run_request=None, run_replan=None, deputy=person)
+    return replace(launch, run=run, run_request=None, run_replan=None, auto_responder=person)
 
 
 def _no_agent() -> "Agent":

@@ -29,7 +29,7 @@ def doctor(
     if end_strays and (left := strays_of(start_directory(project_root))):
         from ralph_tui.engine.safety import orphan_processes
 
-        orphan_processes.end_strays(left)
+        orphan_processes.end_orphans(left)
         note(f"{orphan_processes.described(left)} Ended.")
     findings = tuple(examine(start_directory(project_root)))
     if as_json:

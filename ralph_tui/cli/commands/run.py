@@ -72,7 +72,7 @@ def validate(*, options: RunOptions) -> None:
 
 
 def _start(words: list[str] | None, only: str | None, options: RunOptions) -> NoReturn:
-    """Run a mission and leave with its status; nothing is read or started before the face is known."""
+    """Run a request and exit with its status; read and start nothing before the face is known."""
     thinks = only in ("discovery", "planning")
     overrides: Mapping[str, object] = {
         "phases.building.max_iterations": options.max_iterations,
@@ -89,10 +89,10 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         from ralph_tui.cli.run.background import going_on
         from ralph_tui.cli.run.inputs import read_answers, read_request
         from ralph_tui.domain.project_state import Phase
-        from ralph_tui.engine.control.request import Mission
+        from ralph_tui.engine.control.request import RunRequest
 
-        mission = Mission(
-            request=read_request(words),
+        request = RunRequest(
+            text=read_request(words),
             only=Phase(only) if only else None,
             assume_yes=options.yes,
             no_input=options.no_input,
@@ -100,7 +100,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
             answers=read_answers(options.answers),
         )
         root = find_project(options.project_root).root
-        launched = launch_project(root, overrides, mission)
+        launched = launch_project(root, overrides, request)
         return replace(launched, go_on=going_on(root, command, _again(options)))
 
     raise typer.Exit(

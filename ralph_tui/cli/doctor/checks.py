@@ -24,7 +24,7 @@ from ralph_tui.present.text.figures import plural
 
 if TYPE_CHECKING:
     from ralph_tui.domain.plan.plan import ImplementationPlan
-    from ralph_tui.engine.safety.orphan_processes import Stray
+    from ralph_tui.engine.safety.orphan_processes import OrphanProcess
 
 
 LOW_DISK_BYTES = 500_000_000
@@ -60,16 +60,16 @@ def examine(start: Path) -> Iterator[Finding]:
     yield _disk(root or start)
 
 
-def strays_of(start: Path) -> "tuple[Stray, ...]":
+def strays_of(start: Path) -> "tuple[OrphanProcess, ...]":
     """What a dead run left running; nothing while a loop runs, whose processes look the same."""
-    from ralph_tui.engine.safety.orphan_processes import find_strays
+    from ralph_tui.engine.safety.orphan_processes import find_orphans
     from ralph_tui.store.layout import Layout
     from ralph_tui.store.lock import LoopLock
 
     root = _project_root(start)
     if root is None or LoopLock(Layout(root)).owner() is not None:
         return ()
-    return find_strays(root)
+    return find_orphans(root)
 
 
 def _strays(start: Path) -> Finding:

@@ -28,14 +28,14 @@ def open_here(project_root: Path | None) -> int:
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.doctor.checks import readiness
         from ralph_tui.cli.run.background import going_on
-        from ralph_tui.engine.control.request import Mission
+        from ralph_tui.engine.control.request import RunRequest
         from ralph_tui.tui.app.app import RalphApp
         from ralph_tui.tui.app.entry import show
 
         root = find_project(project_root).root
         # `b` goes on where the project stands, as `ralph run` does.
         launch = replace(
-            launch_project(root, {}, Mission(interactive=True)),
+            launch_project(root, {}, RunRequest(interactive=True)),
             go_on=going_on(root, "run"),
             readiness=partial(readiness, root),
         )

@@ -21,7 +21,7 @@ KEPT = 64
 """Changes that are remembered; each comes back within a second."""
 
 
-class Doings:
+class Attribution:
     """The latest changes of a plan, and the words for each."""
 
     def __init__(self) -> None:

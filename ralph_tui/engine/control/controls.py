@@ -9,11 +9,11 @@ from ralph_tui.domain.documents.questions import Answer, AskedQuestion
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.permissions import answer_told
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
-from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Halt, Injection
+from ralph_tui.domain.project_state import REASONED, Approval, ApprovalKind, Injection, StopMode
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import TaskVerification
 from ralph_tui.engine.control.approved_content import plan_content
-from ralph_tui.engine.control.attribution import Doings
+from ralph_tui.engine.control.attribution import Attribution
 from ralph_tui.engine.control.plan_edits import (
     TaskFields,
     added,
@@ -42,7 +42,7 @@ class PlanControls:
     def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
         """Address the project at `root`; `tell` gets what is waited for, set aside or restored."""
         self.root = root
-        self.doings, self.journaled = Doings(), Doings()
+        self.attribution, self.journal_attribution = Attribution(), Attribution()
         """For who shows what happens, and for who writes it down; each tells of a change once."""
         self._project = Project(root, tell=tell)
 
@@ -152,7 +152,7 @@ class PlanControls:
 
         def replan(docs: Documents) -> Outcome[ImplementationPlan]:
             after = change(docs.plan)
-            for known in (self.doings, self.journaled):
+            for known in (self.attribution, self.journal_attribution):
                 known.note(docs.plan, after, words)
             return Outcome(docs.replacing(plan=after), docs.plan)
 
@@ -172,7 +172,7 @@ ENDED_BY: Mapping[int, str] = MappingProxyType(
 class Controls(PlanControls):
     """Requests to the loop of one project; each call blocks for one transaction."""
 
-    def pause(self) -> Halt:
+    def pause(self) -> StopMode:
         """Pause after this iteration; asked again while it runs, at once.
 
         Raises:
@@ -193,9 +193,9 @@ class Controls(PlanControls):
             RalphError: No loop is running.
         """
         self._need_loop("resume")
-        self._project.transact(lambda docs: docs.with_state(pause=Halt.NONE, paused=False))
+        self._project.transact(lambda docs: docs.with_state(pause=StopMode.NONE, paused=False))
 
-    def stop(self, *, now: bool = False, why: str = "") -> Halt:
+    def stop(self, *, now: bool = False, why: str = "") -> StopMode:
         """Stop after this iteration; `now` or asked again, at once. `why`: what asks, if no person.
 
         Raises:
@@ -204,7 +204,7 @@ class Controls(PlanControls):
         self._need_loop("stop")
 
         def change(docs: Documents) -> Documents:
-            halt = Halt.NOW if now else docs.state.stop.again()
+            halt = StopMode.NOW if now else docs.state.stop.again()
             return docs.with_state(stop=halt, stop_why=why or docs.state.stop_why)
 
         return self._project.transact(change).state.stop

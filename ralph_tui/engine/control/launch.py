@@ -32,7 +32,7 @@ class Remaining:
     usd: float | None = None
 
 
-class Deputy(Protocol):
+class AutoResponder(Protocol):
     """Answers what the loop asks when the person does not, as the demo does, unless they touch it."""
 
     @property
@@ -65,7 +65,7 @@ class Launch:
             the loop cannot leave this process.
         screen: How the screen looks and calls.
         label: Shown beside the project's name, such as "demo".
-        deputy: Who answers in the person's place, to be told when the person is at it; or None.
+        auto_responder: Answers in the person's place until the person takes over; or None.
         readiness: What a person should know before they start anything; blocks for a second. Or None.
     """
 
@@ -79,5 +79,5 @@ class Launch:
     run_replan: "Callable[[str, EventSink], Awaitable[LoopFinished]] | None" = None
     go_on: Callable[[Remaining], int] | None = None
     screen: ScreenSettings = field(default_factory=ScreenSettings)
-    deputy: Deputy | None = None
+    auto_responder: AutoResponder | None = None
     readiness: Callable[[], Iterable[Notice]] | None = None

@@ -10,11 +10,11 @@ REPLAN = "Make the plan anew from the specs and from what is there now."
 
 
 @dataclass(frozen=True)
-class Mission:
+class RunRequest:
     """One run, as it was asked for.
 
     Attributes:
-        request: What the person wants; empty to go on with what is there.
+        text: What the person wants; empty to go on with what is there.
         only: The single phase to run, or None for the whole way.
         assume_yes: Approve specs and plan without asking; never the final validation.
         no_input: Nobody answers questions; the model decides and records its assumption.
@@ -22,7 +22,7 @@ class Mission:
         answers: Answers prepared in a file.
     """
 
-    request: str = ""
+    text: str = ""
     only: Phase | None = None
     assume_yes: bool = False
     no_input: bool = False

@@ -11,7 +11,7 @@ from ralph_tui.domain.redaction import redact
 from ralph_tui.store.journal.journal import JournalWriter
 
 
-class Emitter:
+class EventWriter:
     """Stamps events, hands them to the face, and writes them in batches in the order emitted."""
 
     def __init__(self, journal: JournalWriter, sink: EventSink) -> None:

@@ -129,7 +129,7 @@ class QuestionReply(Model):
     """Set instead when nobody answers: what the model does now."""
 
 
-class Overseer(Protocol):
+class Supervisor(Protocol):
     """What the engine answers while the agent works. Every method must return quickly or await."""
 
     async def review_tool(self, call: ToolCall) -> Verdict:
@@ -189,7 +189,7 @@ class AgentSession(Protocol):
 class Agent(Protocol):
     """Makes sessions."""
 
-    async def open(self, spec: SessionSpec, overseer: Overseer) -> AgentSession:
+    async def open(self, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
         """A fresh session; a standby one is used when its spec is equal.
 
         Raises:

@@ -16,7 +16,7 @@ from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink, FilesUnfinished
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
-from ralph_tui.domain.project_state import REASONED, Approval, Halt
+from ralph_tui.domain.project_state import REASONED, Approval, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
@@ -30,7 +30,7 @@ QUIET_SECONDS = 0.5
 """An editor that takes no longer to save is not worth a word."""
 
 
-class Unfinished:
+class PartialFiles:
     """Remembers since when files are not whole, and what was told of it."""
 
     def __init__(self, emit: EventSink, clock: Callable[[], float] = time.monotonic) -> None:
@@ -67,7 +67,7 @@ T = TypeVar("T")
 Standing = Callable[[Documents], ev.ProjectRead]
 
 
-class Ledger:
+class ProjectState:
     """Reads, changes and follows the documents of one project."""
 
     def __init__(
@@ -87,7 +87,7 @@ class Ledger:
         self._changed = asyncio.Event()
         self._complaint = ""
         self._undone = ""
-        self._unfinished = Unfinished(emit)
+        self._unfinished = PartialFiles(emit)
         self._begun: set[asyncio.Future[Documents]] = set()
         """Changes that are being made; nobody else keeps those whose caller was cancelled."""
 
@@ -100,7 +100,7 @@ class Ledger:
     def docs(self) -> Documents:
         """The documents as last seen."""
         if self._docs is None:
-            msg = "the ledger was not opened"
+            msg = "the project state was not opened"
             raise RuntimeError(msg)
         return self._docs
 
@@ -324,14 +324,14 @@ class Ledger:
     def _tell_requests(self, before: Documents, after: Documents) -> None:
         was, now = before.state, after.state
         if now.pause is not was.pause:
-            if now.pause is Halt.NONE:
+            if now.pause is StopMode.NONE:
                 self._emit(ev.LoopResumed())
             else:
-                self._emit(ev.PauseRequested(now=now.pause is Halt.NOW))
+                self._emit(ev.PauseRequested(now=now.pause is StopMode.NOW))
         if now.adjusted is not None and now.adjusted != was.adjusted:
             self._emit(ev.LimitsChanged(adjusted=now.adjusted))
-        if now.stop is not was.stop and now.stop is not Halt.NONE:
-            self._emit(ev.StopRequested(now=now.stop is Halt.NOW))
+        if now.stop is not was.stop and now.stop is not StopMode.NONE:
+            self._emit(ev.StopRequested(now=now.stop is StopMode.NOW))
 
     def _report_damage(self) -> None:
         for message in self.project.damage():
@@ -350,26 +350,26 @@ Asked = tuple[AskedQuestion, ...]
 
 
 async def answered(
-    ledger: Ledger, asked: Asked, *, gives_up: Callable[[], bool] = lambda: False
+    project_state: ProjectState, asked: Asked, *, gives_up: Callable[[], bool] = lambda: False
 ) -> Asked:
     """Ask, and wait until none of them is open, or the loop `gives_up`; what was answered is not asked again."""
-    await ask(ledger, asked)
+    await ask(project_state, asked)
     while True:
-        log = ledger.docs.questions
+        log = project_state.docs.questions
         asked = tuple(log.find(question.id) or question for question in asked)
         if gives_up() or not any(question.is_open for question in asked):
             return asked
         if lost := [question for question in asked if log.find(question.id) is None]:
-            await ask(ledger, lost)  # nobody could answer it
+            await ask(project_state, lost)  # nobody could answer it
         else:
-            await ledger.wait_changed()
+            await project_state.wait_changed()
 
 
-async def ask(ledger: Ledger, asked: Sequence[AskedQuestion]) -> None:
+async def ask(project_state: ProjectState, asked: Sequence[AskedQuestion]) -> None:
     """Write questions down; one that is there already stays as it is."""
 
     def change(docs: Documents) -> Documents:
         new = [question for question in asked if docs.questions.find(question.id) is None]
         return docs.replacing(questions=docs.questions.asking(new))
 
-    await ledger.transact(change)
+    await project_state.transact(change)

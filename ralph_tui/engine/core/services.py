@@ -27,7 +27,7 @@ async def nobody(_: "EventSink") -> None:
 
 
 @dataclass(frozen=True)
-class Wiring:
+class RunServices:
     """What a face brings to a run.
 
     Attributes:

@@ -10,11 +10,18 @@ from datetime import datetime
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
-from ralph_tui.domain.project_state import DECISIONS, REASONED, Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.project_state import (
+    DECISIONS,
+    REASONED,
+    Approval,
+    ApprovalKind,
+    Phase,
+    StopMode,
+)
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.approved_content import Content, changes
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, interrupted, waiting
 from ralph_tui.engine.core.ports import QuestionReply
 from ralph_tui.engine.core.project_state import answered, ask
@@ -33,13 +40,13 @@ NOT_NOW = "Nobody can answer now. Stop here: another session continues with the 
 DECLINED = "The person declines to answer; decide yourself and record the assumption in the spec."
 
 
-class Asking:
+class QuestionChannel:
     """Puts the model's questions to the person and counts them."""
 
-    def __init__(self, shop: Workshop, mission: Mission, phase: Phase, *, most: int) -> None:
+    def __init__(self, run: RunContext, request: RunRequest, phase: Phase, *, most: int) -> None:
         """Ask at most `most` questions in this phase."""
-        self._shop = shop
-        self._mission = mission
+        self._run = run
+        self._request = request
         self._phase = phase
         self._most = most
         self.waiting = False
@@ -49,26 +56,26 @@ class Asking:
     @property
     def left(self) -> int:
         """How many questions may still be asked."""
-        docs = self._shop.ledger.docs
+        docs = self._run.project_state.docs
         asked = docs.questions.asked_in(self._phase, docs.state.requested_at)
         return max(0, self._most - len(asked))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Ask, wait for every answer, and say them as the model reads them."""
-        settings = self._shop.settings.phases.discovery
-        if self._mission.no_input or not settings.human_in_loop:
+        settings = self._run.settings.phases.discovery
+        if self._request.no_input or not settings.human_in_loop:
             return QuestionReply(refused=NOBODY)
         if len(questions) > self.left:
             text = f"Only {self.left} of {self._most} questions are left in this phase. "
             return QuestionReply(refused=text + "Ask fewer, or decide and record the assumption.")
         batch = self._batch(questions)
-        if not self._mission.interactive and any(asked.is_open for asked in batch):
-            await ask(self._shop.ledger, batch)
+        if not self._request.interactive and any(asked.is_open for asked in batch):
+            await ask(self._run.project_state, batch)
             self.unanswered = tuple(asked for asked in batch if asked.is_open)
             return QuestionReply(refused=NOT_NOW)
         self.waiting = True
         try:
-            replies = await answered(self._shop.ledger, batch)
+            replies = await answered(self._run.project_state, batch)
         finally:
             self.waiting = False
         return QuestionReply(answers={q.question.question: _told(q) for q in replies})
@@ -76,17 +83,22 @@ class Asking:
     def _batch(self, questions: tuple[Question, ...]) -> tuple[AskedQuestion, ...]:
         """The questions as they are written down, those that a file answers with their answer."""
         batch = uuid.uuid4().hex[:8]
-        now = self._shop.clock()
+        now = self._run.clock()
         return tuple(
-            _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._mission)
+            _asked(f"q-{batch}-{number}", batch, self._phase, question, now, self._request)
             for number, question in enumerate(questions, 1)
         )
 
 
 def _asked(
-    question_id: str, batch: str, phase: Phase, question: Question, now: datetime, mission: Mission
+    question_id: str,
+    batch: str,
+    phase: Phase,
+    question: Question,
+    now: datetime,
+    request: RunRequest,
 ) -> AskedQuestion:
-    answer = mission.answers.to(question)
+    answer = request.answers.to(question)
     return AskedQuestion(
         id=question_id,
         batch=batch,
@@ -113,20 +125,22 @@ def answers_so_far(docs: Documents, phase: Phase) -> tuple[str, ...]:
     )
 
 
-async def left_open(shop: Workshop, mission: Mission, phase: Phase) -> tuple[AskedQuestion, ...]:
+async def left_open(
+    run: RunContext, request: RunRequest, phase: Phase
+) -> tuple[AskedQuestion, ...]:
     """The questions a run without a person left open; those that prepared answers settle are answered first."""
-    since = shop.ledger.docs.state.requested_at
-    now = shop.clock()
+    since = run.project_state.docs.state.requested_at
+    now = run.clock()
 
     def change(docs: Documents) -> Documents:
         log = docs.questions
         for asked in log.asked_in(phase, since):
-            answer = mission.answers.to(asked.question) if asked.is_open else None
+            answer = request.answers.to(asked.question) if asked.is_open else None
             if answer is not None:
                 log = log.answering(asked.id, answer, now)
         return docs if log is docs.questions else docs.replacing(questions=log)
 
-    docs = await shop.ledger.transact(change)
+    docs = await run.project_state.transact(change)
     return tuple(asked for asked in docs.questions.asked_in(phase, since) if asked.is_open)
 
 
@@ -140,7 +154,7 @@ def waiting_for_answer(questions: tuple[AskedQuestion, ...]) -> End:
     )
 
 
-async def withdraw_open_questions(shop: Workshop) -> None:
+async def withdraw_open_questions(run: RunContext) -> None:
     """Questions of a session that is gone are asked again by the next one, not answered to it."""
 
     def change(docs: Documents) -> Documents:
@@ -148,7 +162,7 @@ async def withdraw_open_questions(shop: Workshop) -> None:
             return docs
         return docs.replacing(questions=docs.questions.withdrawing_open())
 
-    await shop.ledger.transact(change)
+    await run.project_state.transact(change)
 
 
 ContentOf = Callable[[], Awaitable[Content]]
@@ -161,8 +175,8 @@ async def nothing() -> Content:
 
 
 async def decide(
-    shop: Workshop,
-    mission: Mission,
+    run: RunContext,
+    request: RunRequest,
     kind: ApprovalKind,
     summary: str,
     *,
@@ -176,31 +190,31 @@ async def decide(
     or a result stays on disk until what follows from it is there, too; others are used up here. `wait`
     returns when it is worth looking again; by default, when a document changed.
     """
-    if mission.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
-        there = _decision(shop, kind)
+    if request.assume_yes and kind in (ApprovalKind.SPECS, ApprovalKind.PLAN):
+        there = _decision(run, kind)
         if there is None or there.approved:
-            await clear_decision(shop)
-            shop.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
+            await clear_decision(run)
+            run.emit(ev.ApprovalGiven(kind=kind, approved=True, by=UNSEEN))
             return Approval(kind=kind, approved=True, decided_by=UNSEEN)
-    await _request(shop, kind, summary, await content())
+    await _request(run, kind, summary, await content())
     asked: Approval | None = None
-    while (decided := await _decided(shop, kind, summary, content)) is None:
-        standing = shop.ledger.docs.state.approval
+    while (decided := await _decided(run, kind, summary, content)) is None:
+        standing = run.project_state.docs.state.approval
         if standing is None or standing.kind is not kind:
-            await _request(shop, kind, summary, await content())  # its file was lost
+            await _request(run, kind, summary, await content())  # its file was lost
             continue
         if asked is None or (asked.summary, asked.content) != (standing.summary, standing.content):
             asked = standing
-            shop.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
-        if not mission.interactive:
+            run.emit(ev.ApprovalRequested(kind=kind, summary=standing.summary))
+        if not request.interactive:
             reason = f"waiting for approval of {DECISIONS[kind]}"
             return waiting(reason, "`ralph approve` or `ralph reject --reason …`, then run again.")
-        if (state := shop.ledger.docs.state).stop is not Halt.NONE:
+        if (state := run.project_state.docs.state).stop is not StopMode.NONE:
             return interrupted(state)
-        await (wait or shop.ledger.wait_changed)()
+        await (wait or run.project_state.wait_changed)()
     if kind not in REASONED:
-        await clear_decision(shop)
-    shop.emit(
+        await clear_decision(run)
+    run.emit(
         ev.ApprovalGiven(
             kind=kind,
             approved=bool(decided.approved),
@@ -212,19 +226,19 @@ async def decide(
 
 
 async def _decided(
-    shop: Workshop, kind: ApprovalKind, summary: str, content: ContentOf
+    run: RunContext, kind: ApprovalKind, summary: str, content: ContentOf
 ) -> Approval | None:
     """The decision; an approval of what has changed since is none, and is asked for again."""
-    made = _decision(shop, kind)
+    made = _decision(run, kind)
     if made is None or not made.approved or kind not in REASONED:
         return made
-    await _request(shop, kind, summary, await content())
-    return _decision(shop, kind)
+    await _request(run, kind, summary, await content())
+    return _decision(run, kind)
 
 
-async def _request(shop: Workshop, kind: ApprovalKind, summary: str, about: Content) -> None:
+async def _request(run: RunContext, kind: ApprovalKind, summary: str, about: Content) -> None:
     """Ask for a decision, unless one about exactly this is asked for or made already."""
-    now = shop.clock()
+    now = run.clock()
 
     def change(docs: Documents) -> Documents:
         there = docs.state.approval
@@ -238,7 +252,7 @@ async def _request(shop: Workshop, kind: ApprovalKind, summary: str, about: Cont
             approval = approval.model_copy(update={"summary": told})
         return with_approval(docs, approval)
 
-    await shop.ledger.transact(change)
+    await run.project_state.transact(change)
 
 
 def _is_of_another(there: Approval, about: Content) -> bool:
@@ -258,16 +272,16 @@ def requested(kind: ApprovalKind, summary: str, about: Content, now: datetime) -
     return Approval(kind=kind, summary=summary, requested_at=now, content=dict(about))
 
 
-def _decision(shop: Workshop, kind: ApprovalKind) -> Approval | None:
-    approval = shop.ledger.docs.state.approval
+def _decision(run: RunContext, kind: ApprovalKind) -> Approval | None:
+    approval = run.project_state.docs.state.approval
     made = approval is not None and approval.kind is kind and approval.approved is not None
     return approval if made else None
 
 
-async def clear_decision(shop: Workshop) -> None:
+async def clear_decision(run: RunContext) -> None:
     """Forget the request or decision on disk, once what follows from it is there."""
-    if shop.ledger.docs.state.approval is not None:
-        await shop.ledger.transact(lambda docs: with_approval(docs, None))
+    if run.project_state.docs.state.approval is not None:
+        await run.project_state.transact(lambda docs: with_approval(docs, None))
 
 
 def with_approval(docs: Documents, approval: Approval | None) -> Documents:

@@ -21,8 +21,8 @@ from ralph_tui.domain.permissions import (
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.core.project_state import Ledger, answered
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.core.project_state import ProjectState, answered
 from ralph_tui.store.project import Documents
 
 OWN_RULES = (
@@ -81,12 +81,12 @@ def _lines(tool_input: Mapping[str, JsonValue]) -> list[str]:
     return [f"{n}:\n{v}" if "\n" in str(v) else f"{n}: {v}" for n, v in tool_input.items()]
 
 
-class Permitting:
+class CallPermissions:
     """Asks for the calls of one agent session; what was allowed for it ends with it."""
 
-    def __init__(self, shop: Workshop, task_id: str | None = None) -> None:
+    def __init__(self, run: RunContext, task_id: str | None = None) -> None:
         """Nothing is allowed yet."""
-        self._shop = shop
+        self._run = run
         self._task_id = task_id
         self._turn = asyncio.Lock()
         self._waiting = 0
@@ -135,26 +135,26 @@ class Permitting:
 
     def _refused_at_once(self, wanted: Permission) -> str:
         """Why there is no asking; empty when there is."""
-        settings = self._shop.settings
+        settings = self._run.settings
         if wanted.tool == NETWORK and NETWORK not in settings.safety.ask_commands:
             return SHUT
-        phase = self._shop.ledger.docs.state.current_phase
+        phase = self._run.project_state.docs.state.current_phase
         alone = phase is Phase.DISCOVERY and not settings.phases.discovery.human_in_loop
-        return UNASKED if alone or not self._shop.answerable else ""
+        return UNASKED if alone or not self._run.answerable else ""
 
     async def _ask(self, wanted: Permission) -> Ruling:
-        batch, ledger = uuid.uuid4().hex[:8], self._shop.ledger
+        batch, project_state = uuid.uuid4().hex[:8], self._run.project_state
         asked = AskedQuestion(
             id=f"q-{batch}-1",
             batch=batch,
-            phase=ledger.docs.state.current_phase,
+            phase=project_state.docs.state.current_phase,
             task_id=self._task_id,
             question=question_of(wanted),
             permission=wanted,
-            asked_at=self._shop.clock(),
+            asked_at=self._run.clock(),
         )
         try:
-            (now,) = await answered(ledger, (asked,))
+            (now,) = await answered(project_state, (asked,))
         except asyncio.CancelledError:  # the turn was interrupted, or the CLI is gone
             await self._withdraw(asked.id)
             raise
@@ -170,7 +170,7 @@ class Permitting:
             return docs.replacing(questions=log)
 
         async def withdraw() -> None:
-            await self._shop.ledger.transact(change)
+            await self._run.project_state.transact(change)
 
         task = asyncio.create_task(withdraw(), name="ralph-withdraw")
         self._withdrawing.add(task)
@@ -188,7 +188,7 @@ def _listed(patterns: Iterable[str]) -> set[tuple[str, str]]:
     return {(ASK_FIRST, pattern) for pattern in patterns}
 
 
-async def withdraw_left_over(ledger: Ledger, phase: Phase) -> None:
+async def withdraw_left_over(project_state: ProjectState, phase: Phase) -> None:
     """Withdraw what a session that is gone asked; discovery itself decides about its own questions."""
 
     def change(docs: Documents) -> Documents:
@@ -199,4 +199,4 @@ async def withdraw_left_over(ledger: Ledger, phase: Phase) -> None:
                 log = log.changing(asked.id, withdrawn=True)
         return docs.replacing(questions=log) if left else docs
 
-    await ledger.transact(change)
+    await project_state.transact(change)

@@ -17,9 +17,9 @@ from datetime import datetime, timedelta
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.formatting import duration
-from ralph_tui.domain.project_state import ApprovalKind, Halt, Pause
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.domain.project_state import ApprovalKind, Pause, StopMode
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, asked_by
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.decisions.ask_person import decide
@@ -37,51 +37,51 @@ RETRIED = "the person retries now"
 
 
 async def wait_until(
-    shop: Workshop,
+    run: RunContext,
     until: datetime,
     message: str,
     *,
-    ends: Callable[[Halt], bool] = lambda stop: stop is not Halt.NONE,
+    ends: Callable[[StopMode], bool] = lambda stop: stop is not StopMode.NONE,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> str:
     """Wait and tell it; why it ended. `ends` says which stop that was asked for ends it."""
-    shop.emit(ev.LimitWait(until=until, message=message))
+    run.emit(ev.LimitWait(until=until, message=message))
     why = "interrupted"
     try:
-        await shop.ledger.transact(_noted(Pause(until=until, why=message)))
-        why = await _until(shop, until, ends, monotonic)
+        await run.project_state.transact(_noted(Pause(until=until, why=message)))
+        why = await _until(run, until, ends, monotonic)
     finally:
-        shop.emit(ev.LimitWaitEnded(why=why))
-        await shop.ledger.transact(_noted(None))
+        run.emit(ev.LimitWaitEnded(why=why))
+        await run.project_state.transact(_noted(None))
     return why
 
 
-async def changed_within(shop: Workshop, seconds: float) -> None:
+async def changed_within(run: RunContext, seconds: float) -> None:
     """Return at the next change of a document, after `seconds`, or when it is time to look at the clock."""
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(shop.ledger.wait_changed(), min(seconds, LOOK_SECONDS))
+        await asyncio.wait_for(run.project_state.wait_changed(), min(seconds, LOOK_SECONDS))
 
 
 async def _until(
-    shop: Workshop,
+    run: RunContext,
     until: datetime,
-    ends: Callable[[Halt], bool],
+    ends: Callable[[StopMode], bool],
     monotonic: Callable[[], float],
 ) -> str:
-    longest = (until - shop.clock()).total_seconds()
+    longest = (until - run.clock()).total_seconds()
     started = monotonic()
     while True:
-        by_wall = (until - shop.clock()).total_seconds()
+        by_wall = (until - run.clock()).total_seconds()
         left = min(by_wall, longest - (monotonic() - started))
         if left <= 0:
             return "the wait is over"
-        state = shop.ledger.docs.state
+        state = run.project_state.docs.state
         if ends(state.stop):
             return asked_by(state)
         if state.retry_now:
-            await shop.ledger.transact(forget_retry)
+            await run.project_state.transact(forget_retry)
             return RETRIED
-        await changed_within(shop, left)
+        await changed_within(run, left)
 
 
 @dataclass(frozen=True)
@@ -93,23 +93,23 @@ class Outage:
     pauses: int = 0
 
 
-class Patience:
+class Backoff:
     """Decides whether and how long to wait after a failure, and waits."""
 
     def __init__(
         self,
-        shop: Workshop,
-        mission: Mission,
+        run: RunContext,
+        request: RunRequest,
         *,
         chance: Callable[[], float] = random.random,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wait by the settings of `shop`; `mission` says whether somebody can be asked."""
+        """Wait by the settings of `run`; `request` says whether somebody can be asked."""
         self._chance = chance
         self._monotonic = monotonic
-        self._shop = shop
-        self._mission = mission
-        self._limits = shop.settings.limits
+        self._run = run
+        self._request = request
+        self._limits = run.settings.limits
         self._waited = timedelta()
         self._outage: Outage | None = None
 
@@ -141,13 +141,13 @@ class Patience:
         lasted = timedelta(seconds=self._monotonic() - outage.since)
         if lasted + pause > timedelta(minutes=self._limits.max_outage_minutes):
             return False
-        why = await wait_until(self._shop, self._shop.clock() + pause, failure.message)
+        why = await wait_until(self._run, self._run.clock() + pause, failure.message)
         if why == RETRIED:  # the person knows more than we do: begin with short pauses again
             self._outage = Outage(self._monotonic())
         return True
 
     async def _wait_for_limit(self, failure: Failure) -> bool:
-        now = self._shop.clock()
+        now = self._run.clock()
         fallback = now + timedelta(minutes=self._limits.fallback_wait_minutes)
         # A reset that is over by our clock, which may be wrong, would be asked for again at once, for ever.
         told = failure.resets_at
@@ -159,15 +159,15 @@ class Patience:
             return False
         # What was awake counts: a machine that slept has not been waiting.
         started = time.monotonic()
-        await wait_until(self._shop, until, failure.message)
+        await wait_until(self._run, until, failure.message)
         self._waited += timedelta(seconds=time.monotonic() - started)
-        return self._shop.ledger.docs.state.stop is Halt.NONE
+        return self._run.project_state.docs.state.stop is StopMode.NONE
 
     async def _may_wait(self, failure: Failure, until: datetime) -> bool:
         """Ask; where nobody is there the run ends, as with `exit`."""
-        if not self._mission.interactive:
+        if not self._request.interactive:
             return False
-        left = duration((until - self._shop.clock()).total_seconds())
+        left = duration((until - self._run.clock()).total_seconds())
         then = (
             "Wait until it resets" if failure.resets_at else "No reset was told. Wait and try again"
         )
@@ -175,7 +175,7 @@ class Patience:
             f"{failure.message} {then} at {until:%Y-%m-%d %H:%M} UTC, in {left}? "
             "Yes waits and goes on by itself; no ends this run with status 2."
         )
-        decided = await decide(self._shop, self._mission, ApprovalKind.LIMIT, summary)
+        decided = await decide(self._run, self._request, ApprovalKind.LIMIT, summary)
         return not isinstance(decided, End) and bool(decided.approved)
 
 
@@ -189,10 +189,10 @@ def forget_retry(docs: Documents) -> Documents:
     return docs.with_state(retry_now=False)
 
 
-async def forgive(shop: Workshop) -> None:
+async def forgive(run: RunContext) -> None:
     """A limit that is waited out was no iteration."""
 
     def change(docs: Documents) -> Documents:
         return docs.with_state(iteration_count=max(0, docs.state.iteration_count - 1))
 
-    await shop.ledger.transact(change)
+    await run.project_state.transact(change)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.project_state import Approval, ApprovalKind, Halt, Phase
+from ralph_tui.domain.project_state import Approval, ApprovalKind, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, RecoveryAction, recovery_for
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, nothing_ready, stopped
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.backoff import RETRIED, changed_within, forget_retry
@@ -30,10 +30,12 @@ def steady_seconds() -> float:
 
 
 async def change_breaker(
-    shop: Workshop, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
+    run: RunContext, change: Callable[[CircuitBreaker], CircuitBreaker], reason: str
 ) -> None:
     """Put the breaker into another state, with the reason told."""
-    await shop.ledger.transact(lambda docs: docs.replacing(breaker=change(docs.breaker)), reason)
+    await run.project_state.transact(
+        lambda docs: docs.replacing(breaker=change(docs.breaker)), reason
+    )
 
 
 def _try_one(breaker: CircuitBreaker) -> CircuitBreaker:
@@ -42,8 +44,8 @@ def _try_one(breaker: CircuitBreaker) -> CircuitBreaker:
 
 
 async def get_past_open(
-    shop: Workshop,
-    mission: Mission,
+    run: RunContext,
+    request: RunRequest,
     limit: End | None,
     *,
     steady: Callable[[], float] = steady_seconds,
@@ -53,21 +55,21 @@ async def get_past_open(
     `limit` would end the run before the next iteration, so that there is nothing to ask about, and nor
     is there where no task can be tried; `steady` counts the seconds of the cool-down.
     """
-    docs = shop.ledger.docs
+    docs = run.project_state.docs
     action = recovery_for(docs.plan, docs.breaker)
     end = end_of_open(docs.breaker).model_copy(update={"recovery": action})
     reason = end.reason
-    plans_anew = action is RecoveryAction.REGENERATE_PLAN and mission.only is None
+    plans_anew = action is RecoveryAction.REGENERATE_PLAN and request.only is None
     if plans_anew:
         return end
     if docs.state.current_phase is Phase.BUILDING and _is_stuck(docs.plan):
         stuck = nothing_ready(docs.plan)
         return end.model_copy(update={"reason": f"{reason}; {stuck.reason}", "hint": stuck.hint})
-    if limit is not None or not mission.interactive:
+    if limit is not None or not request.interactive:
         return end
-    until = await _cool(shop, reason)
-    cooling = None if until is None else Cooling(shop, until, steady)
-    return await _ask(shop, mission, reason, end, cooling)
+    until = await _cool(run, reason)
+    cooling = None if until is None else Cooling(run, until, steady)
+    return await _ask(run, request, reason, end, cooling)
 
 
 def _is_stuck(plan: ImplementationPlan) -> bool:
@@ -76,7 +78,7 @@ def _is_stuck(plan: ImplementationPlan) -> bool:
 
 
 async def _ask(
-    shop: Workshop, mission: Mission, reason: str, no: End, cooling: "Cooling | None"
+    run: RunContext, request: RunRequest, reason: str, no: End, cooling: "Cooling | None"
 ) -> End | None:
     """One more try when the person or the clock says so; `no` when the person does not."""
     summary = (
@@ -85,23 +87,23 @@ async def _ask(
         f"{cooling.told if cooling else ''}"
     )
     wait = cooling.wait if cooling else None
-    decided = await decide(shop, mission, ApprovalKind.RECOVERY, summary, wait=wait)
+    decided = await decide(run, request, ApprovalKind.RECOVERY, summary, wait=wait)
     if isinstance(decided, End) or not decided.approved:
-        await change_breaker(shop, lambda breaker: breaker.cooling(None), "the run ends")
+        await change_breaker(run, lambda breaker: breaker.cooling(None), "the run ends")
         return decided if isinstance(decided, End) else no
-    await change_breaker(shop, _try_one, decided.reason or _WHY_TRIED)
+    await change_breaker(run, _try_one, decided.reason or _WHY_TRIED)
     return None
 
 
 _WHY_TRIED = "the person lets one iteration try"
 
 
-async def _cool(shop: Workshop, reason: str) -> datetime | None:
+async def _cool(run: RunContext, reason: str) -> datetime | None:
     """Begin the cool-down, or go on with the one of a run that was killed; when it is over."""
-    breaker = shop.ledger.docs.breaker
-    until = cool_until(breaker, shop.settings.circuit_breaker.cooldown_minutes, shop.clock())
+    breaker = run.project_state.docs.breaker
+    until = cool_until(breaker, run.settings.circuit_breaker.cooldown_minutes, run.clock())
     if until != breaker.half_open_at:
-        await change_breaker(shop, lambda now: now.cooling(until), reason)
+        await change_breaker(run, lambda now: now.cooling(until), reason)
     return until
 
 
@@ -123,12 +125,12 @@ class Cooling:
     wall clock is what is shown, and follows when that clock is set.
     """
 
-    def __init__(self, shop: Workshop, until: datetime, steady: Callable[[], float]) -> None:
+    def __init__(self, run: RunContext, until: datetime, steady: Callable[[], float]) -> None:
         """Count from now on."""
-        self._shop = shop
+        self._run = run
         self._until = until
         self._steady = steady
-        self._ends = steady() + (until - shop.clock()).total_seconds()
+        self._ends = steady() + (until - run.clock()).total_seconds()
 
     @property
     def told(self) -> str:
@@ -138,24 +140,24 @@ class Cooling:
     async def wait(self) -> None:
         """Until something changed; at the end there is a decision on disk, unless the loop is paused."""
         left = self._ends - self._steady()
-        state = self._shop.ledger.docs.state
+        state = self._run.project_state.docs.state
         if state.retry_now:
-            await self._shop.ledger.transact(forget_retry)
+            await self._run.project_state.transact(forget_retry)
             await self._say_yes(RETRIED, "")
-        elif left <= 0 and state.pause is Halt.NONE:
+        elif left <= 0 and state.pause is StopMode.NONE:
             await self._say_yes("the cool-down is over", BY_CLOCK)
         elif left <= 0:
-            await self._shop.ledger.wait_changed()
+            await self._run.project_state.wait_changed()
         else:
             await self._show(left)
-            await changed_within(self._shop, left)
+            await changed_within(self._run, left)
 
     async def _show(self, left: float) -> None:
-        ends = self._shop.clock() + timedelta(seconds=left)
+        ends = self._run.clock() + timedelta(seconds=left)
         if abs(ends - self._until) > SET_BY:
             self._until = ends
             await change_breaker(
-                self._shop, lambda breaker: breaker.cooling(ends), "the clock was set"
+                self._run, lambda breaker: breaker.cooling(ends), "the clock was set"
             )
 
     async def _say_yes(self, reason: str, by: str) -> None:
@@ -168,7 +170,7 @@ class Cooling:
             yes = {"approved": True, "reason": reason, "decided_by": by}
             return docs.with_state(approval=open_.model_copy(update=yes))
 
-        await self._shop.ledger.transact(change)
+        await self._run.project_state.transact(change)
 
 
 def _is_decided(approval: Approval) -> bool:

@@ -9,7 +9,7 @@ from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.engine.core.outcome import End
 
 
-class Allowances:
+class QuotaWatch:
     """The windows as last reported; a window that has reset meanwhile is forgotten."""
 
     def __init__(self, emit: EventSink, *, stop_at_percent: int) -> None:

@@ -3,20 +3,20 @@
 import asyncio
 from datetime import datetime
 
-from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.rate_limit import RequestRate
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.limits.backoff import RETRIED, wait_until
 from ralph_tui.store.project import Documents
 
 
-class Pace:
+class RateLimiter:
     """Holds whoever is about to ask the model; the context of a running session is kept."""
 
-    def __init__(self, shop: Workshop) -> None:
-        """Hold by the settings of `shop`."""
-        self._shop = shop
-        self._limit = shop.settings.limits.rate_limit_per_hour
+    def __init__(self, run: RunContext) -> None:
+        """Hold by the settings of `run`."""
+        self._run = run
+        self._limit = run.settings.limits.rate_limit_per_hour
         self._one_wait = asyncio.Lock()
         self.holding = False
 
@@ -30,25 +30,25 @@ class Pace:
                     return
 
     def _free_at(self) -> datetime | None:
-        return self._shop.ledger.docs.state.requests.free_at(self._limit, self._shop.clock())
+        return self._run.project_state.docs.state.requests.free_at(self._limit, self._run.clock())
 
     async def _wait(self, until: datetime, *, in_session: bool) -> bool:
         """Whether the time is over; the person may stop, or go on and have the count begin anew."""
-        state = self._shop.ledger.docs.state
-        count = state.requests.in_hour(self._shop.clock())
+        state = self._run.project_state.docs.state
+        count = state.requests.in_hour(self._run.clock())
         message = f"{count} model requests in the last hour; rate_limit_per_hour is {self._limit}."
 
-        def ends(stop: Halt) -> bool:
-            return stop is Halt.NOW or (stop is not Halt.NONE and not in_session)
+        def ends(stop: StopMode) -> bool:
+            return stop is StopMode.NOW or (stop is not StopMode.NONE and not in_session)
 
         self.holding = True
         try:
-            why = await wait_until(self._shop, until, message, ends=ends)
+            why = await wait_until(self._run, until, message, ends=ends)
         finally:
             self.holding = False
         if why == RETRIED:
-            await self._shop.ledger.transact(_begin_anew)
-        return not ends(self._shop.ledger.docs.state.stop)
+            await self._run.project_state.transact(_begin_anew)
+        return not ends(self._run.project_state.docs.state.stop)
 
 
 def _begin_anew(docs: Documents) -> Documents:

@@ -1,94 +1,94 @@
 """What is looked at before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.project_state import Halt, RalphState
+from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.domain.run.costs import CostLevel, CostMeter
-from ralph_tui.engine.context import Workshop
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.context import RunContext
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, failed, fatal, interrupted, stopped
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.core.usage_meter import spent_told
-from ralph_tui.engine.limits.backoff import Patience, forgive
+from ralph_tui.engine.limits.backoff import Backoff, forgive
 from ralph_tui.engine.limits.open_breaker import change_breaker, get_past_open
-from ralph_tui.engine.limits.quota import Allowances
-from ralph_tui.engine.limits.rate_limiter import Pace
-from ralph_tui.engine.safety.repository_guard import Custody
+from ralph_tui.engine.limits.quota import QuotaWatch
+from ralph_tui.engine.limits.rate_limiter import RateLimiter
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 
 
-class Checkpoint:
+class RunLimits:
     """Counts the iterations of a run and holds the run against its limits."""
 
     def __init__(
         self,
-        shop: Workshop,
-        mission: Mission,
+        run: RunContext,
+        request: RunRequest,
         *,
-        custody: Custody,
-        allowances: Allowances,
+        repository_guard: RepositoryGuard,
+        quota: QuotaWatch,
     ) -> None:
         """Let iterations begin while the repository stays as it was and no limit is reached."""
         self.done = 0
-        self._shop = shop
-        self._mission = mission
-        self._patience = Patience(shop, mission)
-        self._pace = Pace(shop)
-        self._allowances = allowances
-        self._custody = custody
+        self._run = run
+        self._request = request
+        self._backoff = Backoff(run, request)
+        self._rate_limiter = RateLimiter(run)
+        self._quota = quota
+        self._repository_guard = repository_guard
         self._paused = False
 
     async def reason_to_stop(self) -> End | None:
         """Wait while paused; then the stop that was asked for or the limit reached, or None."""
         await self._wait_while_paused()
-        if self._state.stop is not Halt.NONE:
+        if self._state.stop is not StopMode.NONE:
             return interrupted(self._state)
-        unwritten = await self._shop.unwritten()
+        unwritten = await self._run.unwritten()
         if unwritten is not None:  # what cannot be written down must not be paid for
             return failed(unwritten)
-        changed = await self._custody.check()
+        changed = await self._repository_guard.check()
         if changed is not None:
             return changed
         spent = self._money_spent()
         if spent is not None:
             await self._open_breaker(spent.reason)
             return spent
-        if self._shop.ledger.docs.breaker.state is BreakerState.OPEN:
-            end = await get_past_open(self._shop, self._mission, self._limit_reached())
+        if self._run.project_state.docs.breaker.state is BreakerState.OPEN:
+            end = await get_past_open(self._run, self._request, self._limit_reached())
             # While it waited anything may have been asked for, so everything is looked at again.
             return end or await self.reason_to_stop()
         return self._limit_reached() or await self._allowed()
 
     async def _allowed(self) -> End | None:
         """Wait while the hour's requests are used up; an end when the allowance is."""
-        used_up = self._allowances.used_up(self._shop.clock())
+        used_up = self._quota.used_up(self._run.clock())
         if used_up is not None:
             return used_up
-        await self._pace.hold()
-        return interrupted(self._state) if self._state.stop is not Halt.NONE else None
+        await self._rate_limiter.hold()
+        return interrupted(self._state) if self._state.stop is not StopMode.NONE else None
 
     @property
     def _state(self) -> RalphState:
-        return self._shop.ledger.docs.state
+        return self._run.project_state.docs.state
 
     async def after(self, failure: Failure | None) -> End | None:
         """Wait where waiting helps; an end when another iteration cannot get past the failure."""
-        if await self._patience.after(failure):
+        if await self._backoff.after(failure):
             self.done -= 1
-            await forgive(self._shop)
+            await forgive(self._run)
             return None
-        stopped_meanwhile = self._state.stop is not Halt.NONE
+        stopped_meanwhile = self._state.stop is not StopMode.NONE
         if failure and stopped_meanwhile:
             return interrupted(self._state)
-        return fatal(failure, outage=self._patience.outlasted)
+        return fatal(failure, outage=self._backoff.outlasted)
 
     def costs(self) -> CostMeter:
         """What was spent before the next iteration."""
-        state = self._shop.ledger.docs.state
+        state = self._run.project_state.docs.state
         return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
 
     def _money_spent(self) -> End | None:
         """An end when the run or the project has cost what it may."""
-        costs, limits = self.costs(), self._shop.settings.safety.cost_limits
+        costs, limits = self.costs(), self._run.settings.safety.cost_limits
         level = costs.exceeded(limits)
         if level not in (CostLevel.SESSION, CostLevel.TOTAL):
             return None
@@ -97,11 +97,11 @@ class Checkpoint:
         return stopped(spent_told(level, costs, limits), hint)
 
     async def _open_breaker(self, cause: str) -> None:
-        if self._shop.ledger.docs.breaker.state is not BreakerState.OPEN:
-            await change_breaker(self._shop, lambda breaker: breaker.opened(cause), cause)
+        if self._run.project_state.docs.breaker.state is not BreakerState.OPEN:
+            await change_breaker(self._run, lambda breaker: breaker.opened(cause), cause)
 
     def _limit_reached(self) -> End | None:
-        most = self._shop.settings.phases.building.max_iterations
+        most = self._run.settings.phases.building.max_iterations
         if self.done < most:
             return None
         count = f"{most} iteration{'' if most == 1 else 's'}"
@@ -109,10 +109,12 @@ class Checkpoint:
         return stopped(reason, "Run again, or raise --max-iterations.")
 
     async def _wait_while_paused(self) -> None:
-        ledger = self._shop.ledger
-        while (state := ledger.docs.state).pause is not Halt.NONE and state.stop is Halt.NONE:
+        project_state = self._run.project_state
+        while (
+            state := project_state.docs.state
+        ).pause is not StopMode.NONE and state.stop is StopMode.NONE:
             if not self._paused:
                 self._paused = True
-                self._shop.emit(ev.LoopPaused())
-            await ledger.wait_changed()
+                self._run.emit(ev.LoopPaused())
+            await project_state.wait_changed()
         self._paused = False

@@ -9,13 +9,13 @@ from ralph_tui.domain.documents import agents_md
 from ralph_tui.domain.errors import PlanError
 from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus, why_chosen
-from ralph_tui.domain.project_state import Halt, Injection, Phase
+from ralph_tui.domain.project_state import Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import RecoveryAction, recovery_of_plan
 from ralph_tui.domain.run.oscillation import Files, came_back, seen
-from ralph_tui.engine.context import SpecFor, Workshop, session_meter
+from ralph_tui.engine.context import RunContext, SpecFor, session_meter
 from ralph_tui.engine.core.outcome import End, all_done, complete, nothing_ready
 from ralph_tui.engine.core.ports import AgentSession
-from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration
 from ralph_tui.engine.prompts.prompts import PromptParts, building_prompt, builtin_template
@@ -37,56 +37,58 @@ T = TypeVar("T")
 _NAMED_TASKS = 5
 
 
-async def take_baseline(shop: Workshop, contents: Contents) -> None:
+async def take_baseline(run: RunContext, contents: Contents) -> None:
     """Know what is red before the first task, and say so.
 
     Once an attempt at an open task was made, what is red may be its doing: then the baseline from before
     that attempt holds, and where there is none nothing is excused.
     """
-    if not shop.settings.phases.building.baseline:
+    if not run.settings.phases.building.baseline:
         return
-    baseline = shop.gate.baseline
+    baseline = run.gate.baseline
     await asyncio.to_thread(baseline.load)
-    open_tasks = [t for t in shop.ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE]
+    open_tasks = [
+        t for t in run.project_state.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
+    ]
     if not any(task.begun or task.retry_count or task.reopened for task in open_tasks):
-        rules = await asyncio.to_thread(shop.gate.rules)
+        rules = await asyncio.to_thread(run.gate.rules)
         now = await asyncio.to_thread(contents.digest)
         if rules.commands and not baseline.holds(now, rules.commands):
             number = len(rules.commands)
             checks = "check" if number == 1 else "checks"
-            shop.emit(ev.Notice(text=f"Running {number} {checks} once before the first task."))
-            examined = await unless_stopped(shop, shop.gate.examine_all())
+            run.emit(ev.Notice(text=f"Running {number} {checks} once before the first task."))
+            examined = await unless_stopped(run, run.gate.examine_all())
             if examined is None:
                 return
             await asyncio.to_thread(baseline.take, now, examined)
-    await _tell(shop, open_tasks)
+    await _tell(run, open_tasks)
 
 
-async def _tell(shop: Workshop, open_tasks: Sequence[Task]) -> None:
-    red = tuple(shop.gate.baseline.told())
+async def _tell(run: RunContext, open_tasks: Sequence[Task]) -> None:
+    red = tuple(run.gate.baseline.told())
     for command, what in red:
         text = f"Before this run `{command}` fails ({what}). It must not get worse."
-        shop.emit(ev.Notice(level="warning", text=text))
+        run.emit(ev.Notice(level="warning", text=text))
     if not red:
         return
     bare = await asyncio.to_thread(
-        lambda: [task.id for task in open_tasks if not shop.gate.own_checks(task)]
+        lambda: [task.id for task in open_tasks if not run.gate.own_checks(task)]
     )
     if bare:
         more = f" and {len(bare) - _NAMED_TASKS} more" if len(bare) > _NAMED_TASKS else ""
         names = ", ".join(bare[:_NAMED_TASKS]) + more
         text = f"Without a command of their own these tasks complete only once it passes: {names}."
-        shop.emit(ev.Notice(level="warning", text=text))
+        run.emit(ev.Notice(level="warning", text=text))
 
 
-async def unless_stopped(shop: Workshop, work: Awaitable[T]) -> T | None:
+async def unless_stopped(run: RunContext, work: Awaitable[T]) -> T | None:
     """The result of checks that may take long; None when the person stops the run at once meanwhile."""
     running = asyncio.ensure_future(work)
     try:
         while not running.done():
-            if shop.ledger.docs.state.stop is Halt.NOW:
+            if run.project_state.docs.state.stop is StopMode.NOW:
                 return None
-            changed = asyncio.ensure_future(shop.ledger.wait_changed())
+            changed = asyncio.ensure_future(run.project_state.wait_changed())
             await asyncio.wait([running, changed], return_when=asyncio.FIRST_COMPLETED)
             changed.cancel()
         return running.result()
@@ -105,21 +107,21 @@ class BuildLoop:
 
     def __init__(
         self,
-        shop: Workshop,
+        run: RunContext,
         spec_for: SpecFor,
-        checkpoint: Checkpoint,
+        run_limits: RunLimits,
         finished: FinishedWork | None = None,
     ) -> None:
-        """Run while `checkpoint` lets it; `finished` knows which checks passed earlier in this run."""
-        self._finished = finished or FinishedWork(shop.ledger.project.root)
-        self._shop = shop
+        """Run while `run_limits` lets it; `finished` knows which checks passed earlier in this run."""
+        self._finished = finished or FinishedWork(run.project_state.project.root)
+        self._run = run
         self._spec_for = spec_for
-        self._checkpoint = checkpoint
+        self._run_limits = run_limits
         self._knows_baseline = False
         self._gave_up = False
         """Whether this run has blocked a task after its attempts."""
         self._closing: set[asyncio.Task[None]] = set()
-        self._contents = Contents(shop.ledger.project.root)
+        self._contents = Contents(run.project_state.project.root)
 
     async def run(self) -> End:
         """Work until the plan is complete or there is another reason to stop.
@@ -129,8 +131,8 @@ class BuildLoop:
         """
         try:
             end = await self._work()
-            if end.status is LoopStatus.STOPPED and self._checkpoint.done:
-                await self._finished.reopen(self._shop)
+            if end.status is LoopStatus.STOPPED and self._run_limits.done:
+                await self._finished.reopen(self._run)
             return end
         finally:
             await self._put_back("the loop ended")
@@ -139,7 +141,7 @@ class BuildLoop:
 
     async def _work(self) -> End:
         while True:
-            await accept_marked_by_hand(self._shop)
+            await accept_marked_by_hand(self._run)
             end = await self._step()
             if end is not None:
                 return end
@@ -148,30 +150,30 @@ class BuildLoop:
         """One task, or what there is to do instead; an end when nothing is left."""
         plan = self._docs.plan
         if plan.is_finished:
-            return None if await self._finished.reopen(self._shop) else complete(all_done(plan))
-        end = await self._checkpoint.reason_to_stop()
+            return None if await self._finished.reopen(self._run) else complete(all_done(plan))
+        end = await self._run_limits.reason_to_stop()
         if end is not None:
             return end
         await self._put_back("nobody works on it")
         require_workable(self._docs.plan)
         task = self._docs.plan.get_next_task()
         if task is None:
-            return None if await self._finished.reopen(self._shop) else self._stuck()
+            return None if await self._finished.reopen(self._run) else self._stuck()
         if not await self._can_complete(task):
             await self._set_aside(task)
             return None
         if not self._knows_baseline:
             self._knows_baseline = True
-            await take_baseline(self._shop, self._contents)
+            await take_baseline(self._run, self._contents)
             return None
         return await self._iterate(task)
 
     async def _can_complete(self, task: Task) -> bool:
         """Whether something can judge a claim on the task, or the person allows that nothing does."""
-        building = self._shop.settings.phases.building
+        building = self._run.settings.phases.building
         if may_be_unverified(task, building):
             return True
-        return can_complete(task, building, await asyncio.to_thread(self._shop.gate.rules))
+        return can_complete(task, building, await asyncio.to_thread(self._run.gate.rules))
 
     async def _set_aside(self, task: Task) -> None:
         """Block a task that came up during the run and that no check can verify: nothing is spent on it."""
@@ -182,7 +184,7 @@ class BuildLoop:
                 return docs
             return docs.replacing(plan=without_check(docs.plan, now))
 
-        await self._shop.ledger.transact(change, "no check can run for it")
+        await self._run.project_state.transact(change, "no check can run for it")
 
     def _stuck(self) -> End:
         """No task is ready: a plan whose tasks this run gave up may be made anew."""
@@ -192,7 +194,7 @@ class BuildLoop:
 
     @property
     def _docs(self) -> Documents:
-        return self._shop.ledger.docs
+        return self._run.project_state.docs
 
     async def _iterate(self, task: Task) -> End | None:
         """One iteration and its record; a reason to stop when another cannot help."""
@@ -201,37 +203,37 @@ class BuildLoop:
             return None  # the person was quicker: choose again
         task, number, injections = begun
         guidance = tuple(injection.guidance for injection in injections)
-        meter = session_meter(self._shop, self._checkpoint.costs())
-        rules = await asyncio.to_thread(self._shop.gate.rules)
-        await self._shop.reviewer.begin(task, rules.checks)
+        meter = session_meter(self._run, self._run_limits.costs())
+        rules = await asyncio.to_thread(self._run.gate.rules)
+        await self._run.reviewer.begin(task, rules.checks)
         before = await asyncio.to_thread(self._contents.digest)
         prompt = await self._prompt(task, number, guidance)
         spec = self._spec_for(meter.costs.remaining(meter.limits))
-        iteration = Iteration(self._shop, task, number=number, spec=spec, meter=meter)
+        iteration = Iteration(self._run, task, number=number, spec=spec, meter=meter)
         self._announce(task, number, len(prompt))
-        await self._shop.gate.begin(task.id, self._docs.plan.tasks)
+        await self._run.gate.begin(task.id, self._docs.plan.tasks)
         result, session = await iteration.run(prompt)
-        await self._shop.gate.end(self._docs.plan.tasks)
+        await self._run.gate.end(self._docs.plan.tasks)
         self._close_later(session)
-        self._checkpoint.done += 1
+        self._run_limits.done += 1
         after = await asyncio.to_thread(self._contents.digest)
         contents = Files(iteration=number, before=before, after=after)
         result = result.model_copy(update={"contents": contents})
-        await self._shop.ledger.refresh()
-        if self._shop.ledger.take_undone() and not result.denied:
+        await self._run.project_state.refresh()
+        if self._run.project_state.take_undone() and not result.denied:
             result = result.model_copy(update={"denied": "a change of ralph's documents"})
         await self._record(task.model_copy(update={"id": iteration.task_id}), number, result)
         done = self._docs.plan.task(iteration.task_id)
         if done is not None and result.outcome is ev.IterationOutcome.COMPLETE:
-            await self._finished.passed(self._shop, done, after)
-        return await self._checkpoint.after(result.failure)
+            await self._finished.passed(self._run, done, after)
+        return await self._run_limits.after(result.failure)
 
     async def _begin(self, task_id: str) -> tuple[Task, int, tuple[Injection, ...]] | None:
         """Mark the task, count the iteration and take the guidance that waits.
 
         None when somebody has changed the plan since, so that this task is not the next any more.
         """
-        now = await asyncio.to_thread(look, self._shop.ledger.project.root)
+        now = await asyncio.to_thread(look, self._run.project_state.project.root)
 
         def change(docs: Documents) -> Outcome[tuple[Injection, ...] | None]:
             task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
@@ -244,16 +246,16 @@ class BuildLoop:
             begun = counted.replacing(plan=plan, budget=docs.budget.using(0))
             return Outcome(taken(begun), docs.pending)
 
-        docs, waiting = await self._shop.ledger.transact_returning(change, "chosen")
+        docs, waiting = await self._run.project_state.transact_returning(change, "chosen")
         begun = docs.plan.task(task_id)
         if waiting is None or begun is None:
             return None
         number = docs.state.iteration_count
-        tell_consumed(self._shop, waiting, number)
+        tell_consumed(self._run, waiting, number)
         return begun, number, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
-        self._shop.emit(
+        self._run.emit(
             ev.IterationStarted(
                 iteration=number,
                 task_id=task.id,
@@ -268,7 +270,7 @@ class BuildLoop:
         return self._docs.plan.with_task(task.id, status=TaskStatus.PENDING)
 
     async def _prompt(self, task: Task, number: int, guidance: tuple[str, ...]) -> str:
-        project = self._shop.ledger.project
+        project = self._run.project_state.project
         layout = project.layout
 
         def build() -> str:
@@ -279,8 +281,8 @@ class BuildLoop:
             parts = PromptParts(
                 iteration=number,
                 task=task,
-                checks=tuple(check.command for check in self._shop.gate.checks(task)),
-                red_before=tuple(self._shop.gate.baseline.told()),
+                checks=tuple(check.command for check in self._run.gate.checks(task)),
+                red_before=tuple(self._run.gate.baseline.told()),
                 guidance=guidance,
                 memory=memory.text,
                 learnings=memory.learnings,
@@ -304,26 +306,26 @@ class BuildLoop:
             text = (
                 f"{seen(self._docs.breaker.left, result.contents)}: what was done since is undone."
             )
-            self._shop.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
+            self._run.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
         before = self._docs.plan
-        docs = await self._shop.ledger.transact(
+        docs = await self._run.project_state.transact(
             lambda docs: recorded(docs, task.id, result), f"iteration {number}: {result.reason}"
         )
         given_up = blocked_told(before, docs.plan, task.id)
-        project = self._shop.ledger.project
+        project = self._run.project_state.project
 
         def write() -> None:
-            now = self._shop.clock()
+            now = self._run.clock()
             text = iteration_memory(number, task.id, task.title, result, Phase.BUILDING, now)
             project.write_iteration_memory(number, text)
             project.archive_session(session_record(number, task.id, result))
 
         await asyncio.to_thread(write)
         for event in told(number, task.id, result):
-            self._shop.emit(event)
+            self._run.emit(event)
         if given_up:
             self._gave_up = True
-            self._shop.emit(ev.Notice(level="warning", text=given_up))
+            self._run.emit(ev.Notice(level="warning", text=given_up))
 
     async def _put_back(self, why: str) -> None:
         """No task is left in progress that nobody works: at the end, or by an editor with an older plan."""
@@ -333,7 +335,7 @@ class BuildLoop:
                 plan, _ = docs.plan.reset_stale()
                 return docs.replacing(plan=plan)
 
-            await self._shop.ledger.transact(change, why)
+            await self._run.project_state.transact(change, why)
 
 
 def require_workable(plan: ImplementationPlan) -> None:

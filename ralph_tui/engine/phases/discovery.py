@@ -10,7 +10,7 @@ from ralph_tui.engine.control.approved_content import Content, specs_content
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.decisions.ask_person import (
     NOBODY,
-    Asking,
+    QuestionChannel,
     answers_so_far,
     clear_decision,
     decide,
@@ -19,7 +19,7 @@ from ralph_tui.engine.decisions.ask_person import (
     withdraw_open_questions,
 )
 from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
+from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.session.prompt_memory import learnings_for
 
@@ -34,22 +34,22 @@ async def run(stage: Stage) -> End | None:
     feedback = ""
 
     async def content() -> Content:
-        return await specs_content(stage.shop.ledger.project)
+        return await specs_content(stage.run.project_state.project)
 
     while True:
         if fresh or feedback or await missing_specs(stage) is not None:
-            end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
+            end = await stage.run_limits.reason_to_stop() or await _talk(stage, feedback)
             if end is not None:
                 return end
             fresh = False
             if feedback:
-                await clear_decision(stage.shop)
+                await clear_decision(stage.run)
         if await missing_specs(stage) is not None:
             continue
         specs = await read_specs(stage)
         summary = ", ".join(f"{s.name} ({len(s.criteria)} criteria)" for s in specs)
         decided = await decide(
-            stage.shop, stage.mission, ApprovalKind.SPECS, summary, content=content
+            stage.run, stage.request, ApprovalKind.SPECS, summary, content=content
         )
         if isinstance(decided, End):
             return decided
@@ -60,31 +60,31 @@ async def run(stage: Stage) -> End | None:
 
 async def _unanswered(stage: Stage, *, fresh: bool) -> End | None:
     """The end of a run that cannot answer what the last one left open; else nothing stays open."""
-    if not fresh and not stage.mission.interactive and _may_ask(stage):
-        questions = await left_open(stage.shop, stage.mission, stage.phase)
+    if not fresh and not stage.request.interactive and _may_ask(stage):
+        questions = await left_open(stage.run, stage.request, stage.phase)
         if questions:
             return waiting_for_answer(questions)
-    await withdraw_open_questions(stage.shop)
+    await withdraw_open_questions(stage.run)
     return None
 
 
 async def _take_request(stage: Stage) -> bool:
     """Keep the request on disk; whether it is a new one."""
-    request = stage.mission.request.strip()
+    request = stage.request.text.strip()
     known = stage.docs.state.request
     if not request or request == known:
         return False
 
-    now = stage.shop.clock()
+    now = stage.run.clock()
 
     news = {"request": request, "requested_at": now, "approval": None}
-    await stage.shop.ledger.transact(lambda docs: docs.with_state(**news))
+    await stage.run.project_state.transact(lambda docs: docs.with_state(**news))
     return True
 
 
 async def read_specs(stage: Stage) -> tuple[Spec, ...]:
     """The specs as they are on disk now."""
-    return await asyncio.to_thread(stage.shop.ledger.project.read_specs)
+    return await asyncio.to_thread(stage.run.project_state.project.read_specs)
 
 
 async def missing_specs(stage: Stage) -> str | None:
@@ -100,26 +100,26 @@ async def missing_specs(stage: Stage) -> str | None:
 
 
 async def _talk(stage: Stage, feedback: str) -> End | None:
-    most = stage.shop.settings.phases.discovery.max_questions
-    asking = Asking(stage.shop, stage.mission, stage.phase, most=most)
+    most = stage.run.settings.phases.discovery.max_questions
+    asking = QuestionChannel(stage.run, stage.request, stage.phase, most=most)
 
     async def missing() -> str | None:
         return await missing_specs(stage)
 
-    desk = PhaseDesk(stage.shop, missing=missing, handlers={}, asking=asking)
+    supervisor = PhaseSupervisor(stage.run, missing=missing, handlers={}, asking=asking)
     prompt = await _prompt(stage, asking, feedback)
     end = await run_session(
         stage,
-        desk,
+        supervisor,
         prompt=prompt,
         missing=missing,
         why=(feedback and "the person wants changes") or "a request becomes specifications",
     )
     if asking.unanswered:
         return end or waiting_for_answer(asking.unanswered)
-    await withdraw_open_questions(stage.shop)
+    await withdraw_open_questions(stage.run)
     specs = await read_specs(stage)
-    stage.shop.emit(
+    stage.run.emit(
         ev.SpecsChecked(
             valid=tuple(s.name for s in specs if not s.problems()),
             problems={s.name: s.problems() for s in specs if s.problems()},
@@ -129,11 +129,11 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
 
 
 def _may_ask(stage: Stage) -> bool:
-    return not stage.mission.no_input and stage.shop.settings.phases.discovery.human_in_loop
+    return not stage.request.no_input and stage.run.settings.phases.discovery.human_in_loop
 
 
-async def _prompt(stage: Stage, asking: Asking, feedback: str) -> str:
-    project = stage.shop.ledger.project
+async def _prompt(stage: Stage, asking: QuestionChannel, feedback: str) -> str:
+    project = stage.run.project_state.project
     own = project.layout.prompt(stage.phase)
     questions = f"You may ask at most {asking.left} questions in all."
     questions = questions if _may_ask(stage) else NOBODY

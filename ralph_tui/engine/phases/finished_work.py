@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import (
     Receipt,
@@ -14,7 +14,7 @@ from ralph_tui.domain.verification.verification import (
     TaskVerification,
     VerificationOutcome,
 )
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.verification.failure_report import failure_report
 from ralph_tui.engine.verification.fingerprint import Contents
 from ralph_tui.engine.verification.gate import Check
@@ -25,17 +25,17 @@ BY_HAND = "marked complete by hand"
 MOST_NAMED = 5
 
 
-async def accept_marked_by_hand(shop: Workshop) -> None:
+async def accept_marked_by_hand(run: RunContext) -> None:
     """Record what the person marked complete in the plan file as their decision, and say so once.
 
     What a command of the agent marked is undone before anything is read here.
     """
-    book = shop.ledger.project.receipts
-    if not await asyncio.to_thread(book.unrecorded, shop.ledger.docs.plan):
+    book = run.project_state.project.receipts
+    if not await asyncio.to_thread(book.unrecorded, run.project_state.docs.plan):
         return
-    docs = await shop.ledger.transact(lambda docs: docs)
+    docs = await run.project_state.transact(lambda docs: docs)
     tasks = await asyncio.to_thread(book.unrecorded, docs.plan)
-    rests = TaskVerification.decided_by_person(BY_HAND, shop.clock())
+    rests = TaskVerification.decided_by_person(BY_HAND, run.clock())
     made = {task.id: await asyncio.to_thread(book.record, task.id, rests) for task in tasks}
 
     def change(now: Documents) -> Documents:
@@ -46,8 +46,8 @@ async def accept_marked_by_hand(shop: Workshop) -> None:
         return now.replacing(plan=plan)
 
     if made:
-        await shop.ledger.transact(change, "recorded as your decision")
-        shop.emit(ev.Notice(text=_told(tuple(made))))
+        await run.project_state.transact(change, "recorded as your decision")
+        run.emit(ev.Notice(text=_told(tuple(made))))
 
 
 def _told(ids: tuple[str, ...]) -> str:
@@ -74,20 +74,20 @@ class FinishedWork:
         self._passed: dict[str, str] = {}
         """For each command the contents of the project with which it passed."""
 
-    async def passed(self, shop: Workshop, task: Task, contents: str) -> None:
+    async def passed(self, run: RunContext, task: Task, contents: str) -> None:
         """Remember that the checks of a task passed with these contents."""
-        for check in await asyncio.to_thread(shop.gate.own_checks, task):
+        for check in await asyncio.to_thread(run.gate.own_checks, task):
             self._passed[check.command] = contents
 
-    async def reopen(self, shop: Workshop) -> bool:
+    async def reopen(self, run: RunContext) -> bool:
         """Run the own checks of all complete tasks again; whether any task was opened again or blocked.
 
         Raises:
             StoreError: The plan could not be written.
         """
-        if not shop.settings.phases.building.recheck_finished:
+        if not run.settings.phases.building.recheck_finished:
             return False
-        red = await self._red(shop)
+        red = await self._red(run)
         if not red:
             return False
 
@@ -97,17 +97,17 @@ class FinishedWork:
                 plan = reopened(plan, task_id, receipts)
             return docs.replacing(plan=plan)
 
-        await shop.ledger.transact(change, "a check that had passed fails now")
+        await run.project_state.transact(change, "a check that had passed fails now")
         for task_id, receipts in red.items():
             command = one_line(receipts[0].command, 120)
             text = f"Finished task {task_id} is open again: `{command}` fails now."
-            shop.emit(ev.Notice(level="warning", text=text))
+            run.emit(ev.Notice(level="warning", text=text))
         return True
 
-    async def _red(self, shop: Workshop) -> dict[str, tuple[Receipt, ...]]:
+    async def _red(self, run: RunContext) -> dict[str, tuple[Receipt, ...]]:
         """The red checks of each complete task that has some."""
-        tasks = [t for t in shop.ledger.docs.plan.tasks if _is_checked_again(t)]
-        own = await asyncio.to_thread(lambda: {t.id: shop.gate.own_checks(t) for t in tasks})
+        tasks = [t for t in run.project_state.docs.plan.tasks if _is_checked_again(t)]
+        own = await asyncio.to_thread(lambda: {t.id: run.gate.own_checks(t) for t in tasks})
         now = await asyncio.to_thread(self._contents.digest)
         due = {
             check.command: check
@@ -117,12 +117,12 @@ class FinishedWork:
         }
         if due:
             number = sum(any(c.command in due for c in checks) for checks in own.values())
-            shop.emit(ev.Notice(text=_begins(number, len(due))))
+            run.emit(ev.Notice(text=_begins(number, len(due))))
         receipts: dict[str, Receipt] = {}
         for check in due.values():
-            if shop.ledger.docs.state.stop is not Halt.NONE:
+            if run.project_state.docs.state.stop is not StopMode.NONE:
                 return {}
-            receipts[check.command] = await _twice(shop, check)
+            receipts[check.command] = await _twice(run, check)
         now = await asyncio.to_thread(self._contents.digest)  # checks may write files
         self._passed |= {
             command: now for command, receipt in receipts.items() if receipt.status not in RED
@@ -143,10 +143,10 @@ def _begins(tasks: int, commands: int) -> str:
     return f"Checking {said} again: {commands} command{'' if commands == 1 else 's'}."
 
 
-async def _twice(shop: Workshop, check: Check) -> Receipt:
+async def _twice(run: RunContext, check: Check) -> Receipt:
     """The receipt of a check; a red one is run once more, because a flaky test is no reason to open a task."""
-    receipt = await shop.gate.run_alone(check)
-    return await shop.gate.run_alone(check) if receipt.status in RED else receipt
+    receipt = await run.gate.run_alone(check)
+    return await run.gate.run_alone(check) if receipt.status in RED else receipt
 
 
 def _is_checked_again(task: Task) -> bool:

@@ -13,14 +13,14 @@ from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.run.costs import CostLevel
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.prompts.prompts import handoff_prompt
 from ralph_tui.engine.session.handoff import write_handoff
 from ralph_tui.engine.session.iteration_result import IterationResult, is_the_tasks
-from ralph_tui.engine.session.supervisor import BuildDesk
-from ralph_tui.engine.session.turns import Conversation, Cut, cut_told
+from ralph_tui.engine.session.supervisor import TaskSupervisor
+from ralph_tui.engine.session.turns import Conversation, InterruptReason, interrupt_told
 
 READ_BYTES = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9@][\w.@/-]*")
@@ -103,7 +103,7 @@ _MANIFESTS: Mapping[str, Callable[[str], Mapping[str, Iterable[str]]]] = {
 }
 
 
-AT_ONCE = frozenset({Cut.STOP, Cut.PAUSE, Cut.TASK_TAKEN})
+AT_ONCE = frozenset({InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.TASK_TAKEN})
 """Interruptions that do not wait for a claim that is being checked."""
 
 
@@ -111,23 +111,23 @@ class Iteration:
     """Runs one attempt at one task; the task is in progress when it starts."""
 
     def __init__(
-        self, shop: Workshop, task: Task, *, number: int, spec: SessionSpec, meter: Meter
+        self, run: RunContext, task: Task, *, number: int, spec: SessionSpec, meter: Meter
     ) -> None:
         """Attempt `task` in a session made to `spec`, with the task's own model where it has one."""
-        self._shop = shop
+        self._run = run
         self._number = number
         self._usual = spec
         self._spec = fitted(spec, task)
         self._meter = meter
-        self._desk = BuildDesk(task, shop, meter=meter, on_work=self._prepare_next)
+        self._supervisor = TaskSupervisor(task, run, meter=meter, on_work=self._prepare_next)
         self._handed_off = ""
-        self._seconds = shop.settings.phases.building.iteration_timeout_seconds
+        self._seconds = run.settings.phases.building.iteration_timeout_seconds
         self._declared: Declared = {}
 
     @property
     def task_id(self) -> str:
         """What the task is called now; the person may have renamed it."""
-        return self._desk.work.task_id
+        return self._supervisor.work.task_id
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
         """Work on the task; the caller closes the session.
@@ -137,18 +137,20 @@ class Iteration:
             StoreError: The documents could not be read or written.
         """
         started = time.monotonic()
-        root = self._shop.ledger.project.root
+        root = self._run.project_state.project.root
         self._declared = await asyncio.to_thread(declared, root)
-        talk = Conversation(self._shop, self._desk, self._spec, self._meter, seconds=self._seconds)
+        talk = Conversation(
+            self._run, self._supervisor, self._spec, self._meter, seconds=self._seconds
+        )
         async with talk:
             ended = await talk.say(prompt)
             # What is claimed at the moment a limit is reached is still judged.
-            await self._desk.work.finish_checking(at_once=talk.cut in AT_ONCE)
+            await self._supervisor.work.finish_checking(at_once=talk.cut in AT_ONCE)
             if why := self._why_hand_off(ended, talk.cut):
                 await self._hand_off(talk, why)
         result = self._result(ended, talk.cut).model_copy(
             update={
-                "note": self._desk.work.note,
+                "note": self._supervisor.work.note,
                 "dependencies": await self._added(),
                 "session_id": talk.session_id,
                 "handed_off": bool(self._handed_off),
@@ -156,38 +158,40 @@ class Iteration:
                 "tokens": self._meter.tokens,
                 "context_tokens": self._meter.budget.current_usage,
                 "seconds": time.monotonic() - started,
-                "files": tuple(self._desk.files),
+                "files": tuple(self._supervisor.files),
                 "output_tokens": self._meter.output_tokens,
-                "denied": self._desk.denied,
-                "tests_only": self._desk.tests_only,
-                "refused_claim": self._desk.work.claim_refused,
-                "failed_checks": self._desk.work.failed_checks,
+                "denied": self._supervisor.denied,
+                "tests_only": self._supervisor.tests_only,
+                "refused_claim": self._supervisor.work.claim_refused,
+                "failed_checks": self._supervisor.work.failed_checks,
             }
         )
         return result, talk.session
 
     def _prepare_next(self) -> None:
         """Connect the next session while this one works, so that nobody waits for it later."""
-        plan, task_id = self._shop.ledger.docs.plan, self._desk.work.task_id
-        if not self._desk.handing_off:
+        plan, task_id = self._run.project_state.docs.plan, self._supervisor.work.task_id
+        if not self._supervisor.handing_off:
             plan = plan.with_task(task_id, status=TaskStatus.COMPLETE)
-        following = self._desk.work.task if self._desk.handing_off else plan.get_next_task()
-        if following is not None and self._shop.settings.agent.standby_session:
-            self._shop.agent.prepare(fitted(self._usual, following))
+        following = (
+            self._supervisor.work.task if self._supervisor.handing_off else plan.get_next_task()
+        )
+        if following is not None and self._run.settings.agent.standby_session:
+            self._run.agent.prepare(fitted(self._usual, following))
 
-    def _why_hand_off(self, ended: TurnEnded, cut: Cut) -> str:
+    def _why_hand_off(self, ended: TurnEnded, cut: InterruptReason) -> str:
         """Why the session is to be summed up before it ends; empty when it is not."""
         budget = self._meter.budget
         full = f"context {budget.percent:.0f} % full"
-        if not self._desk.working:
+        if not self._supervisor.working:
             return ""
-        if cut is Cut.CONTEXT:
+        if cut is InterruptReason.CONTEXT:
             return full
         if ended.failure is not None:
             return "the context window was full" if self._has_filled(ended.failure) else ""
-        if cut is not Cut.NONE:
+        if cut is not InterruptReason.NONE:
             return ""
-        return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._desk.ending
+        return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._supervisor.ending
 
     def _has_filled(self, failure: Failure) -> bool:
         """Whether work has filled the context; a first prompt that is too long leaves nothing to hand off."""
@@ -195,24 +199,24 @@ class Iteration:
 
     async def _hand_off(self, talk: Conversation, why: str) -> None:
         percent = self._meter.budget.percent
-        self._shop.emit(ev.HandoffStarted(reason=why, percent=percent))
-        self._desk.handing_off = True
+        self._run.emit(ev.HandoffStarted(reason=why, percent=percent))
+        self._supervisor.handing_off = True
         ended = await talk.say(handoff_prompt(why))
         self._handed_off = why
         path = await write_handoff(
-            self._shop, self._desk, self._number, self._meter, await self._added()
+            self._run, self._supervisor, self._number, self._meter, await self._added()
         )
-        summarised = self._desk.work.note is not None and ended.failure is None
-        self._shop.emit(ev.HandoffFinished(path=path, summarised=summarised))
+        summarised = self._supervisor.work.note is not None and ended.failure is None
+        self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
     async def _added(self) -> tuple[str, ...]:
         """What the project depends on since the session began."""
-        now = await asyncio.to_thread(declared, self._shop.ledger.project.root)
+        now = await asyncio.to_thread(declared, self._run.project_state.project.root)
         return added(self._declared, now)
 
-    def _result(self, ended: TurnEnded, cut: Cut) -> IterationResult:
+    def _result(self, ended: TurnEnded, cut: InterruptReason) -> IterationResult:
         """The outcome, from the facts on disk first and the turn's end second."""
-        work = self._desk.work
+        work = self._supervisor.work
         if work.settled is TaskStatus.COMPLETE:
             told = work.told
             return _result(IterationOutcome.COMPLETE, told)
@@ -221,11 +225,11 @@ class Iteration:
             return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")
         if self._handed_off:
             return _result(IterationOutcome.HANDED_OFF, self._handed_off)
-        undisturbed = cut is Cut.NONE and ended.failure is None
-        if cut is Cut.TASK_TAKEN or (undisturbed and work.taken_away):
+        undisturbed = cut is InterruptReason.NONE and ended.failure is None
+        if cut is InterruptReason.TASK_TAKEN or (undisturbed and work.taken_away):
             return _result(IterationOutcome.SKIPPED, work.taken_away or cut.value)
-        if cut is not Cut.NONE:
-            return self._cut_result(cut)
+        if cut is not InterruptReason.NONE:
+            return self._interrupted_result(cut)
         if ended.failure is not None:
             return IterationResult(
                 outcome=IterationOutcome.FAILED,
@@ -235,20 +239,25 @@ class Iteration:
             )
         return self._without_claim()
 
-    def _cut_result(self, cut: Cut) -> IterationResult:
-        reason = cut_told(cut, self._meter, self._seconds)
-        if cut in (Cut.STOP, Cut.PAUSE):
+    def _interrupted_result(self, cut: InterruptReason) -> IterationResult:
+        reason = interrupt_told(cut, self._meter, self._seconds)
+        if cut in (InterruptReason.STOP, InterruptReason.PAUSE):
             return _result(IterationOutcome.INTERRUPTED, reason)
         # What the run or the project has spent is not the task's doing.
-        others = cut is Cut.COST and self._meter.exceeded not in (None, CostLevel.ITERATION)
+        others = cut is InterruptReason.COST and self._meter.exceeded not in (
+            None,
+            CostLevel.ITERATION,
+        )
         return _result(IterationOutcome.FAILED, reason, retry=not others)
 
     def _without_claim(self) -> IterationResult:
-        gate = self._desk.work.gate_result
-        reason = self._desk.work.review_refusal or "the model stopped without a claim"
-        if gate is not None and self._desk.work.claim_refused:
+        gate = self._supervisor.work.gate_result
+        reason = self._supervisor.work.review_refusal or "the model stopped without a claim"
+        if gate is not None and self._supervisor.work.claim_refused:
             reason = f"the claim was refused: {gate.refusal}"
-        return _result(IterationOutcome.INCOMPLETE, reason, retry=not self._desk.work.retry_counted)
+        return _result(
+            IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.work.retry_counted
+        )
 
 
 def fitted(spec: SessionSpec, task: Task) -> SessionSpec:

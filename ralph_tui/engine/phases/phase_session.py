@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import IterationOutcome
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.engine.context import SpecFor, Workshop, session_meter
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.context import RunContext, SpecFor, session_meter
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End
 from ralph_tui.engine.core.ports import TurnEnded
-from ralph_tui.engine.limits.run_limits import Checkpoint
-from ralph_tui.engine.phases.phase_supervisor import Missing, PhaseDesk
+from ralph_tui.engine.limits.run_limits import RunLimits
+from ralph_tui.engine.phases.phase_supervisor import Missing, PhaseSupervisor
 from ralph_tui.engine.prompts.prompts import said_by_person
 from ralph_tui.engine.session.guidance import Injections, taken, tell_consumed
 from ralph_tui.engine.session.handoff import iteration_memory, session_record
 from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, told
-from ralph_tui.engine.session.turns import Conversation, Cut, cut_told
+from ralph_tui.engine.session.turns import Conversation, InterruptReason, interrupt_told
 from ralph_tui.store.project import Documents, Outcome
 
 
@@ -26,16 +26,16 @@ from ralph_tui.store.project import Documents, Outcome
 class Stage:
     """A phase at work: the parts of the run, and which phase it is."""
 
-    shop: Workshop
-    checkpoint: Checkpoint
+    run: RunContext
+    run_limits: RunLimits
     spec_for: SpecFor
-    mission: Mission
+    request: RunRequest
     phase: Phase
 
     @property
     def docs(self) -> Documents:
         """The documents as last seen."""
-        return self.shop.ledger.docs
+        return self.run.project_state.docs
 
 
 def no_findings() -> int:
@@ -45,7 +45,7 @@ def no_findings() -> int:
 
 async def run_session(
     stage: Stage,
-    desk: PhaseDesk,
+    supervisor: PhaseSupervisor,
     *,
     prompt: str,
     missing: Missing,
@@ -56,16 +56,16 @@ async def run_session(
 
     Args:
         stage: The phase at work.
-        desk: What watches the session.
+        supervisor: What watches the session.
         prompt: The first words.
         missing: What the phase still lacks, or None.
         why: Why the session takes place, for the person.
         findings: How many things a finished phase sends back to be done.
     """
-    shop, checkpoint, phase = stage.shop, stage.checkpoint, stage.phase
-    number, guidance = await _begin(shop)
+    run, run_limits, phase = stage.run, stage.run_limits, stage.phase
+    number, guidance = await _begin(run)
     prompt += said_by_person([injection.guidance for injection in guidance])
-    shop.emit(
+    run.emit(
         ev.IterationStarted(
             iteration=number,
             task_id=phase.value,
@@ -74,18 +74,21 @@ async def run_session(
             prompt_chars=len(prompt),
         )
     )
-    meter = session_meter(shop, checkpoint.costs())
+    meter = session_meter(run, run_limits.costs())
     spec = stage.spec_for(meter.costs.remaining(meter.limits))
     started = time.monotonic()
-    seconds = shop.settings.phases.building.iteration_timeout_seconds
-    await shop.gate.begin("", stage.docs.plan.tasks)
-    async with Conversation(shop, desk, spec, meter, seconds=seconds) as talk:
+    seconds = run.settings.phases.building.iteration_timeout_seconds
+    await run.gate.begin("", stage.docs.plan.tasks)
+    async with Conversation(run, supervisor, spec, meter, seconds=seconds) as talk:
         ended = await talk.say(prompt)
     lacking = await missing()
     sent_back = findings() if lacking is None else 0
-    result = _result(ended, talk.cut, lacking, desk.ending, sent_back)
-    if talk.cut in (Cut.COST, Cut.TIME) and result.outcome is IterationOutcome.FAILED:
-        result = result.model_copy(update={"reason": cut_told(talk.cut, meter, seconds)})
+    result = _result(ended, talk.cut, lacking, supervisor.ending, sent_back)
+    if (
+        talk.cut in (InterruptReason.COST, InterruptReason.TIME)
+        and result.outcome is IterationOutcome.FAILED
+    ):
+        result = result.model_copy(update={"reason": interrupt_told(talk.cut, meter, seconds)})
     result = result.model_copy(
         update={
             "session_id": talk.session_id,
@@ -96,13 +99,13 @@ async def run_session(
         }
     )
     await talk.session.close()
-    await shop.gate.end(stage.docs.plan.tasks)
-    checkpoint.done += 1
-    await _record(shop, phase, number, result)
-    return await checkpoint.after(result.failure)
+    await run.gate.end(stage.docs.plan.tasks)
+    run_limits.done += 1
+    await _record(run, phase, number, result)
+    return await run_limits.after(result.failure)
 
 
-async def _begin(shop: Workshop) -> tuple[int, Injections]:
+async def _begin(run: RunContext) -> tuple[int, Injections]:
     """Count the iteration and take the guidance that waits."""
 
     def change(docs: Documents) -> Outcome[Injections]:
@@ -110,23 +113,23 @@ async def _begin(shop: Workshop) -> tuple[int, Injections]:
         begun = counted.replacing(budget=docs.budget.using(0))
         return Outcome(taken(begun), docs.pending)
 
-    docs, waiting = await shop.ledger.transact_returning(change)
+    docs, waiting = await run.project_state.transact_returning(change)
     number = docs.state.iteration_count
-    tell_consumed(shop, waiting, number)
+    tell_consumed(run, waiting, number)
     return number, waiting
 
 
 def _result(
-    ended: TurnEnded, cut: Cut, lacking: str | None, ending: str, sent_back: int
+    ended: TurnEnded, cut: InterruptReason, lacking: str | None, ending: str, sent_back: int
 ) -> IterationResult:
-    if cut in (Cut.STOP, Cut.PAUSE, Cut.UNANSWERED):
+    if cut in (InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.UNANSWERED):
         return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
     if sent_back:
         reason = f"{sent_back} finding{'' if sent_back == 1 else 's'}"
         return IterationResult(outcome=IterationOutcome.SENT_BACK, reason=reason)
     if lacking is None:
         return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
-    if cut is not Cut.NONE:
+    if cut is not InterruptReason.NONE:
         return IterationResult(outcome=IterationOutcome.FAILED, reason=cut.value)
     if ended.failure is not None:
         reason, failure = ended.failure.message, ended.failure
@@ -136,15 +139,15 @@ def _result(
     return IterationResult(outcome=IterationOutcome.INCOMPLETE, reason=lacking)
 
 
-async def _record(shop: Workshop, phase: Phase, number: int, result: IterationResult) -> None:
-    await shop.ledger.transact(lambda docs: phase_recorded(docs, phase, result))
-    project = shop.ledger.project
+async def _record(run: RunContext, phase: Phase, number: int, result: IterationResult) -> None:
+    await run.project_state.transact(lambda docs: phase_recorded(docs, phase, result))
+    project = run.project_state.project
 
     def write() -> None:
-        text = iteration_memory(number, "", "", result, phase, shop.clock())
+        text = iteration_memory(number, "", "", result, phase, run.clock())
         project.write_iteration_memory(number, text)
         project.archive_session(session_record(number, phase.value, result, phase))
 
     await asyncio.to_thread(write)
     for event in told(number, phase.value, result):
-        shop.emit(event)
+        run.emit(event)

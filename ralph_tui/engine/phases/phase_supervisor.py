@@ -1,4 +1,4 @@
-"""The overseer of a phase session: its tools, its guard, and what is still missing."""
+"""Supervise a phase session: its tools, its guard, and what is still missing."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -8,11 +8,11 @@ from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply
-from ralph_tui.engine.decisions.ask_person import Asking
-from ralph_tui.engine.decisions.call_permissions import Permitting
-from ralph_tui.engine.limits.rate_limiter import Pace
+from ralph_tui.engine.decisions.ask_person import QuestionChannel
+from ralph_tui.engine.decisions.call_permissions import CallPermissions
+from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.symlink_check import stop_if_astray
@@ -28,16 +28,16 @@ Missing = Callable[[], Awaitable[str | None]]
 MAX_REMINDERS = 3
 
 
-class PhaseDesk:
+class PhaseSupervisor:
     """Answers the agent in a phase that has no task."""
 
     def __init__(
         self,
-        shop: Workshop,
+        run: RunContext,
         *,
         missing: Missing,
         handlers: Mapping[str, Handler],
-        asking: Asking | None = None,
+        asking: QuestionChannel | None = None,
         ends_turn: frozenset[str] = frozenset(),
         on_output: OnOutput | None = None,
     ) -> None:
@@ -45,7 +45,7 @@ class PhaseDesk:
         self.handing_off = False
         self.wrap_up = ""
         self.ending = ""
-        self._shop = shop
+        self._run = run
         self._missing = missing
         self._handlers = handlers
         self._asking = asking
@@ -53,8 +53,8 @@ class PhaseDesk:
         self._on_output = on_output
         self._reminders = 0
         self._sub_agents = SubAgentRules()
-        self._pace = Pace(shop)
-        self._permitting = Permitting(shop)
+        self._rate_limiter = RateLimiter(run)
+        self._permissions = CallPermissions(run)
 
     @property
     def working(self) -> bool:
@@ -78,21 +78,21 @@ class PhaseDesk:
     def waiting_for_person(self) -> bool:
         """Whether a question is open or permission waited for, or the hour's requests are used up."""
         asked = self._asking is not None and self._asking.waiting
-        return asked or self._permitting.waiting or self._pace.holding
+        return asked or self._permissions.waiting or self._rate_limiter.holding
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """The verdict of the rules for sub-agents and of the guard."""
         own = self._sub_agents.review(call)
-        verdict = own or self._permitting.known(await self._shop.review(call))
+        verdict = own or self._permissions.known(await self._run.review(call))
         if verdict.decision == "deny":
             self._sub_agents.ended(call)
         return verdict
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """The person's ruling."""
-        ruling = await self._permitting.permit(wanted)
+        ruling = await self._permissions.permit(wanted)
         if ruling.allowed:
-            self._shop.may_write(call)
+            self._run.may_write(call)
         else:
             self._sub_agents.ended(call)
         return ruling
@@ -106,7 +106,7 @@ class PhaseDesk:
         return await handler(given)
 
     @staticmethod
-    def _unknown(_: "PhaseDesk") -> Handler:
+    def _unknown(_: "PhaseSupervisor") -> Handler:
         async def refuse(given: rt.ToolInput) -> ToolAnswer:
             return rt.error(f"{type(given).__name__} has no use in this phase.")
 
@@ -115,8 +115,8 @@ class PhaseDesk:
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
         """End the turn after the tool that hands in the result."""
         self._sub_agents.ended(call)
-        shop = self._shop
-        astray = await stop_if_astray(shop.ledger, shop.emit, call, shop.landed(call))
+        run = self._run
+        astray = await stop_if_astray(run.project_state, run.emit, call, run.landed(call))
         if astray:
             return AfterTool(end_turn=True, note=astray)
         if self._on_output is not None and output != ToolOutput():
@@ -125,7 +125,7 @@ class PhaseDesk:
             return AfterTool(end_turn=True, note="The phase has what it needs.")
         if call.agent_id is None and self.ending:
             return AfterTool(end_turn=True, note=self.ending)
-        await self._pace.hold(in_session=True)
+        await self._rate_limiter.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         return AfterTool(note=note)
 
@@ -146,14 +146,14 @@ class PhaseDesk:
     async def learn(self, given: rt.ToolInput) -> ToolAnswer:
         """Record a learning."""
         assert isinstance(given, rt.Learning)
-        return await record_learning(self._shop, given, may_edit=False)
+        return await record_learning(self._run, given, may_edit=False)
 
     async def plan(self, _: rt.ToolInput) -> ToolAnswer:
         """Summarise the plan."""
-        return rt.plan_summary(self._shop.ledger.docs.plan)
+        return rt.plan_summary(self._run.project_state.docs.plan)
 
 
-_COMMON: Mapping[str, Callable[[PhaseDesk], Handler]] = {
-    "ralph_append_learning": lambda desk: desk.learn,
-    "ralph_get_plan_summary": lambda desk: desk.plan,
+_COMMON: Mapping[str, Callable[[PhaseSupervisor], Handler]] = {
+    "ralph_append_learning": lambda supervisor: supervisor.learn,
+    "ralph_get_plan_summary": lambda supervisor: supervisor.plan,
 }

@@ -19,7 +19,7 @@ from ralph_tui.engine.decisions.ask_person import (
 from ralph_tui.engine.phases.building import require_workable
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
+from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.session.prompt_memory import learnings_for
@@ -43,12 +43,12 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
     With feedback the plan is made anew even where there is one.
     """
-    if stage.mission.only is stage.phase:
-        feedback = stage.mission.request
+    if stage.request.only is stage.phase:
+        feedback = stage.request.text
     feedback = _with_rejection(stage, feedback)
     while True:
         if feedback or await _missing_plan(stage) is not None:
-            end = await stage.checkpoint.reason_to_stop() or await _talk(stage, feedback)
+            end = await stage.run_limits.reason_to_stop() or await _talk(stage, feedback)
             if end is not None:
                 return end
         if await _missing_plan(stage) is not None:
@@ -64,14 +64,14 @@ async def run(stage: Stage, feedback: str = "") -> End | None:
 
 async def decide_plan(stage: Stage) -> Approval | End:
     """The person's decision about the plan as it is."""
-    rules = await asyncio.to_thread(stage.shop.gate.rules)
+    rules = await asyncio.to_thread(stage.run.gate.rules)
     lacking = _uncovered(stage, stage.docs.plan, rules)
     summary = _summary(stage, stage.docs.plan, rules)
 
     async def content() -> Content:
         return plan_content(stage.docs.plan)
 
-    decided = await decide(stage.shop, stage.mission, ApprovalKind.PLAN, summary, content=content)
+    decided = await decide(stage.run, stage.request, ApprovalKind.PLAN, summary, content=content)
     agreed = isinstance(decided, Approval) and decided.approved and decided.decided_by != UNSEEN
     if agreed:
         await _allow(stage, lacking)
@@ -87,7 +87,7 @@ async def undecided(stage: Stage) -> End | None:
     if isinstance(decided, End):
         return decided
     if decided.approved:
-        await clear_decision(stage.shop)
+        await clear_decision(stage.run)
         return None
     reason = f"the plan was rejected: {decided.reason or 'no reason was given'}"
     return stopped(reason, "`ralph plan` makes another one that follows it.")
@@ -119,7 +119,7 @@ def _summary(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> str:
 
 
 def _uncovered(stage: Stage, plan: ImplementationPlan, rules: GateRules) -> tuple[Task, ...]:
-    return uncovered(plan, stage.shop.settings.phases.building, rules)
+    return uncovered(plan, stage.run.settings.phases.building, rules)
 
 
 async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
@@ -127,7 +127,7 @@ async def _allow(stage: Stage, tasks: tuple[Task, ...]) -> None:
         plan = allowing_check_changes(allowing_unverified(docs.plan, tasks))
         return docs if plan == docs.plan else docs.replacing(plan=plan)
 
-    await stage.shop.ledger.transact(change, "the person approved the plan")
+    await stage.run.project_state.transact(change, "the person approved the plan")
 
 
 async def _missing_plan(stage: Stage) -> str | None:
@@ -141,7 +141,7 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
     """One session; on feedback the old plan is archived and what is not complete is replaced."""
     handed_in = False
     if feedback:
-        await asyncio.to_thread(stage.shop.ledger.project.archive_plan)
+        await asyncio.to_thread(stage.run.project_state.project.archive_plan)
 
     async def missing() -> str | None:
         if feedback and not handed_in:
@@ -163,28 +163,28 @@ async def _talk(stage: Stage, feedback: str) -> End | None:
         handed_in = handed_in or not answer.is_error
         return answer
 
-    desk = PhaseDesk(
-        stage.shop,
+    supervisor = PhaseSupervisor(
+        stage.run,
         missing=missing,
         handlers={"ralph_submit_plan": submit, "ralph_add_task": add},
         ends_turn=frozenset({"ralph_submit_plan"}),
     )
     prompt = await _prompt(stage, feedback)
     why = "the person wants another plan" if feedback else "specs become a plan"
-    return await run_session(stage, desk, prompt=prompt, missing=missing, why=why)
+    return await run_session(stage, supervisor, prompt=prompt, missing=missing, why=why)
 
 
 async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
     """Replace all that is not complete, when the whole is sound."""
-    rules = await asyncio.to_thread(stage.shop.gate.rules)
+    rules = await asyncio.to_thread(stage.run.gate.rules)
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         tasks = tuple(Task.model_validate(t.model_dump()) for t in given.tasks)
         plan = _only_done(docs.plan).adding(tasks)
-        refused = tuple(plan_problems(plan, tasks, stage.shop.settings.phases.planning))
+        refused = tuple(plan_problems(plan, tasks, stage.run.settings.phases.planning))
         return Outcome(docs if refused else _handed_in(stage, docs, plan, rules), refused)
 
-    refused = (await stage.shop.ledger.transact_returning(change, "planned")).value
+    refused = (await stage.run.project_state.transact_returning(change, "planned")).value
     if refused:
         return rt.error(
             "NOT YET:\n" + bullets(refused) + "\nCorrect this and hand in all tasks again."
@@ -196,15 +196,15 @@ async def _submit(stage: Stage, given: rt.SubmitPlan) -> ToolAnswer:
 
 async def _add(stage: Stage, given: rt.NewTask, *, replaces: bool) -> ToolAnswer:
     """Add one task; the first one of a new plan `replaces` all that is not complete."""
-    rules = await asyncio.to_thread(stage.shop.gate.rules)
+    rules = await asyncio.to_thread(stage.run.gate.rules)
 
     def change(docs: Documents) -> Outcome[tuple[str, ...]]:
         task = Task.model_validate(given.model_dump())
         plan = (_only_done(docs.plan) if replaces else docs.plan).adding([task])
-        refused = tuple(plan_problems(plan, (task,), stage.shop.settings.phases.planning))
+        refused = tuple(plan_problems(plan, (task,), stage.run.settings.phases.planning))
         return Outcome(docs if refused else _handed_in(stage, docs, plan, rules), refused)
 
-    refused = (await stage.shop.ledger.transact_returning(change, "planned")).value
+    refused = (await stage.run.project_state.transact_returning(change, "planned")).value
     return rt.error(" ".join(refused)) if refused else rt.answer({"added": given.id})
 
 
@@ -218,12 +218,12 @@ def _handed_in(
 ) -> Documents:
     """The model's plan, undecided from the first moment: not even a crash has it built unseen."""
     summary, about = _summary(stage, plan, rules), plan_content(plan)
-    asked = requested(ApprovalKind.PLAN, summary, about, stage.shop.clock())
+    asked = requested(ApprovalKind.PLAN, summary, about, stage.run.clock())
     return with_approval(docs.replacing(plan=plan), asked)
 
 
 def _limit(stage: Stage) -> int:
-    return stage.shop.settings.phases.planning.task_size_tokens
+    return stage.run.settings.phases.planning.task_size_tokens
 
 
 WITHOUT_DEPENDENCIES = "\nLeave `dependencies` empty in every task: the person wants the priorities alone to order them.\n"
@@ -251,7 +251,7 @@ def plan_problems(
 
 
 async def _prompt(stage: Stage, feedback: str) -> str:
-    project = stage.shop.ledger.project
+    project = stage.run.project_state.project
     own = project.layout.prompt(stage.phase)
     specs = await read_specs(stage)
     texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]
@@ -271,7 +271,7 @@ async def _prompt(stage: Stage, feedback: str) -> str:
         }
         source = own.name if template else "plan.md"
         text = phase_prompt(template or builtin_template("plan.md"), places, source=source)
-        analysed = stage.shop.settings.phases.planning.dependency_analysis
+        analysed = stage.run.settings.phases.planning.dependency_analysis
         return text if analysed else text + WITHOUT_DEPENDENCIES
 
     return await asyncio.to_thread(build)

@@ -23,7 +23,7 @@ from ralph_tui.engine.core.outcome import End, complete, stopped, unverified_tol
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide
 from ralph_tui.engine.phases.discovery import TEXT_LIMIT, read_specs
 from ralph_tui.engine.phases.phase_session import Stage, run_session
-from ralph_tui.engine.phases.phase_supervisor import PhaseDesk
+from ralph_tui.engine.phases.phase_supervisor import PhaseSupervisor
 from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
@@ -104,8 +104,8 @@ async def run(stage: Stage) -> End | Back:
     report = await _report(stage, number)
     if isinstance(report, End):
         return report
-    await asyncio.to_thread(stage.shop.ledger.project.write_report, report)
-    stage.shop.emit(
+    await asyncio.to_thread(stage.run.project_state.project.write_report, report)
+    stage.run.emit(
         ev.ValidationFinished(
             round=number,
             passed=report.passed,
@@ -115,7 +115,7 @@ async def run(stage: Stage) -> End | Back:
     )
     if not report.passed:
         return await _repair(stage, report, number)
-    if not stage.shop.settings.phases.validation.require_human_approval:
+    if not stage.run.settings.phases.validation.require_human_approval:
         await _new_rounds(stage)
         return complete(f"{report.proof}{unverified_told(stage.docs.plan)}")
     return await _approve(stage, report)
@@ -126,7 +126,7 @@ async def _shown(stage: Stage) -> ValidationReport | None:
     asked = stage.docs.state.decision
     if asked is None or asked.kind is not ApprovalKind.VALIDATION:
         return None
-    project = stage.shop.ledger.project
+    project = stage.run.project_state.project
     report = await asyncio.to_thread(project.read_report)
     if report is None or not asked.content:
         return None
@@ -135,7 +135,7 @@ async def _shown(stage: Stage) -> ValidationReport | None:
         return report
     what = "you approved the result" if asked.approved else "you were asked"
     text = f"Validating again, because since {what}: {news}."
-    stage.shop.emit(ev.Notice(level="info", text=text))
+    stage.run.emit(ev.Notice(level="info", text=text))
     return None
 
 
@@ -150,7 +150,7 @@ async def take_rejection(stage: Stage) -> bool:
     if made is None or made.kind is not ApprovalKind.VALIDATION or made.approved is not False:
         return False
     reason = made.reason or "The person rejected the result without saying why."
-    report = await asyncio.to_thread(stage.shop.ledger.project.read_report)
+    report = await asyncio.to_thread(stage.run.project_state.project.read_report)
     number = report.round if report is not None else stage.docs.state.validation_round + 1
     await _back(stage, (rejection_task(reason, number, stage.docs.plan),), number)
     return True
@@ -163,17 +163,17 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | Back:
     summary += unverified_told(stage.docs.plan)
 
     async def content() -> Content:
-        return await _result(stage.shop.ledger.project, report)
+        return await _result(stage.run.project_state.project, report)
 
     decided = await decide(
-        stage.shop, stage.mission, ApprovalKind.VALIDATION, summary, content=content
+        stage.run, stage.request, ApprovalKind.VALIDATION, summary, content=content
     )
     if isinstance(decided, End):
         return decided
     if decided.approved:
         await _new_rounds(stage)
-        if stage.mission.only is stage.phase:  # asked for by name, it validates each time
-            await clear_decision(stage.shop)
+        if stage.request.only is stage.phase:  # asked for by name, it validates each time
+            await clear_decision(stage.run)
         unverified = unverified_told(stage.docs.plan)
         return complete(f"validated, and approved by {decided.whom}{unverified}")
     await take_rejection(stage)
@@ -181,7 +181,7 @@ async def _approve(stage: Stage, report: ValidationReport) -> End | Back:
 
 
 async def _repair(stage: Stage, report: ValidationReport, number: int) -> End | Back:
-    most = stage.shop.settings.phases.validation.max_rounds
+    most = stage.run.settings.phases.validation.max_rounds
     await _back(stage, repair_tasks(report, stage.docs.plan), number)
     if number >= most:
         await _new_rounds(stage)
@@ -198,23 +198,23 @@ async def _back(stage: Stage, tasks: tuple[Task, ...], number: int) -> None:
         counted = docs.with_state(validation_round=number, approval=None)
         return counted.replacing(plan=docs.plan.adding(new))
 
-    await stage.shop.ledger.transact(change, "found by validation")
+    await stage.run.project_state.transact(change, "found by validation")
 
 
 async def _new_rounds(stage: Stage) -> None:
     """Whoever runs it again, or asks for something else, has all rounds before them."""
-    await stage.shop.ledger.transact(lambda docs: docs.with_state(validation_round=0))
+    await stage.run.project_state.transact(lambda docs: docs.with_state(validation_round=0))
 
 
 async def _report(stage: Stage, number: int) -> ValidationReport | End:
     """Python's receipts and, where there are specs, the model's findings."""
-    checks = await stage.shop.gate.run(CHECKS, "validation")
+    checks = await stage.run.gate.run(CHECKS, "validation")
     specs = tuple(spec for spec in await read_specs(stage) if spec.criteria)
-    report = ValidationReport(round=number, created_at=stage.shop.clock(), checks=checks.receipts)
+    report = ValidationReport(round=number, created_at=stage.run.clock(), checks=checks.receipts)
     if not specs:
         return report
     found: list[ValidationReport] = []
-    sights = Sights(stage.shop.ledger.project, number)
+    sights = Sights(stage.run.project_state.project, number)
 
     async def missing() -> str | None:
         return None if found else "The report is missing. Hand it in with ralph_submit_report."
@@ -236,11 +236,11 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
         return rt.answer({"accepted": True, "next": "Stop now."})
 
     while not found:
-        end = await stage.checkpoint.reason_to_stop()
+        end = await stage.run_limits.reason_to_stop()
         if end is not None:
             return end
-        desk = PhaseDesk(
-            stage.shop,
+        supervisor = PhaseSupervisor(
+            stage.run,
             missing=missing,
             handlers={"ralph_submit_report": submit},
             ends_turn=frozenset({"ralph_submit_report"}),
@@ -250,7 +250,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
         why = f"round {number}: is what the specs ask for there?"
         end = await run_session(
             stage,
-            desk,
+            supervisor,
             prompt=prompt,
             missing=missing,
             why=why,
@@ -262,7 +262,7 @@ async def _report(stage: Stage, number: int) -> ValidationReport | End:
 
 
 async def _prompt(stage: Stage, report: ValidationReport, specs: tuple[Spec, ...]) -> str:
-    project = stage.shop.ledger.project
+    project = stage.run.project_state.project
     own = project.layout.prompt(stage.phase)
     checks = [f"{r.status.value}: `{r.command}` {r.reason}".strip() for r in report.checks]
     texts = "\n\n".join(f"### specs/{s.name}\n{s.text.strip()}" for s in specs)[:SPEC_TEXT_LIMIT]

@@ -11,39 +11,39 @@ from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch
-from ralph_tui.engine.control.request import REPLAN, Mission
-from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.control.request import REPLAN, RunRequest
+from ralph_tui.engine.core.services import RunServices
 
 if TYPE_CHECKING:
     from ralph_tui.domain.events import EventSink
 
 
-def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> Launch:
-    """A project ready to run or to watch; without a mission it works the plan."""
-    chosen = mission or Mission(only=Phase.BUILDING)
+def make_launch(root: Path, services: RunServices, request: RunRequest | None = None) -> Launch:
+    """Make a project ready to run or to watch; without a request it works the plan."""
+    chosen = request or RunRequest(only=Phase.BUILDING)
     controls = Controls(root)
-    wired = replace(wiring, told=controls.journaled.told)
+    wired = replace(services, told=controls.journal_attribution.told)
 
     async def run(sink: "EventSink") -> LoopFinished:
-        run_mission = await asyncio.to_thread(_runner)
-        return await run_mission(root, wired, chosen, sink)
+        run_loop = await asyncio.to_thread(_runner)
+        return await run_loop(root, wired, chosen, sink)
 
-    async def run_request(request: str, sink: "EventSink") -> LoopFinished:
-        run_mission = await asyncio.to_thread(_runner)
-        return await run_mission(root, wired, replace(chosen, request=request, only=None), sink)
+    async def run_request(text: str, sink: "EventSink") -> LoopFinished:
+        run_loop = await asyncio.to_thread(_runner)
+        return await run_loop(root, wired, replace(chosen, text=text, only=None), sink)
 
     async def run_replan(feedback: str, sink: "EventSink") -> LoopFinished:
-        run_mission = await asyncio.to_thread(_runner)
-        planning = replace(chosen, request=feedback or REPLAN, only=Phase.PLANNING)
-        return await run_mission(root, wired, planning, sink)
+        run_loop = await asyncio.to_thread(_runner)
+        planning = replace(chosen, text=feedback or REPLAN, only=Phase.PLANNING)
+        return await run_loop(root, wired, planning, sink)
 
     async def watch(sink: "EventSink") -> None:
         follow_project = await asyncio.to_thread(_follower)
-        await follow_project(root, sink, wiring.settings)
+        await follow_project(root, sink, services.settings)
 
     def warm_up() -> None:
         _runner()
-        wiring.warm_up()
+        services.warm_up()
 
     return Launch(
         root=root,
@@ -51,17 +51,17 @@ def make_launch(root: Path, wiring: Wiring, mission: Mission | None = None) -> L
         run=run,
         watch=watch,
         warm_up=warm_up,
-        label=wiring.label,
-        screen=wiring.settings.screen,
+        label=services.label,
+        screen=services.settings.screen,
         run_request=run_request,
         run_replan=run_replan,
     )
 
 
-def _runner() -> "Callable[[Path, Wiring, Mission, EventSink], Awaitable[LoopFinished]]":
-    from ralph_tui.engine.run.start import run_mission
+def _runner() -> "Callable[[Path, RunServices, RunRequest, EventSink], Awaitable[LoopFinished]]":
+    from ralph_tui.engine.run.start import run_loop
 
-    return run_mission
+    return run_loop
 
 
 def _follower() -> "Callable[[Path, EventSink, Settings], Awaitable[None]]":

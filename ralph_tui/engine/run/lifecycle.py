@@ -10,7 +10,7 @@ from ralph_tui.domain.events import LoopStatus
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import RecoveryAction
-from ralph_tui.engine.control.request import Mission
+from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, complete, stopped
 from ralph_tui.engine.decisions.ask_person import decide
 from ralph_tui.engine.limits.open_breaker import change_breaker
@@ -43,38 +43,38 @@ _NEEDS = {
 }
 
 
-def first_phase(project: Project, docs: Documents, mission: Mission) -> Phase:
+def first_phase(project: Project, docs: Documents, request: RunRequest) -> Phase:
     """Where a run begins.
 
     Raises:
         PlanError: There is nothing to work on, or the plan cannot be worked.
     """
-    phase = _chosen_phase(docs, mission)
+    phase = _chosen_phase(docs, request)
     if phase is Phase.BUILDING:
         require_workable(docs.plan)
     if phase is Phase.DISCOVERY:
-        require_request(docs, mission)
+        require_request(docs, request)
     if phase in _NEEDS and not project.read_specs() and not docs.plan.tasks:
         hint = 'Begin with `ralph discover "what you want"`, or write specs/*.md.'
         raise PlanError(_NEEDS[phase], hint)
     return phase
 
 
-def require_request(docs: Documents, mission: Mission) -> None:
+def require_request(docs: Documents, request: RunRequest) -> None:
     """Discovery needs something to discover.
 
     Raises:
         PlanError: There is no request, neither now nor from before.
     """
-    if not (mission.request.strip() or docs.state.request):
+    if not (request.text.strip() or docs.state.request):
         message = "There is nothing to discover: no request was given."
         raise PlanError(message, 'Say what you want: ralph discover "A habit tracker".')
 
 
-def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
-    if mission.only is not None:
-        return mission.only
-    if mission.request.strip() and mission.request.strip() != docs.state.request:
+def _chosen_phase(docs: Documents, request: RunRequest) -> Phase:
+    if request.only is not None:
+        return request.only
+    if request.text.strip() and request.text.strip() != docs.state.request:
         return Phase.DISCOVERY
     if (asked := docs.state.decision) is not None and asked.kind is ApprovalKind.PLAN:
         return Phase.PLANNING  # the model's plan: not built unless the person agrees to it
@@ -86,14 +86,14 @@ def _chosen_phase(docs: Documents, mission: Mission) -> Phase:
 
 
 class Lifecycle:
-    """Runs phases until the mission is done or there is a reason to stop."""
+    """Runs phases until the request is fulfilled or there is a reason to stop."""
 
     def __init__(
-        self, stages: StageMaker, mission: Mission, *, has_specs: Callable[[], bool]
+        self, stages: StageMaker, request: RunRequest, *, has_specs: Callable[[], bool]
     ) -> None:
         """Open phases with `stages`."""
         self._stages = stages
-        self._mission = mission
+        self._request = request
         self._has_specs = has_specs
         self._planned_anew = False
         self._feedback = ""
@@ -103,7 +103,7 @@ class Lifecycle:
     def _finished_work(self, stage: Stage) -> FinishedWork:
         """What this run knows of checks that passed."""
         if self._finished is None:
-            self._finished = FinishedWork(stage.shop.ledger.project.root)
+            self._finished = FinishedWork(stage.run.project_state.project.root)
         return self._finished
 
     async def run(self, phase: Phase) -> End:
@@ -133,7 +133,7 @@ class Lifecycle:
             if isinstance(verdict, End):
                 return verdict
             self._why_back = verdict.value
-            return Phase.BUILDING if self._mission.only is None else _back_alone(verdict)
+            return Phase.BUILDING if self._request.only is None else _back_alone(verdict)
         if stage.phase is Phase.DISCOVERY:
             end = await discovery.run(stage)
         else:
@@ -141,13 +141,13 @@ class Lifecycle:
             end = await planning.run(stage, feedback)
         if end is not None:
             return end
-        if self._mission.only is None:
+        if self._request.only is None:
             return _NEXT[stage.phase]
         return await _done_alone(stage)
 
     async def _validate(self, stage: Stage) -> End | validation.Back:
         """Validate what is finished, unless a finished task is not finished any more."""
-        if await self._finished_work(stage).reopen(stage.shop):
+        if await self._finished_work(stage).reopen(stage.run):
             return validation.Back.REOPENED
         return await validation.run(stage)
 
@@ -157,16 +157,16 @@ class Lifecycle:
         if refused is not None:
             return refused
         finished = self._finished_work(stage)
-        end = await BuildLoop(stage.shop, stage.spec_for, stage.checkpoint, finished).run()
+        end = await BuildLoop(stage.run, stage.spec_for, stage.run_limits, finished).run()
         if await self._may_plan_anew(end):
             self._planned_anew = True
             self._feedback = f"The plan made no progress: {end.reason}. Find another way."
             await change_breaker(
-                stage.shop, lambda breaker: breaker.reset("the plan is made anew"), end.reason
+                stage.run, lambda breaker: breaker.reset("the plan is made anew"), end.reason
             )
             self._why_back = "the plan made no progress"
             return Phase.PLANNING
-        goes_on = end.status is LoopStatus.COMPLETE and self._mission.only is None
+        goes_on = end.status is LoopStatus.COMPLETE and self._request.only is None
         if goes_on and await asyncio.to_thread(self._has_specs):
             return Phase.VALIDATION
         return end
@@ -176,16 +176,16 @@ class Lifecycle:
 
         And where somebody can agree to the new plan: else the run ends with what stopped the old one.
         """
-        agreed = self._mission.interactive or self._mission.assume_yes
+        agreed = self._request.interactive or self._request.assume_yes
         wanted = end.recovery is RecoveryAction.REGENERATE_PLAN and agreed
-        if not wanted or self._planned_anew or self._mission.only is not None:
+        if not wanted or self._planned_anew or self._request.only is not None:
             return False
         return await asyncio.to_thread(self._has_specs)
 
 
-def can_ask(mission: Mission) -> bool:
+def can_ask(request: RunRequest) -> bool:
     """Whether somebody is there to agree to what only the person can allow."""
-    return mission.interactive and not mission.no_input
+    return request.interactive and not request.no_input
 
 
 async def agree_to_unverified(stage: Stage) -> End | None:
@@ -194,23 +194,23 @@ async def agree_to_unverified(stage: Stage) -> End | None:
     Raises:
         PlanError: There are some, and nobody is there to be asked.
     """
-    shop, building = stage.shop, stage.shop.settings.phases.building
-    rules = await asyncio.to_thread(shop.gate.rules)
+    run, building = stage.run, stage.run.settings.phases.building
+    rules = await asyncio.to_thread(run.gate.rules)
     tasks = uncovered(stage.docs.plan, building, rules)
     if not tasks:
         return None
-    if not can_ask(stage.mission):
+    if not can_ask(stage.request):
         require_checks(tasks)
     summary = (
         f"{what_is_uncovered(tasks)} Yes builds them all the same, and they complete as unverified. "
         f"No ends this run. {how_to_cover(tasks)}"
     )
-    decided = await decide(shop, stage.mission, ApprovalKind.UNVERIFIED, summary)
+    decided = await decide(run, stage.request, ApprovalKind.UNVERIFIED, summary)
     if isinstance(decided, End):
         return decided
     if not decided.approved:
         return stopped(what_is_uncovered(tasks).rstrip("."), how_to_cover(tasks))
-    await shop.ledger.transact(lambda now: _allowing(now, tasks))
+    await run.project_state.transact(lambda now: _allowing(now, tasks))
     return None
 
 
@@ -249,14 +249,14 @@ async def _move(stage: Stage, phase: Phase, reason: str) -> None:
         kept = made if made is not None and made.kind is ApprovalKind.VALIDATION else None
         return docs.with_state(current_phase=phase, approval=kept)
 
-    await stage.shop.ledger.transact(change)
-    stage.shop.emit(ev.PhaseChanged(phase=phase, reason=reason))
+    await stage.run.project_state.transact(change)
+    stage.run.emit(ev.PhaseChanged(phase=phase, reason=reason))
 
 
 async def _remember(stage: Stage) -> None:
     """The phase memory, captured by Python at the transition (seeds, "Memory Capture Boundaries")."""
     docs = stage.docs
-    project = stage.shop.ledger.project
+    project = stage.run.project_state.project
     counts = docs.plan.counts()
 
     def write() -> None:

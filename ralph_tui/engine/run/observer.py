@@ -23,7 +23,7 @@ from ralph_tui.domain.events import (
     Notice,
     ProjectUnreadable,
 )
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.run.startup import project_read
 from ralph_tui.store.journal.event_scanner import Scan
 from ralph_tui.store.journal.journal import last_run, read_events, tail_events
@@ -93,14 +93,14 @@ class _Seen:
         self._sink = sink
         self._standing = partial(project_read, project, settings)
         self._lock = LoopLock(project.layout)
-        self._ledger = self._new_ledger()
+        self._project_state = self._new_project_state()
         self._place: _Place | None = None
         self._met: Owner | None = None
         """Whose loop was found, until its end is told."""
         self._trouble = ""
 
-    def _new_ledger(self) -> Ledger:
-        return Ledger(self._project, self._sink, standing=self._standing)
+    def _new_project_state(self) -> ProjectState:
+        return ProjectState(self._project, self._sink, standing=self._standing)
 
     def complain(self, trouble: str) -> None:
         """Say what is wrong, once."""
@@ -123,14 +123,14 @@ class _Seen:
             await self._follow(owner)
 
     async def _watch_documents(self) -> None:
-        if self._ledger.is_open:
-            await self._ledger.refresh()
+        if self._project_state.is_open:
+            await self._project_state.refresh()
         else:
-            await self._ledger.open()
+            await self._project_state.open()
         if self._trouble:
             self._trouble = ""
-            self._sink(self._standing(self._ledger.docs))
-        await self._ledger.follow()
+            self._sink(self._standing(self._project_state.docs))
+        await self._project_state.follow()
 
     async def _follow(self, owner: Owner) -> None:
         path = self._project.layout.events
@@ -149,7 +149,7 @@ class _Seen:
             await _tell_past(self._project.layout.events, self._place, owner, self._sink)
         self._met = None
         self._sink(LoopLost(pid=owner.pid))
-        self._ledger = self._new_ledger()
+        self._project_state = self._new_project_state()
 
 
 def _beginning(path: Path, owner: Owner) -> int:

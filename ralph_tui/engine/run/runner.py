@@ -13,24 +13,24 @@ from ralph_tui.domain.events import LoopFinished
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.context import SpecFor, Workshop
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.event_writer import Emitter
+from ralph_tui.engine.context import RunContext, SpecFor
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.event_writer import EventWriter
 from ralph_tui.engine.core.outcome import End, failed, used_up
 from ralph_tui.engine.core.ports import Agent
-from ralph_tui.engine.core.project_state import Ledger
-from ralph_tui.engine.core.services import Wiring, nobody
+from ralph_tui.engine.core.project_state import ProjectState
+from ralph_tui.engine.core.services import RunServices, nobody
 from ralph_tui.engine.decisions.call_permissions import withdraw_left_over
-from ralph_tui.engine.limits.quota import Allowances
-from ralph_tui.engine.limits.run_limits import Checkpoint
+from ralph_tui.engine.limits.quota import QuotaWatch
+from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_session import Stage
 from ralph_tui.engine.run.lifecycle import Lifecycle
 from ralph_tui.engine.run.startup import begin, started
 from ralph_tui.engine.safety.command_sandbox import CommandSandbox, Confinement, tidy
-from ralph_tui.engine.safety.orphan_processes import settle_strays
+from ralph_tui.engine.safety.orphan_processes import settle_orphans
 from ralph_tui.engine.safety.phase_extensions import extra_environment, extras_of
 from ralph_tui.engine.safety.processes import RUN_MARK, Watchdog, end_marked
-from ralph_tui.engine.safety.repository_guard import Custody
+from ralph_tui.engine.safety.repository_guard import RepositoryGuard
 from ralph_tui.engine.session.spec import guard_policy, review_spec, shielding_own, spec_maker
 from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
@@ -48,34 +48,36 @@ class Running:
     def __init__(
         self,
         project: Project,
-        wiring: Wiring,
-        mission: Mission,
-        emitter: Emitter,
+        services: RunServices,
+        request: RunRequest,
+        event_writer: EventWriter,
         run_id: str,
         held: Confinement,
     ) -> None:
-        """Run `mission` in `project`, telling `emitter`."""
+        """Run `request` in `project`, telling `event_writer`."""
         self._held = held
         self._project = project
-        self._wiring = wiring
-        self._settings = wiring.settings
-        self._mission = mission
-        self._emitter = emitter
+        self._services = services
+        self._settings = services.settings
+        self._request = request
+        self._event_writer = event_writer
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
-        self._ledger = Ledger(project, lambda event: emitter.emit(wiring.told(event)))
-        percent = wiring.settings.limits.stop_at_allowance_percent
-        self._allowances = Allowances(emitter.emit, stop_at_percent=percent)
-        exceptions = wiring.settings.safety.sandbox_exceptions
+        self._project_state = ProjectState(
+            project, lambda event: event_writer.emit(services.told(event))
+        )
+        percent = services.settings.limits.stop_at_allowance_percent
+        self._quota = QuotaWatch(event_writer.emit, stop_at_percent=percent)
+        exceptions = services.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
-        self._custody = Custody(
+        self._repository_guard = RepositoryGuard(
             project.root,
-            self._allowances.emit,
+            self._quota.emit,
             activity=self._activity,
         )
         self._agent: Agent | None = None
-        self._checkpoint: Checkpoint | None = None
+        self._run_limits: RunLimits | None = None
         self._checks: ChecksOfRun | None = None
         self._baseline: Baseline | None = None
 
@@ -83,18 +85,18 @@ class Running:
         """Run from `phase`; problems after the start end in the event, not in an exception."""
         since = time.monotonic()
         docs, stale = await begin(
-            self._project, self._settings, self._run_id, phase, waits=self._mission.interactive
+            self._project, self._settings, self._run_id, phase, waits=self._request.interactive
         )
-        self._emitter.emit(started(self._project, self._settings, docs, self._run_id))
-        await self._ledger.open()
+        self._event_writer.emit(started(self._project, self._settings, docs, self._run_id))
+        await self._project_state.open()
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
-            self._emitter.emit(ev.Notice(level="warning", text=text))
+            self._event_writer.emit(ev.Notice(level="warning", text=text))
         if self._held.warning:
-            self._emitter.emit(ev.Notice(level="warning", text=self._held.warning))
+            self._event_writer.emit(ev.Notice(level="warning", text=self._held.warning))
         try:
-            await self._custody.begin()
-            await withdraw_left_over(self._ledger, phase)
+            await self._repository_guard.begin()
+            await withdraw_left_over(self._project_state, phase)
             async with self._parts():
                 end = await self._work(phase)
         except RalphError as error:
@@ -105,9 +107,11 @@ class Running:
 
     async def _work(self, phase: Phase) -> End:
         """Work from `phase` on; what ends the work is its end, whatever putting away comes to."""
-        lifecycle = Lifecycle(self._stage, self._mission, has_specs=self._has_specs)
+        lifecycle = Lifecycle(self._stage, self._request, has_specs=self._has_specs)
         try:
-            await settle_strays(self._project.root, self._ledger, self._emitter.emit, self._mission)
+            await settle_orphans(
+                self._project.root, self._project_state, self._event_writer.emit, self._request
+            )
             return await lifecycle.run(phase)
         except RalphError as error:
             return failed(error)
@@ -116,15 +120,15 @@ class Running:
 
     async def _after_all(self, end: End) -> End:
         """The end, unless the last session did what ends a loop, or was not written down."""
-        await self._ledger.refresh()  # with everything ended that a command started
+        await self._project_state.refresh()  # with everything ended that a command started
         self._activity.end_all()
         try:
-            changed = await self._custody.check()
+            changed = await self._repository_guard.check()
         except RalphError as error:
             changed = failed(error)
         except OSError as error:
             changed = used_up(error)
-        unwritten = await self._emitter.written()
+        unwritten = await self._event_writer.written()
         if changed is None and unwritten is not None:
             changed = failed(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
@@ -147,19 +151,19 @@ class Running:
             self._activity.begin(call.tool_id)
 
     def _warn(self, text: str) -> None:
-        self._emitter.emit(ev.Notice(level="warning", text=text))
+        self._event_writer.emit(ev.Notice(level="warning", text=text))
 
     def _has_specs(self) -> bool:
         return any(spec.criteria for spec in self._project.read_specs())
 
     def _finished(self, end: End, seconds: float) -> LoopFinished:
-        docs = self._ledger.docs
+        docs = self._project_state.docs
         return LoopFinished(
             status=end.status,
             reason=end.reason,
             hint=end.hint,
             exit_code=int(end.exit_code),
-            iterations=self._checkpoint.done if self._checkpoint else 0,
+            iterations=self._run_limits.done if self._run_limits else 0,
             tasks_complete=docs.plan.counts()[TaskStatus.COMPLETE],
             tasks_total=len(docs.plan.tasks),
             tasks_unverified=sum(task.is_unverified for task in docs.plan.tasks),
@@ -172,13 +176,13 @@ class Running:
         """The agent, the watcher and the watchdog; all of them ended however the run ends."""
         watchdog = Watchdog(self._run_id)
         watchdog.start()
-        follower = asyncio.create_task(self._ledger.follow(), name="ralph-follow")
+        follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
         follower.add_done_callback(self._tell_blindness)
-        beside = self._wiring.beside or nobody
-        companion = asyncio.create_task(beside(self._emitter.emit), name="ralph-beside")
+        beside = self._services.beside or nobody
+        companion = asyncio.create_task(beside(self._event_writer.emit), name="ralph-beside")
         try:
             await self._sandbox.open()
-            self._agent = await asyncio.to_thread(self._wiring.make_agent)
+            self._agent = await asyncio.to_thread(self._services.make_agent)
             yield
         finally:
             follower.cancel()
@@ -205,7 +209,7 @@ class Running:
         error = None if follower.cancelled() else follower.exception()
         if error is not None:
             text = f"What other programs change is seen late from now on: {error}"
-            self._emitter.emit(ev.Notice(level="error", text=text))
+            self._event_writer.emit(ev.Notice(level="error", text=text))
 
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
@@ -214,7 +218,7 @@ class Running:
             msg = "the parts were not made"
             raise RuntimeError(msg)
         policy = shielding_own(guard_policy(self._project, self._settings, phase))
-        inherited = self._wiring.everything
+        inherited = self._services.everything
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
         building = self._settings.phases.building
@@ -225,59 +229,59 @@ class Running:
             self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
             await asyncio.to_thread(self._checks.begin)
             for lost in self._checks.lost:
-                self._emitter.emit(ev.Notice(level="warning", text=lost))
+                self._event_writer.emit(ev.Notice(level="warning", text=lost))
         gate = Gate(
             self._project.root,
             rules=self._checks.rules,
             timeout=building.gate_timeout_seconds,
             environment=gate_environment(agent_environment(policy, inherited), self._marks),
             review=guard.review,
-            emit=self._custody.emit,
+            emit=self._repository_guard.emit,
             prefix=self._sandbox.prefix,
         )
         gate.activity = self._activity
         gate.baseline = self._baseline
-        shop: Workshop
+        run: RunContext
         spec_for: SpecFor
         reviewer = Reviewer(
             root=self._project.root,
             agent=self._agent,
-            ledger=self._ledger,
-            emit=self._custody.emit,
-            settings=lambda: shop.settings,
-            spec_for=lambda directory: review_spec(spec_for(math.inf), directory, shop.settings),
+            project_state=self._project_state,
+            emit=self._repository_guard.emit,
+            settings=lambda: run.settings,
+            spec_for=lambda directory: review_spec(spec_for(math.inf), directory, run.settings),
             clock=lambda: datetime.now(UTC),
         )
-        shop = Workshop(
-            ledger=self._ledger,
+        run = RunContext(
+            project_state=self._project_state,
             configured=self._settings,
             agent=self._agent,
             gate=gate,
             review=self._noting(guard.review),
             landed=guard.landed,
-            emit=self._custody.emit,
+            emit=self._repository_guard.emit,
             clock=lambda: datetime.now(UTC),
-            unwritten=self._emitter.written,
+            unwritten=self._event_writer.written,
             reviewer=reviewer,
-            answerable=self._mission.interactive and not self._mission.no_input,
+            answerable=self._request.interactive and not self._request.no_input,
             may_write=self._note_call,
         )
-        if self._checkpoint is None:
-            self._checkpoint = Checkpoint(
-                shop,
-                self._mission,
-                custody=self._custody,
-                allowances=self._allowances,
+        if self._run_limits is None:
+            self._run_limits = RunLimits(
+                run,
+                self._request,
+                repository_guard=self._repository_guard,
+                quota=self._quota,
             )
         overlay = cli_overlay(policy, inherited)
         extras = extra_environment(extras_of(self._settings, phase), inherited)
-        environment = {**self._wiring.environment, **overlay, **self._marks, **extras}
+        environment = {**self._services.environment, **overlay, **self._marks, **extras}
         sandbox = self._held.sandbox
         spec_for = spec_maker(
-            self._project, lambda: shop.settings, environment, phase, sandbox=sandbox
+            self._project, lambda: run.settings, environment, phase, sandbox=sandbox
         )
         try:
-            yield Stage(shop, self._checkpoint, spec_for, self._mission, phase)
+            yield Stage(run, self._run_limits, spec_for, self._request, phase)
         finally:
             warming.cancel()
             await asyncio.wait([warming])

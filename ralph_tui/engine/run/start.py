@@ -10,9 +10,9 @@ from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.event_writer import Emitter
-from ralph_tui.engine.core.services import Wiring
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.event_writer import EventWriter
+from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.lifecycle import can_ask, first_phase
 from ralph_tui.engine.run.runner import Running
 from ralph_tui.engine.safety.command_sandbox import confine
@@ -27,35 +27,35 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Project
 
 
-async def run_mission(
-    root: Path, wiring: Wiring, mission: Mission, sink: EventSink
+async def run_loop(
+    root: Path, services: RunServices, request: RunRequest, sink: EventSink
 ) -> LoopFinished:
-    """Run a mission to its end.
+    """Run the loop to its end.
 
     Raises:
         RalphError: Something is wrong that was found before anything was started or spent.
     """
     hide(secret_values(os.environ))
     blank_keys()
-    hide(extra_values(wiring.settings, wiring.everything))
+    hide(extra_values(services.settings, services.everything))
     project = Project(root)
-    phase = await asyncio.to_thread(_check_before_start, project, wiring, mission)
-    held = await asyncio.to_thread(confine, root, wiring.settings.safety, wiring.everything)
+    phase = await asyncio.to_thread(_check_before_start, project, services, request)
+    held = await asyncio.to_thread(confine, root, services.settings.safety, services.everything)
     run_id = uuid.uuid4().hex
     lock = LoopLock(project.layout)
     await asyncio.to_thread(lock.acquire, run_id)
     try:
         journal = await asyncio.to_thread(_open_journal, project)
-        emitter = Emitter(journal, sink)
-        emitter.start()
+        event_writer = EventWriter(journal, sink)
+        event_writer.start()
         for text in journal.damage:
-            emitter.emit(ev.Notice(level="warning", text=text))
+            event_writer.emit(ev.Notice(level="warning", text=text))
         try:
-            running = Running(project, wiring, mission, emitter, run_id, held)
+            running = Running(project, services, request, event_writer, run_id, held)
             finished = await running.run(phase)
-            emitter.emit(finished)
+            event_writer.emit(finished)
         finally:
-            await emitter.close()
+            await event_writer.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
     return finished
@@ -67,23 +67,25 @@ def _open_journal(project: Project) -> JournalWriter:
     return JournalWriter(project.layout.events)
 
 
-def _check_before_start(project: Project, wiring: Wiring, mission: Mission) -> Phase:
+def _check_before_start(project: Project, services: RunServices, request: RunRequest) -> Phase:
     _require_a_name(project.root)
     LoopLock(project.layout).require_free()  # or another loop's plan would be what is wrong
-    phase = first_phase(project, project.load(), mission)
-    ahead = tuple(Phase)[tuple(Phase).index(phase) :] if mission.only is None else (phase,)
-    check_extras(wiring.settings, ahead, project.root, wiring.everything)
-    wiring.preflight()
-    _require_checks(project, wiring, mission, phase)
+    phase = first_phase(project, project.load(), request)
+    ahead = tuple(Phase)[tuple(Phase).index(phase) :] if request.only is None else (phase,)
+    check_extras(services.settings, ahead, project.root, services.everything)
+    services.preflight()
+    _require_checks(project, services, request, phase)
     GitWatch(project.root).snapshot()
     project.create()  # a hand-made .ralph lacks the directories the loop writes to
     return phase
 
 
-def _require_checks(project: Project, wiring: Wiring, mission: Mission, phase: Phase) -> None:
+def _require_checks(
+    project: Project, services: RunServices, request: RunRequest, phase: Phase
+) -> None:
     """Refuse a plan with tasks that no check can verify, where nobody is there to be asked about it."""
-    if phase is Phase.BUILDING and not can_ask(mission):
-        settings = wiring.settings
+    if phase is Phase.BUILDING and not can_ask(request):
+        settings = services.settings
         rules = ChecksOfRun(project.root, settings).rules()
         require_checks(uncovered(project.load().plan, settings.phases.building, rules))
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
 from ralph_tui.domain.run.costs import CostMeter
@@ -36,8 +36,8 @@ async def begin(
             tasks_completed_this_session=0,
             adjusted=None,
             paused=False,
-            pause=Halt.NONE,
-            stop=Halt.NONE,
+            pause=StopMode.NONE,
+            stop=StopMode.NONE,
             stop_why="",
             retry_now=False,
             waits=None,

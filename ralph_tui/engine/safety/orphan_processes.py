@@ -10,10 +10,10 @@ from pathlib import Path
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.questions import AskedQuestion, Option, Question
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.project_state import Halt, Phase
+from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.control.request import Mission
-from ralph_tui.engine.core.project_state import Ledger, answered
+from ralph_tui.engine.control.request import RunRequest
+from ralph_tui.engine.core.project_state import ProjectState, answered
 from ralph_tui.engine.safety.processes import RUN_MARK, end_marked
 from ralph_tui.store.project import Documents
 from ralph_tui.store.project_root import AGENT_OF
@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Stray:
+class OrphanProcess:
     """A process that no run looks after any more."""
 
     pid: int
@@ -37,7 +37,7 @@ class Stray:
         return f"pid {self.pid} ({one_line(self.command, 60)})"
 
 
-def find_strays(root: Path) -> tuple[Stray, ...]:
+def find_orphans(root: Path) -> tuple[OrphanProcess, ...]:
     """What earlier runs of this project left; call it only when no loop of the project runs."""
     import psutil
 
@@ -49,19 +49,19 @@ def find_strays(root: Path) -> tuple[Stray, ...]:
             run_id = environment.get(RUN_MARK)
             if run_id and environment.get(AGENT_OF) == here and process.pid != os.getpid():
                 command = " ".join(process.cmdline()) or process.name()
-                found.append(Stray(process.pid, run_id, command))
+                found.append(OrphanProcess(process.pid, run_id, command))
         except (psutil.Error, OSError):  # gone meanwhile, or not ours to read
             continue
     return tuple(found)
 
 
-def end_strays(strays: tuple[Stray, ...]) -> None:
+def end_orphans(strays: tuple[OrphanProcess, ...]) -> None:
     """End them and what they start meanwhile; told apart by their mark, never by a pid alone."""
     for run_id in {stray.run_id for stray in strays}:
         end_marked(RUN_MARK, run_id)
 
 
-def described(strays: tuple[Stray, ...]) -> str:
+def described(strays: tuple[OrphanProcess, ...]) -> str:
     """Who they are, in one sentence."""
     names = ", ".join(stray.shown for stray in strays[:_SHOWN])
     more = f" and {len(strays) - _SHOWN} more" if len(strays) > _SHOWN else ""
@@ -70,28 +70,30 @@ def described(strays: tuple[Stray, ...]) -> str:
     return f"{what} of a run that died {'is' if one else 'are'} still there: {names}{more}."
 
 
-async def settle_strays(root: Path, ledger: Ledger, emit: EventSink, mission: Mission) -> None:
+async def settle_orphans(
+    root: Path, project_state: ProjectState, emit: EventSink, request: RunRequest
+) -> None:
     """Before anything is started: end what a dead run left, if the person says so.
 
     Somebody who can decide is asked; `--yes` is a decision; else it is only told.
     """
-    strays = await asyncio.to_thread(find_strays, root)
+    strays = await asyncio.to_thread(find_orphans, root)
     if not strays:
         return
     told = described(strays)
-    if mission.assume_yes:
+    if request.assume_yes:
         ending = True
-    elif mission.interactive and not mission.no_input:
-        ending = await _ask(ledger, mission, told)
+    elif request.interactive and not request.no_input:
+        ending = await _ask(project_state, request, told)
     else:
         emit(ev.Notice(level="warning", text=f"{told} {BY_HAND}"))
         return
     if ending:
-        await asyncio.to_thread(end_strays, strays)
+        await asyncio.to_thread(end_orphans, strays)
     emit(ev.Notice(text=f"{told} {'Ended.' if ending else 'Left alone.'}"))
 
 
-async def _ask(ledger: Ledger, mission: Mission, told: str) -> bool:
+async def _ask(project_state: ProjectState, request: RunRequest, told: str) -> bool:
     """Whether the person wants them ended; a request to stop is no."""
     question = Question(
         question=f"{told} End them before the loop starts?",
@@ -108,13 +110,13 @@ async def _ask(ledger: Ledger, mission: Mission, told: str) -> bool:
         phase=Phase.BUILDING,
         question=question,
         asked_at=datetime.now(UTC),
-        answer=mission.answers.to(question),
+        answer=request.answers.to(question),
     )
 
     def stopping() -> bool:
-        return ledger.docs.state.stop is not Halt.NONE
+        return project_state.docs.state.stop is not StopMode.NONE
 
-    (now,) = await answered(ledger, (asked,), gives_up=stopping)
+    (now,) = await answered(project_state, (asked,), gives_up=stopping)
     if not now.is_open:
         return now.answer is not None and END in now.answer.labels
 
@@ -122,5 +124,5 @@ async def _ask(ledger: Ledger, mission: Mission, told: str) -> bool:
         log = docs.questions.changing(asked.id, withdrawn=True)
         return docs.replacing(questions=log)
 
-    await ledger.transact(withdraw)
+    await project_state.transact(withdraw)
     return False

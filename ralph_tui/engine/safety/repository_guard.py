@@ -1,4 +1,4 @@
-"""The repository in our custody: looked at before and after every session, changes told or the loop ended."""
+"""Watch the repository: look before and after every session, tell changes or end the run."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ from ralph_tui.store.journal.agent_activity import ActivityLog
 HINT_LIMIT = 400
 
 
-class Custody:
+class RepositoryGuard:
     """Notes when commands of an agent run, and what changes in the repository meanwhile."""
 
     def __init__(

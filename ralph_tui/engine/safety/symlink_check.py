@@ -6,17 +6,19 @@ again. It gives nobody new rights (whoever can change the link can write as the 
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EventSink
-from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 
 
-async def stop_if_astray(ledger: Ledger, emit: EventSink, call: ToolCall, verdict: Verdict) -> str:
+async def stop_if_astray(
+    project_state: ProjectState, emit: EventSink, call: ToolCall, verdict: Verdict
+) -> str:
     """Stop the loop when a file was written where it may not be; returns why, or nothing.
 
     Args:
-        ledger: The project's documents, which hold the request to stop.
+        project_state: The project's documents, which hold the request to stop.
         emit: Takes the notice for the person.
         call: The call that wrote the file.
         verdict: The guard's verdict on the path, looked up again after the write.
@@ -29,5 +31,5 @@ async def stop_if_astray(ledger: Ledger, emit: EventSink, call: ToolCall, verdic
     )
     text = f"{why}: a link was changed meanwhile. Look what was written there, then run again."
     emit(ev.Notice(level="error", text=text))
-    await ledger.transact(lambda docs: docs.with_state(stop=Halt.NOW, stop_why=why))
+    await project_state.transact(lambda docs: docs.with_state(stop=StopMode.NOW, stop_why=why))
     return why

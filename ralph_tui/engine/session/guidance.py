@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import Injection
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.store.project import Documents
 
 Injections = tuple[Injection, ...]
@@ -25,8 +25,8 @@ def used_up(docs: Documents, *, heard: bool) -> Documents:
     return docs.with_state(given=()).replacing(pending=pending)
 
 
-def tell_consumed(shop: Workshop, waiting: Injections, iteration: int) -> None:
+def tell_consumed(run: RunContext, waiting: Injections, iteration: int) -> None:
     """Which iteration got it."""
     if waiting:
         ids = tuple(injection.id for injection in waiting)
-        shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
+        run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))

@@ -12,35 +12,39 @@ from ralph_tui.domain.documents.memory import SessionFacts, render_memory, said_
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.domain.sanitize import one_line
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.session.iteration_result import IterationResult
 
 if TYPE_CHECKING:  # the two need each other's types only
-    from ralph_tui.engine.session.supervisor import BuildDesk
+    from ralph_tui.engine.session.supervisor import TaskSupervisor
 
 
 async def write_handoff(
-    shop: Workshop, desk: "BuildDesk", iteration: int, meter: Meter, dependencies: tuple[str, ...]
+    run: RunContext,
+    supervisor: "TaskSupervisor",
+    iteration: int,
+    meter: Meter,
+    dependencies: tuple[str, ...],
 ) -> str:
     """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
-    docs = shop.ledger.docs
-    task = desk.work.task
-    receipts = desk.work.gate_result.receipts if desk.work.gate_result else ()
+    docs = run.project_state.docs
+    task = supervisor.work.task
+    receipts = supervisor.work.gate_result.receipts if supervisor.work.gate_result else ()
     facts = SessionFacts(
         iteration=iteration,
         phase=docs.state.current_phase,
-        task_id=desk.work.task_id if task and task.status is not TaskStatus.COMPLETE else "",
+        task_id=supervisor.work.task_id if task and task.status is not TaskStatus.COMPLETE else "",
         task_description=task.description if task else "",
-        files=tuple(desk.files),
+        files=tuple(supervisor.files),
         receipts=tuple(f"{r.status.value}: {r.command}" for r in receipts),
         dependencies=dependencies,
         session_cost_usd=meter.costs.iteration,
         session_tokens=meter.tokens,
         progress=docs.plan.completion_percentage,
     )
-    text = render_memory(facts, desk.work.note)
-    project = shop.ledger.project
+    text = render_memory(facts, supervisor.work.note)
+    project = run.project_state.project
 
     def write() -> str:
         path = project.write_memory(text)

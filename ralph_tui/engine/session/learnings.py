@@ -7,7 +7,7 @@ from ralph_tui.domain.documents.agents_md import LEARNED, MAX_LINES
 from ralph_tui.domain.documents.learning_selection import RECURS, times_learned
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.prompts import tool_schemas as rt
 
 LOOKED_AT = 2_000
@@ -19,19 +19,19 @@ OFFER = (
 )
 
 
-async def record_learning(shop: Workshop, given: rt.Learning, *, may_edit: bool) -> ToolAnswer:
+async def record_learning(run: RunContext, given: rt.Learning, *, may_edit: bool) -> ToolAnswer:
     """Append a learning to progress.txt; tell the person, and a model that `may_edit`, when it recurs."""
     category = given.category.upper()
-    project = shop.ledger.project
+    project = run.project_state.project
     known = await asyncio.to_thread(project.read_learnings, LOOKED_AT)
     times = times_learned(known, given.learning) + 1
-    await shop.ledger.learn(category, given.learning)
-    shop.emit(ev.LearningRecorded(category=category, text=given.learning))
+    await run.project_state.learn(category, given.learning)
+    run.emit(ev.LearningRecorded(category=category, text=given.learning))
     answered: dict[str, object] = {"recorded": True, "category": category}
     if times == RECURS:
         told = f"Learned {times} times: {one_line(given.learning, 200)}"
         hint = "`ralph memory --recurring` lists what may go into AGENTS.md."
-        shop.emit(ev.Notice(text=f"{told} {hint}"))
+        run.emit(ev.Notice(text=f"{told} {hint}"))
     if times >= RECURS:
         answered |= {"times": times, **({"next": OFFER} if may_edit else {})}
     return rt.answer(answered)

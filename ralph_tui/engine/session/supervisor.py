@@ -1,4 +1,4 @@
-"""The overseer of a session that works on a task: the guard, the turn's end and the reminders."""
+"""Supervise a session that works on a task: the guard, the end of the turn and the reminders."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,16 +10,16 @@ from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.permissions import NETWORK, Ruling
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AfterTool, QuestionReply
 from ralph_tui.engine.core.usage_meter import Meter
-from ralph_tui.engine.decisions.call_permissions import Permitting
-from ralph_tui.engine.limits.rate_limiter import Pace
+from ralph_tui.engine.decisions.call_permissions import CallPermissions
+from ralph_tui.engine.limits.rate_limiter import RateLimiter
 from ralph_tui.engine.prompts.prompts import reminder
 from ralph_tui.engine.prompts.subagents import SubAgentRules
 from ralph_tui.engine.safety.agents_md_guard import AgentsFile
 from ralph_tui.engine.safety.symlink_check import stop_if_astray
-from ralph_tui.engine.session.task_tools import TaskWork
+from ralph_tui.engine.session.task_tools import TaskTools
 from ralph_tui.engine.verification.gate import receipt_text
 
 WRITING_TOOLS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
@@ -33,16 +33,16 @@ def _command(call: ToolCall) -> str:
     return str(call.input.get("command", ""))
 
 
-class BuildDesk:
-    """Answers the agent while it works on one task (the engine's side of `Overseer`)."""
+class TaskSupervisor:
+    """Answers the agent while it works on one task (the engine's side of `Supervisor`)."""
 
     def __init__(
-        self, task: Task, shop: Workshop, *, meter: Meter, on_work: Callable[[], None]
+        self, task: Task, run: RunContext, *, meter: Meter, on_work: Callable[[], None]
     ) -> None:
         """Oversee work on `task`; `on_work` is called whenever the model uses a tool."""
-        self._permitting = Permitting(shop, task.id)
-        self.work = TaskWork(
-            task, shop, meter, self._permitting.permit_check, self._permitting.permit
+        self._permissions = CallPermissions(run, task.id)
+        self.work = TaskTools(
+            task, run, meter, self._permissions.permit_check, self._permissions.permit
         )
         self.files: list[str] = []
         self.wrap_up = ""
@@ -50,12 +50,12 @@ class BuildDesk:
         self.handing_off = False
         self.denied = ""
         self._ran_tests = False
-        self._shop = shop
+        self._run = run
         self._on_work = on_work
         self._reminded = False
         self._sub_agents = SubAgentRules()
-        self._pace = Pace(shop)
-        self._agents_file = AgentsFile(shop.ledger.project.layout.agents_md)
+        self._rate_limiter = RateLimiter(run)
+        self._agents_file = AgentsFile(run.project_state.project.layout.agents_md)
 
     async def review_tool(self, call: ToolCall) -> Verdict:
         """The guard's verdict; during a hand-off only the summary may be written."""
@@ -68,7 +68,7 @@ class BuildDesk:
                 instead="Call ralph_update_memory with the summary, then stop.",
             )
         own = self._sub_agents.review(call) or self._agents_file.review(call)
-        verdict = own or self._permitting.known(await self._shop.review(call))
+        verdict = own or self._permissions.known(await self._run.review(call))
         if verdict.decision == "deny":
             self._sub_agents.ended(call)
             self.denied = verdict.part or call.name
@@ -78,9 +78,9 @@ class BuildDesk:
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
         """The person's ruling; a denial counts as one of the guard's does."""
-        ruling = await self._permitting.permit(wanted)
+        ruling = await self._permissions.permit(wanted)
         if ruling.allowed:
-            self._shop.may_write(call)
+            self._run.may_write(call)
             self._note(call)
         else:
             self._sub_agents.ended(call)
@@ -99,15 +99,15 @@ class BuildDesk:
         """End the turn when the task is settled; pass on the wrap-up request once."""
         del output
         self._sub_agents.ended(call)
-        shop = self._shop
-        astray = await stop_if_astray(shop.ledger, shop.emit, call, shop.landed(call))
+        run = self._run
+        astray = await stop_if_astray(run.project_state, run.emit, call, run.landed(call))
         if astray:
             return AfterTool(end_turn=True, note=astray)
         if call.agent_id is None and self._settled(call):
             return AfterTool(end_turn=True, note="The task is settled.")
         if call.agent_id is None and self.ending and not self.handing_off:
             return AfterTool(end_turn=True, note=self.ending)
-        await self._pace.hold(in_session=True)
+        await self._rate_limiter.hold(in_session=True)
         note, self.wrap_up = self.wrap_up, ""
         news = "" if call.agent_id is not None or self.handing_off else self.work.news()
         return AfterTool(note="\n".join(filter(None, (note, news, self._agents_file.note(call)))))
@@ -139,7 +139,7 @@ class BuildDesk:
     @property
     def waiting_for_person(self) -> bool:
         """Whether permission is waited for, or the hour's requests are used up."""
-        return self._permitting.waiting or self._pace.holding
+        return self._permissions.waiting or self._rate_limiter.holding
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
         """Building asks nobody: what is unclear blocks the task."""
@@ -168,7 +168,7 @@ class BuildDesk:
 
     def _note_file(self, call: ToolCall) -> None:
         path = str(call.input.get("file_path") or call.input.get("notebook_path") or "")
-        root = str(self._shop.ledger.project.root.resolve())
+        root = str(self._run.project_state.project.root.resolve())
         shown = path.removeprefix(root).lstrip("/")
         if shown and shown not in self.files:
             self.files.append(shown)

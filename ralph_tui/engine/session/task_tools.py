@@ -12,11 +12,11 @@ from ralph_tui.domain.plan.plan import MAX_RETRIES, Task, TaskStatus
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.domain.verification.review import Review
 from ralph_tui.domain.verification.verification import GateResult, VerificationOutcome
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.session.learnings import record_learning
-from ralph_tui.engine.session.task_tracker import TaskInHand
+from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.coverage import may_be_unverified
 from ralph_tui.engine.verification.evidence.allowed_changes import as_they_are, paths_of
 from ralph_tui.engine.verification.failure_report import failure_report
@@ -37,26 +37,26 @@ MOST_REJECTIONS = 2
 """Claims a reviewer may reject before the task waits for the person."""
 
 
-class TaskWork(TaskInHand):
+class TaskTools(TaskTracker):
     """Answers about the task; every claim passes the gate."""
 
     def __init__(
         self,
         task: Task,
-        shop: Workshop,
+        run: RunContext,
         meter: Meter,
         permit: Permit = unasked,
         permit_change: PermitChange = unasked_change,
     ) -> None:
         """Work on `task`, in progress and in the words that the agent was given."""
-        super().__init__(task, shop.ledger, shop.emit)
+        super().__init__(task, run.project_state, run.emit)
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
         self.review_refusal = ""
         """What the reviewer objected to in the last claim that it rejected; empty when none was."""
         self._checking: asyncio.Task[ToolAnswer] | None = None
-        self._shop = shop
+        self._run = run
         self._meter = meter
         self._permit = permit
         self._permit_change = permit_change
@@ -93,7 +93,7 @@ class TaskWork(TaskInHand):
             case rt.CheckChange():
                 acting = self._request_check_change(given)
             case rt.Learning():
-                acting = record_learning(self._shop, given, may_edit=True)
+                acting = record_learning(self._run, given, may_edit=True)
             case rt.NewTask():
                 acting = self._add(given)
             case rt.Memory():
@@ -105,7 +105,7 @@ class TaskWork(TaskInHand):
         return await acting
 
     def _report(self, name: str) -> ToolAnswer:
-        docs = self._ledger.docs
+        docs = self._project_state.docs
         if name == "ralph_get_plan_summary":
             return rt.plan_summary(docs.plan)
         if name == "ralph_get_next_task":
@@ -165,7 +165,7 @@ class TaskWork(TaskInHand):
         checking = self._checking
         if checking is None or checking.done():
             return
-        most = 0.0 if at_once else self._shop.settings.phases.building.iteration_timeout_seconds
+        most = 0.0 if at_once else self._run.settings.phases.building.iteration_timeout_seconds
         _, late = await asyncio.wait([checking], timeout=most)
         if late:  # somebody is asked about a command, or nobody waits any more
             checking.cancel()
@@ -183,10 +183,10 @@ class TaskWork(TaskInHand):
             return self._taken_away()
         if news := self.news():
             return _not_yet(news)
-        gate, notes = self._shop.gate, claim.verification_notes
+        gate, notes = self._run.gate, claim.verification_notes
         rules = await asyncio.to_thread(gate.rules)
-        criteria = self._shop.reviewer.criteria(task, rules.checks)
-        allowed = may_be_unverified(task, self._shop.settings.phases.building)
+        criteria = self._run.reviewer.criteria(task, rules.checks)
+        allowed = may_be_unverified(task, self._run.settings.phases.building)
         result = await gate.run(
             task,
             notes,
@@ -197,17 +197,17 @@ class TaskWork(TaskInHand):
         self.gate_result = result
         if not result.passed:
             return rt.error(receipt_text(result))
-        now = self._shop.clock()
+        now = self._run.clock()
         verification, told, answer = result.verification(now), result.told, receipt_text(result)
         if criteria:
-            review = await self._shop.reviewer.review(task, criteria, result, self._meter)
+            review = await self._run.reviewer.review(task, criteria, result, self._meter)
             if not review.agreed:
                 return await self._not_agreed(review)
             told = f"{result.basis}, {review.told}" if result.verified else review.told
             verification = review.verification(now, told, result.changed_checks)
             answer = f"ACCEPTED: {told}."
         verification = await asyncio.to_thread(
-            self._ledger.project.receipts.record, task.id, verification
+            self._project_state.project.receipts.record, task.id, verification
         )
         settled = await self.settle(
             told,
@@ -225,11 +225,11 @@ class TaskWork(TaskInHand):
             news = self.news()  # edited while the checks ran
             return _not_yet(news) if news and not self.taken_away else self._taken_away()
         await gate.accept(task)
-        await self._shop.reviewer.finished(task.id)
+        await self._run.reviewer.finished(task.id)
         remaining = sum(
-            1 for t in self._ledger.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
+            1 for t in self._project_state.docs.plan.tasks if t.status is not TaskStatus.COMPLETE
         )
-        done = self._ledger.docs.plan.completion_percentage
+        done = self._project_state.docs.plan.completion_percentage
         summary = (
             f"\nTask {task.id} is complete; {done:.0%} of the plan, {remaining} to go. Stop now."
         )
@@ -287,10 +287,10 @@ class TaskWork(TaskInHand):
         """Let the person decide about changed check files; where nobody is there, the task waits for them."""
         if refused := self._not_mine(wanted.task_id):
             return refused
-        task, root = self.task, self._ledger.project.root
+        task, root = self.task, self._project_state.project.root
         if task is None or self.settled is not None:
             return self._settled_already()
-        changes, diff = await self._shop.gate.check_changes(task)
+        changes, diff = await self._run.gate.check_changes(task)
         paths = paths_of(changes)
         if not paths:
             return rt.error(
@@ -333,7 +333,7 @@ class TaskWork(TaskInHand):
             return Outcome(added, rt.answer({"added": wanted.id, "status": "pending"}))
 
         reason = f"added during {self.task_id}"
-        return (await self._ledger.transact_returning(change, reason)).value
+        return (await self._project_state.transact_returning(change, reason)).value
 
     def _remember(self, memory: rt.Memory) -> ToolAnswer:
         said = MemoryNote.model_validate(memory.model_dump())

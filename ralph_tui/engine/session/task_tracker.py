@@ -6,14 +6,14 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan import task_matching
 from ralph_tui.domain.plan.plan import Task, TaskStatus
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.store.project import Documents, Outcome
 
 
-class TaskInHand:
+class TaskTracker:
     """Knows the task under every name; the person's edit wins over what the agent does to it."""
 
-    def __init__(self, task: Task, ledger: Ledger, emit: EventSink) -> None:
+    def __init__(self, task: Task, project_state: ProjectState, emit: EventSink) -> None:
         """Follow `task`, in progress and in the words that the agent was given."""
         self._began = task
         self._names = {task.id}
@@ -21,7 +21,7 @@ class TaskInHand:
         self._untold = ""
         self._made: TaskStatus | None = None
         """What the agent made of it: known before it is written, so that nobody takes it for an edit."""
-        self._ledger = ledger
+        self._project_state = project_state
         self._emit = emit
 
     # Where it stands.
@@ -34,7 +34,7 @@ class TaskInHand:
     @property
     def task(self) -> Task | None:
         """The task as last seen; None when it was taken out of the plan."""
-        return task_matching.found(self._ledger.docs.plan, self._began)
+        return task_matching.found(self._project_state.docs.plan, self._began)
 
     @property
     def status(self) -> TaskStatus | None:
@@ -65,7 +65,7 @@ class TaskInHand:
     @property
     def taken_away(self) -> str:
         """Why the person's edit ends the work on it; empty while it goes on, and once it is settled."""
-        taken = "" if self.settled is not None else self._why_taken(self._ledger.docs)
+        taken = "" if self.settled is not None else self._why_taken(self._project_state.docs)
         return f"the person took the task away: {taken}" if taken else ""
 
     def _why_taken(self, docs: Documents) -> str:
@@ -143,7 +143,7 @@ class TaskInHand:
             plan = docs.plan.with_task(changed, **changes)
             return Outcome(docs.replacing(plan=plan), changed)
 
-        changed = (await self._ledger.transact_returning(change, reason)).value
+        changed = (await self._project_state.transact_returning(change, reason)).value
         if changed:
             self._rename(changed)
         return bool(changed)

@@ -10,15 +10,15 @@ from typing import Protocol, Self
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import CliStartError, StoreError
 from ralph_tui.domain.formatting import duration
-from ralph_tui.domain.project_state import Halt
+from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.domain.run.costs import CostLevel
-from ralph_tui.engine.context import Workshop
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import (
     AgentItem,
     AgentSession,
-    Overseer,
     SessionSpec,
+    Supervisor,
     TurnEnded,
     TurnUsage,
 )
@@ -50,7 +50,7 @@ class NeverOpened:
         """See `AgentSession.close`."""
 
 
-async def open_again(shop: Workshop, spec: SessionSpec, overseer: Overseer) -> AgentSession:
+async def open_again(run: RunContext, spec: SessionSpec, supervisor: Supervisor) -> AgentSession:
     """A session; a CLI that dies while it starts is started again, after a longer pause each time.
 
     Raises:
@@ -60,16 +60,16 @@ async def open_again(shop: Workshop, spec: SessionSpec, overseer: Overseer) -> A
     failed = 0
     while True:
         try:
-            return await shop.agent.open(spec, overseer)
+            return await run.agent.open(spec, supervisor)
         except CliStartError as error:
             failed += 1
             if failed == STARTS:
                 message = f"The Claude Code CLI died at each of {STARTS} starts. {error.message}"
                 raise CliStartError(message, error.hint) from error
-            seconds = min(shop.settings.limits.backoff_seconds, 2.0 ** (failed - 1))
-            until = shop.clock() + timedelta(seconds=seconds)
+            seconds = min(run.settings.limits.backoff_seconds, 2.0 ** (failed - 1))
+            until = run.clock() + timedelta(seconds=seconds)
             said = f"{error.message} Starting it again ({failed + 1} of {STARTS})"
-            await wait_until(shop, until, said, ends=lambda stop: stop is Halt.NOW)
+            await wait_until(run, until, said, ends=lambda stop: stop is StopMode.NOW)
 
 
 async def open_unless(
@@ -98,7 +98,7 @@ STOP_SECONDS = 1.0
 """How long an interrupted turn may take to end, and to say what it cost, when the person stops at once; then its CLI is ended."""
 
 
-class Cut(StrEnum):
+class InterruptReason(StrEnum):
     """Why a running turn was interrupted."""
 
     NONE = ""
@@ -111,20 +111,20 @@ class Cut(StrEnum):
     UNANSWERED = "a question waits for the person"
 
 
-def cut_told(cut: Cut, meter: Meter, seconds: float) -> str:
+def interrupt_told(cut: InterruptReason, meter: Meter, seconds: float) -> str:
     """Why a turn was interrupted, with the limit that it reached, as a clause."""
     match cut:
-        case Cut.COST:
+        case InterruptReason.COST:
             level = meter.exceeded or CostLevel.ITERATION
             return spent_told(level, meter.costs, meter.limits)
-        case Cut.TIME:
+        case InterruptReason.TIME:
             return f"the iteration took longer than {duration(seconds)}"
         case _:
             return cut.value
 
 
-class Desk(Overseer, Protocol):
-    """An overseer that also says where its work stands."""
+class SessionSupervisor(Supervisor, Protocol):
+    """A supervisor that also reports where its work stands."""
 
     handing_off: bool
     wrap_up: str
@@ -155,13 +155,19 @@ class Conversation:
     """Turns of one session; use it as an async context manager, the caller closes the session."""
 
     def __init__(
-        self, shop: Workshop, desk: Desk, spec: SessionSpec, meter: Meter, *, seconds: float
+        self,
+        run: RunContext,
+        supervisor: SessionSupervisor,
+        spec: SessionSpec,
+        meter: Meter,
+        *,
+        seconds: float,
     ) -> None:
         """Talk for at most `seconds`, the person's time to answer left out."""
-        self.cut = Cut.NONE
+        self.cut = InterruptReason.NONE
         self.session_id = ""
-        self._shop = shop
-        self._desk = desk
+        self._run = run
+        self._supervisor = supervisor
         self._spec = spec
         self._meter = meter
         self._seconds = seconds
@@ -183,7 +189,7 @@ class Conversation:
         return self._session
 
     async def __aenter__(self) -> Self:
-        opening = asyncio.create_task(open_again(self._shop, self._spec, self._desk))
+        opening = asyncio.create_task(open_again(self._run, self._spec, self._supervisor))
         self._session = await open_unless(opening, self._asked())
         if isinstance(self._session, NeverOpened):
             self.cut = self._wish
@@ -215,7 +221,7 @@ class Conversation:
                 case TurnEnded():
                     ended = item
                 case _:
-                    self._shop.emit(item)
+                    self._run.emit(item)
                     self._mind(item)
         self._talking = False
         self.session_id = self.session_id or ended.session_id
@@ -225,16 +231,16 @@ class Conversation:
         if isinstance(item, ev.SessionStarted):
             self.session_id = item.session_id
         elif isinstance(item, ev.AllowanceReported):
-            share = self._shop.settings.limits.stop_at_allowance_percent
-            self._desk.ending = item.allowance.used_up(share) or self._desk.ending
-        elif isinstance(item, ev.ToolFinished) and self._desk.unanswered:
-            self.interrupt(Cut.UNANSWERED)
+            share = self._run.settings.limits.stop_at_allowance_percent
+            self._supervisor.ending = item.allowance.used_up(share) or self._supervisor.ending
+        elif isinstance(item, ev.ToolFinished) and self._supervisor.unanswered:
+            self.interrupt(InterruptReason.UNANSWERED)
 
     async def _keep(self, prompt: str) -> None:
         """The first words of a session are kept, for a person to read exactly what the model was given."""
         if not self._kept:
             self._kept = True
-            layout = self._shop.ledger.project.layout
+            layout = self._run.project_state.project.layout
             await asyncio.to_thread(keep_given, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
@@ -243,45 +249,47 @@ class Conversation:
         Raises:
             StoreError: It, or the journal, cannot be written; then nothing more may be spent.
         """
-        unwritten = await self._shop.unwritten()
+        unwritten = await self._run.unwritten()
         if unwritten is not None:
             raise unwritten
-        self._meter.limits = self._shop.settings.safety.cost_limits  # a person may change them
-        now = self._shop.clock()
+        self._meter.limits = self._run.settings.safety.cost_limits  # a person may change them
+        now = self._run.clock()
         requests = usage.session_requests - self._meter.requests
         tokens = usage.session_tokens - self._meter.tokens
-        counted = self._shop.ledger.docs.state.requests.counting(requests, now).in_hour(now)
+        counted = self._run.project_state.docs.state.requests.counting(requests, now).in_hour(now)
         report = self._meter.count(usage).model_copy(update={"requests": counted})
         if report == self._reported and not tokens:  # a turn's end repeats the last response's
             return
         self._reported = report
-        self._shop.emit(report)
+        self._run.emit(report)
         costs, context = self._meter.costs, self._meter.budget
-        await self._shop.ledger.record_usage(
+        await self._run.project_state.record_usage(
             costs, context, tokens=tokens, requests=requests, now=now
         )
         level = self._meter.exceeded
         if level is not None:
-            if self.cut is Cut.NONE:
-                self._shop.emit(limit_event(level, costs, self._meter.limits))
-            self.interrupt(Cut.COST)
-        elif not self._desk.handing_off:
+            if self.cut is InterruptReason.NONE:
+                self._run.emit(limit_event(level, costs, self._meter.limits))
+            self.interrupt(InterruptReason.COST)
+        elif not self._supervisor.handing_off:
             self._mind_the_budget()
 
     def _mind_the_budget(self) -> None:
         budget = self._meter.budget
         match budget.mid_turn():
             case BudgetDecision.INTERRUPT:
-                if self._desk.working:
-                    self.interrupt(Cut.CONTEXT)
+                if self._supervisor.working:
+                    self.interrupt(InterruptReason.CONTEXT)
             case BudgetDecision.WRAP_UP:
-                self._desk.wrap_up = self._desk.wrap_up or wrap_up_note(budget.percent)
+                self._supervisor.wrap_up = self._supervisor.wrap_up or wrap_up_note(budget.percent)
             case _:
                 pass
 
-    def interrupt(self, cut: Cut) -> None:
+    def interrupt(self, cut: InterruptReason) -> None:
         """Interrupt the turn for the first reason that came up; stopping at once goes before all others."""
-        if self.cut is cut or (self.cut is not Cut.NONE and cut is not Cut.STOP):
+        if self.cut is cut or (
+            self.cut is not InterruptReason.NONE and cut is not InterruptReason.STOP
+        ):
             return
         self.cut = cut
         task = asyncio.create_task(self.session.interrupt(), name="ralph-interrupt")
@@ -289,30 +297,30 @@ class Conversation:
         task.add_done_callback(self._interrupts.discard)
 
     @property
-    def _wish(self) -> Cut:
+    def _wish(self) -> InterruptReason:
         """What the person wants instead of the running turn."""
-        state = self._shop.ledger.docs.state
-        if state.stop is Halt.NOW:
-            return Cut.STOP
-        if state.pause is Halt.NOW:
-            return Cut.PAUSE
-        return Cut.TASK_TAKEN if self._desk.taken_away else Cut.NONE
+        state = self._run.project_state.docs.state
+        if state.stop is StopMode.NOW:
+            return InterruptReason.STOP
+        if state.pause is StopMode.NOW:
+            return InterruptReason.PAUSE
+        return InterruptReason.TASK_TAKEN if self._supervisor.taken_away else InterruptReason.NONE
 
     async def _asked(self) -> None:
-        while self._wish is Cut.NONE:
-            await self._shop.ledger.wait_changed()
+        while self._wish is InterruptReason.NONE:
+            await self._run.project_state.wait_changed()
 
     async def _watch_requests(self) -> None:
         """Obey what the person asks of the running turn."""
         while True:
-            if (wish := self._wish) is not Cut.NONE:
+            if (wish := self._wish) is not InterruptReason.NONE:
                 self.interrupt(wish)
-            if wish is Cut.STOP and not self._hurried:
+            if wish is InterruptReason.STOP and not self._hurried:
                 self._hurried = True
                 self._helpers.append(asyncio.create_task(self._hurry(), name="ralph-hurry"))
-            self._desk.mind_edits()
+            self._supervisor.mind_edits()
             await self._steer()
-            await self._shop.ledger.wait_changed()
+            await self._run.project_state.wait_changed()
 
     async def _hurry(self) -> None:
         """Who stops at once does not wait for a CLI that heeds no interrupt."""
@@ -321,8 +329,10 @@ class Conversation:
 
     async def _steer(self) -> None:
         """Say guidance marked "now" to the running turn, once."""
-        waiting = [i for i in self._shop.ledger.docs.pending if i.now and i.id not in self._steered]
-        if not waiting or not self._talking or self.cut is not Cut.NONE:
+        waiting = [
+            i for i in self._run.project_state.docs.pending if i.now and i.id not in self._steered
+        ]
+        if not waiting or not self._talking or self.cut is not InterruptReason.NONE:
             return
         ids = tuple(injection.id for injection in waiting)
         self._steered.update(ids)
@@ -330,12 +340,12 @@ class Conversation:
             await self.session.steer(f"Guidance from the person: {injection.guidance}")
 
         try:
-            docs = await self._shop.ledger.transact(partial(taken, ids=ids))
+            docs = await self._run.project_state.transact(partial(taken, ids=ids))
         except StoreError as error:  # it was heard; only the next iteration will hear it again
-            self._shop.emit(ev.Notice(level="error", text=str(error)))
+            self._run.emit(ev.Notice(level="error", text=str(error)))
             return
         iteration = docs.state.iteration_count
-        self._shop.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
+        self._run.emit(ev.InjectionConsumed(ids=ids, iteration=iteration))
 
     async def _watch_time(self) -> None:
         """Interrupt a session that takes too long; a person may take as long as they like."""
@@ -343,6 +353,6 @@ class Conversation:
         while left > 0:
             step = min(left, 1.0)
             await asyncio.sleep(step)
-            if not self._desk.waiting_for_person:
+            if not self._supervisor.waiting_for_person:
                 left -= step
-        self.interrupt(Cut.TIME)
+        self.interrupt(InterruptReason.TIME)

@@ -131,7 +131,7 @@ class Bridge:
             before, self.view = self.view, reduce(self.view, event)
             if _is_back(event, before) or (may_repeat and _repeats(event, before, self.view)):
                 continue
-            news.append(self._launch.controls.doings.told(event))
+            news.append(self._launch.controls.attribution.told(event))
             if type(event) in _MARKS:
                 self._mark(event)
         if self._queue:

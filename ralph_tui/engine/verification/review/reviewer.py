@@ -34,7 +34,7 @@ from ralph_tui.engine.core.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.core.project_state import Ledger
+from ralph_tui.engine.core.project_state import ProjectState
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt
@@ -81,7 +81,7 @@ def is_inside(path: Path, directory: Path) -> bool:
     return path.resolve().is_relative_to(directory.resolve())
 
 
-class ReviewOverseer:
+class ReviewSupervisor:
     """Lets a reviewer read its copy of the project, and hand in its review."""
 
     def __init__(self, submission: _Submission) -> None:
@@ -152,7 +152,7 @@ class Reviewer:
     Attributes:
         root: The project.
         agent: Makes sessions.
-        ledger: Where money is written down.
+        project_state: Where money is written down.
         emit: Tells what happens.
         settings: The settings as they are now.
         spec_for: The spec of a session that works in a directory.
@@ -161,7 +161,7 @@ class Reviewer:
 
     root: Path
     agent: Agent
-    ledger: Ledger
+    project_state: ProjectState
     emit: EventSink
     settings: Callable[[], Settings]
     spec_for: Callable[[Path], SessionSpec]
@@ -225,8 +225,8 @@ class Reviewer:
     ) -> Review:
         submission = _Submission(criteria, directory)
         spec = self.spec_for(directory)
-        session = await self.agent.open(spec, ReviewOverseer(submission))
-        spent = _Spent(self.ledger, self.emit, self.clock, meter)
+        session = await self.agent.open(spec, ReviewSupervisor(submission))
+        spent = _Spent(self.project_state, self.emit, self.clock, meter)
         try:
             async with asyncio.timeout(self.settings().phases.building.iteration_timeout_seconds):
                 ended = await self._turn(session, _prompt(task, criteria, gate, changes), spent)
@@ -267,7 +267,7 @@ class Reviewer:
 class _Spent:
     """Counts what a review costs on the meter of the iteration that asked for it."""
 
-    ledger: Ledger
+    project_state: ProjectState
     emit: EventSink
     clock: Callable[[], datetime]
     meter: Meter
@@ -287,7 +287,7 @@ class _Spent:
         self.meter.limits = settings.safety.cost_limits
         now = self.clock()
         self.emit(self.meter.beside(more))
-        await self.ledger.record_usage(
+        await self.project_state.record_usage(
             self.meter.costs, self.meter.budget, tokens=tokens, requests=requests, now=now
         )
         self.over = self.meter.exceeded is not None

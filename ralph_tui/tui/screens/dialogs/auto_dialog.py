@@ -43,7 +43,7 @@ class WaitingDialog(Dialog[Answer]):
     def on_mount(self) -> None:
         """The moment from which the time counts."""
         self._appeared = self.app.clock()
-        if self.app.launch.deputy is not None:
+        if self.app.launch.auto_responder is not None:
             self.set_interval(TICK_SECONDS, self._show_title)
             self._show_title()
 
@@ -53,8 +53,8 @@ class WaitingDialog(Dialog[Answer]):
         frame.border_title = Content(title)
 
     def _show_title(self) -> None:
-        deputy = self.app.launch.deputy
-        left = None if deputy is None else deputy.seconds_left
+        auto_responder = self.app.launch.auto_responder
+        left = None if auto_responder is None else auto_responder.seconds_left
         title = self._heading if left is None else DEPUTY.format(self._who, duration(ceil(left)))
         self.query_one(".dialog").border_title = Content(title)
 
@@ -78,9 +78,9 @@ class WaitingDialog(Dialog[Answer]):
         self._keep()
 
     def _keep(self) -> None:
-        deputy = self.app.launch.deputy
-        if deputy is not None:
-            deputy.stand_back()
+        auto_responder = self.app.launch.auto_responder
+        if auto_responder is not None:
+            auto_responder.stand_back()
             self._show_title()
 
     def settled(self, view: LoopView) -> None:
