@@ -32,6 +32,7 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.too_small import TooSmall, is_too_small
 from ralph_tui.tui.terminal.driver import with_one_reader
 from ralph_tui.tui.terminal.paste import LONGEST_LINE, line_of
+from ralph_tui.tui.terminal.private import end_at_bug
 from ralph_tui.tui.theme.stylesheets import SHEETS
 from ralph_tui.tui.theme.themes import RALPH_DARK, THEMES, shown_as
 
@@ -65,6 +66,7 @@ class RalphApp(Host):
         self.key_queue = KeyQueue(self, self._deliver)
         self.invoke = self._run_command
         self.work_ended = self.key_queue.check
+        end_at_bug(self, self._report_bug)
         self._choose_theme(launch.screen.theme)
         self._warned = False
 
@@ -139,14 +141,14 @@ class RalphApp(Host):
             work = self.lifecycle.handlers.by_command[name]()
             self.key_queue.began(command, do(self, work, f"command-{name}"))
 
-    def _fatal_error(self) -> None:
-        """What Textual does with a bug in the drawing: it would print it with all its variables."""
-        error = self._exception
-        if error is not None:
-            path = write_report(error, self.launch.root)
-            self.last_word = f"the screen failed, {described(error)}. This is a bug in ralph; what was done so far is safe in .ralph/. The details are in {path}."
-        self._return_code = ExitCode.ERROR
-        self._close_messages_no_wait()
+    def _report_bug(self, error: Exception) -> int:
+        """Write down a bug in the drawing, and say so once the screen has closed."""
+        path = write_report(error, self.launch.root)
+        self.last_word = (
+            f"the screen failed, {described(error)}. This is a bug in ralph; "
+            f"what was done so far is safe in .ralph/. The details are in {path}."
+        )
+        return ExitCode.ERROR
 
     async def action_quit(self) -> None:
         """Textual's own way out asks, too."""

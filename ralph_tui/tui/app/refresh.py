@@ -27,6 +27,7 @@ from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.terminal.frame_pacing import ANSWER_SECONDS, FRAME_SECONDS, FramePacer
 from ralph_tui.tui.terminal.garbage_collection import sweep
+from ralph_tui.tui.terminal.private import write_escape
 
 IDLE_FLUSH_SECONDS = 2.0
 """While only files are watched: what they have to tell calls for a beat of its own."""
@@ -156,8 +157,8 @@ class Refresher:
             app.title = title
             if not self.is_titled:
                 self.is_titled = True
-                app.write_escape(KEEP_TITLE)
-            app.write_escape(window_title(title))
+                write_escape(app, KEEP_TITLE)
+            write_escape(app, window_title(title))
 
     def _call_at_end(self, batch: list[Event]) -> None:
         """Done, stopped and gone are worth a call; the past of a loop just attached to is not."""

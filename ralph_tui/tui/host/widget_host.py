@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual.app import App
 from textual.dom import DOMNode
 from textual.reactive import var
-from textual.scrollbar import ScrollBar, ScrollBarRender
 
 from ralph_tui.domain.events import Notice
 from ralph_tui.domain.plan.plan import Task
@@ -26,6 +25,8 @@ from ralph_tui.tui.commands.keymap import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
 from ralph_tui.tui.host.bridge import Bridge
 from ralph_tui.tui.host.terminal_escapes import notification
+from ralph_tui.tui.terminal.line_cache import draw_scroll_bars
+from ralph_tui.tui.terminal.private import write_escape
 
 TOAST = 160
 """Characters of a toast: two or three lines."""
@@ -48,13 +49,6 @@ Clock = Callable[[], datetime]
 def utc_now() -> datetime:
     """The wall clock; tests bring their own."""
     return datetime.now(UTC)
-
-
-class PlainBars(ScrollBarRender):
-    """Scrollbars that end at whole cells, because parts of one are signs that ASCII has not."""
-
-    VERTICAL_BARS: ClassVar[list[str]] = [" "] * 8
-    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * 8
 
 
 class Picking(DOMNode):
@@ -120,7 +114,7 @@ class Host(App[int]):
         self.keymap: Keymap = keymap_of(launch.screen.keys)
         self.keys: Keys = keys_of(self.keymap)
         self.bridge = Bridge(launch, clock)
-        ScrollBar.renderer = ScrollBarRender if self.glyphs.unicode else PlainBars
+        draw_scroll_bars(unicode=self.glyphs.unicode)
         super().__init__()
 
     def keys_of(self, command: Command) -> tuple[str, ...]:
@@ -192,12 +186,7 @@ class Host(App[int]):
         when = self.launch.screen.notifications
         wanted = when == "always" or (when == "blur" and not self.app_focus)
         if wanted and not self.is_web:
-            self.write_escape(notification(text))
-
-    def write_escape(self, escape: str) -> None:
-        """Send an escape to the terminal."""
-        if self._driver is not None:
-            self._driver.write(escape)
+            write_escape(self, notification(text))
 
 
 def described(error: Exception) -> str:

@@ -1,8 +1,12 @@
-"""One thread reads the terminal, however often the process is told to continue.
+"""Reads the terminal in one thread, however often the process is told to continue.
 
-Textual begins anew at each SIGCONT, also at one that follows no suspension: the kernel sends it with the
+Textual starts a new reader at each SIGCONT, also at one that follows no suspension: the kernel sends it with the
 SIGHUP of a closed terminal, `kill -CONT` from anywhere. Then two threads share the keys, and the one that
-nobody remembers reads the end of a closed terminal for ever, on a whole core.
+nobody remembers reads the end of a closed terminal forever.
+
+Upstream: Textualize/textual#6690 (end of input, open), #6456 and #6668 (bytes that are no UTF-8, open); none
+filed for SIGCONT.
+Gain: no lost keys, no frozen screen, and not a whole core for as long as the process of a closed terminal lives.
 """
 
 import os

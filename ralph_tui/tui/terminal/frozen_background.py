@@ -1,7 +1,11 @@
-"""A screen that another one shines through, which is not drawn anew for whatever moves in that.
+"""Lets another screen shine through a dialog without drawing it again for whatever moves in it.
 
 Textual draws all of both screens, dims one and lays them over each other for every step of a
-spinner beneath: a third of a processor while a dialog is open, and keys wait for it.
+spinner beneath, and keys wait for it.
+
+Upstream: Textualize/textual#3055 asked for the updates, closed; none filed for their cost.
+Gain: with a dialog over a stream of 400 events a second, 14 % of a core instead of 18 %, and 0.1 MB a second to the
+terminal instead of 0.23 (120x40).
 """
 
 from time import monotonic

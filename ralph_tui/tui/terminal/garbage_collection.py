@@ -1,6 +1,9 @@
-"""Garbage is looked for while nobody types: a look at everything takes as long as several pictures.
+"""Collects garbage while nobody types: a full collection takes as long as several frames.
 
-Most of what the app makes goes by itself; what does not is a closed dialog here and there.
+Most of what the app makes goes without it; what does not is a closed dialog here and there.
+
+Upstream: Textualize/textual#6410 (merged) pauses collections while a widget scrolls, not while somebody types.
+Gain: no key waits for a full collection, which takes up to 0.2 s once everything is imported.
 """
 
 import gc

@@ -1,6 +1,14 @@
-"""Textual's private names that ralph uses where no public one does the same."""
+"""Textual's private names that ralph uses where no public one does the same. Nothing else in `tui` names one.
 
-from collections.abc import Iterable
+Bindings: Textual can change an app's keys at run time, not a screen's (Textualize/textual#5477, open).
+Closed screens: watchers of the app outlive them (Textualize/textual#6666, open). Gain: a collection of garbage
+stays as short after a hundred dialogs as before the first.
+Bugs: Textual prints the values of all variables, secrets too (no issue filed; #3069 asked for less, closed).
+Escapes: there is no public way to the terminal beside the drawing (no issue filed).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from textual._styles_cache import StylesCache
 from textual.app import App
@@ -8,18 +16,46 @@ from textual.binding import BindingsMap, BindingType
 from textual.dom import DOMNode
 
 
+def keys_bound(node: DOMNode) -> frozenset[str]:
+    """Return the keys that a screen has bound itself."""
+    return frozenset(node._bindings.key_to_bindings)  # noqa: SLF001
+
+
 def bind(node: DOMNode, bindings: Iterable[BindingType]) -> None:
     """Give a screen these keys beside its own; which ones is known only when it opens."""
     given = BindingsMap(bindings).key_to_bindings
-    node._bindings.key_to_bindings.update(given)  # noqa: SLF001 - Textual has a public way for the app only
+    node._bindings.key_to_bindings.update(given)  # noqa: SLF001
 
 
-def forget_closed(app: App[int]) -> None:
-    """Let go of closed screens.
+def forget_closed(app: App[Any]) -> None:
+    """Drop the references to closed screens.
 
-    Textual keeps those that followed the view until that changes, and in a cache of a thousand
+    Textual keeps those that watched the view until the view changes, and in a cache of a thousand
     widgets all that they drew: every collection of garbage took a little longer than the one before.
     """
     watchers = getattr(app, "__watchers", {}).get("view", [])
     watchers[:] = [(node, callback) for node, callback in watchers if node.is_running]
     StylesCache.get_inner_outer.cache_clear()
+
+
+def end_at_bug(app: App[Any], report: Callable[[Exception], int]) -> None:
+    """Have a bug that ends the app reported, instead of printed with all its variables.
+
+    Args:
+        app: Whose bugs are reported.
+        report: Called with the error before the screen closes; returns the exit status.
+    """
+
+    def end() -> None:
+        error = app._exception  # noqa: SLF001
+        if error is not None:
+            app._return_code = report(error)  # noqa: SLF001
+        app._close_messages_no_wait()  # noqa: SLF001
+
+    app._fatal_error = end  # type: ignore[method-assign]  # noqa: SLF001
+
+
+def write_escape(app: App[Any], escape: str) -> None:
+    """Send an escape to the terminal, in its turn between drawings."""
+    if app._driver is not None:  # noqa: SLF001
+        app._driver.write(escape)  # noqa: SLF001

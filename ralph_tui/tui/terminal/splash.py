@@ -1,7 +1,10 @@
-"""What stands on the terminal while the screen is being loaded: its frames, without Textual.
+"""Draws the frames of the screen while the screen is being loaded, without Textual.
 
 Loading takes half a second; a terminal in which nothing happens for so long looks like a mistake. The
-colours are the terminal's own, because which theme is wanted is not known before the settings are read.
+colors are the terminal's own, because which theme is wanted is not known before the settings are read.
+
+Upstream: none; Textual cannot draw before it is imported.
+Gain: the first picture after 0.05 s instead of 0.5 s.
 """
 
 import os

@@ -25,7 +25,7 @@ from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.terminal.frozen_background import Over
-from ralph_tui.tui.terminal.private import bind
+from ralph_tui.tui.terminal.private import bind, keys_bound
 from ralph_tui.tui.widgets.footer import Foot
 from ralph_tui.tui.widgets.row_list import RowsView
 from ralph_tui.tui.widgets.search import Searchable, SearchLine
@@ -91,7 +91,7 @@ class Dialog(Over[Answer]):
 
     def on_mount(self) -> None:
         """The person's keys, where the dialog has none of its own for them."""
-        own = self._bindings.key_to_bindings
+        own = keys_bound(self)
         keys = ((key, name) for name in SHARED for key in self.app.keys_of(BY_NAME[name]))
         bind(self, [Binding(k, name, show=False) for k, name in keys if k not in own])
         # Letters are a dialog's own, so a jump begins with the other keys.
