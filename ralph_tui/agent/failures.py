@@ -100,7 +100,7 @@ _WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
 
 
 def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = None) -> Failure:
-    """A failure with the hint that belongs to its class."""
+    """Return a failure with the hint that belongs to its class."""
     return Failure(
         kind=kind,
         message=one_line(message, 300),
@@ -110,7 +110,7 @@ def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = No
 
 
 def classify(facts: ResultFacts) -> Failure | None:
-    """The failure a result stands for, or None when the turn ended normally."""
+    """Return the failure a result stands for, or None when the turn ended normally."""
     if facts.subtype in _BY_SUBTYPE:
         return failure(_BY_SUBTYPE[facts.subtype], facts.text or _SAID[facts.subtype])
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):
@@ -129,7 +129,7 @@ def classify(facts: ResultFacts) -> Failure | None:
 
 
 def _words(kind: FailureClass, facts: ResultFacts) -> str:
-    """What the CLI says, without what every such failure says; empty when it says nothing."""
+    """Return what the CLI says, without what every such failure says; empty when it says nothing."""
     if kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long":
         return _TOO_LONG
     text = facts.text.removeprefix(_API_ERROR)
@@ -139,7 +139,7 @@ def _words(kind: FailureClass, facts: ResultFacts) -> str:
 
 
 def _answered_instead(facts: ResultFacts) -> str:
-    """What came back from a sign-in page or a proxy."""
+    """Return what came back from a sign-in page or a proxy."""
     page = " with an HTML page" if "HTML page" in facts.text else ""
     status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
     number = f" (HTTP {status[1] or status[2]})" if status else ""
@@ -147,7 +147,7 @@ def _answered_instead(facts: ResultFacts) -> str:
 
 
 def silence(seconds: float, wrong: str) -> Failure:
-    """A CLI that says nothing; `wrong` is what can be seen of its connection, if anything."""
+    """Return a CLI that says nothing; `wrong` is what can be seen of its connection, if anything."""
     said = f"The CLI said nothing for {seconds:.0f} seconds."
     if not wrong:
         return failure(FailureClass.CLI_SILENT, said)
@@ -187,7 +187,7 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
 
 
 def _kind_of_words(facts: ResultFacts) -> FailureClass:
-    """The class of a failure without a status: mostly a response that did not arrive whole."""
+    """Return the class of a failure without a status: mostly a response that did not arrive whole."""
     for words, kind in _BY_WORDS:
         if words.search(facts.text):
             return kind

@@ -42,7 +42,7 @@ HookFunction = Callable[[HookInput, str | None, HookContext], Awaitable[HookJSON
 
 
 def deny(reason: str) -> HookJSONOutput:
-    """The tool does not run; the model reads the reason."""
+    """Return the tool does not run; the model reads the reason."""
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -53,23 +53,23 @@ def deny(reason: str) -> HookJSONOutput:
 
 
 def rewrite(tool_input: dict[str, Any]) -> HookJSONOutput:
-    """The tool runs with another input; deny rules still see the new one."""
+    """Return the tool runs with another input; deny rules still see the new one."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": tool_input}}
 
 
 def add_note(event: str, note: str) -> HookJSONOutput:
-    """The model reads `note` after the tool's result."""
+    """Return the model reads `note` after the tool's result."""
     output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": note}}
     return cast("HookJSONOutput", output)
 
 
 def keep_going(reason: str) -> HookJSONOutput:
-    """The turn does not end; the model reads the reason."""
+    """Return the turn does not end; the model reads the reason."""
     return {"decision": "block", "reason": reason}
 
 
 def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
-    """The CLI asks `may_use_tool`, also about a tool that is allowed and inside the sandbox."""
+    """Return the CLI asks `may_use_tool`, also about a tool that is allowed and inside the sandbox."""
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -101,7 +101,7 @@ class Hooks:
         return self.permits.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
-        """What the SDK registers at connect."""
+        """Return what the SDK registers at connect."""
         guard = HookMatcher(
             hooks=[cast("Any", self._before_tool)],
             timeout=GUARD_TIMEOUT_SECONDS,
@@ -158,7 +158,7 @@ class Hooks:
         return rewrite(tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
-        """The input as it will be used."""
+        """Return the input as it will be used."""
         if verdict.command is None:
             return dict(call.input)
         before = str(call.input.get("command", ""))
@@ -197,7 +197,7 @@ def _call_of(data: HookInput, tool_use_id: str | None) -> ToolCall:
 
 
 def _output_of(name: str, data: HookInput) -> ToolOutput:
-    """What a tool of an extra MCP server returned; nothing of any other tool."""
+    """Return what a tool of an extra MCP server returned; nothing of any other tool."""
     own = name.startswith(f"mcp__{OWN_SERVER}__")
     returned = cast("dict[str, Any]", data).get("tool_response")
     if own or not name.startswith("mcp__") or returned is None:

@@ -18,7 +18,7 @@ CallTool = Callable[[str, dict[str, JsonValue]], Awaitable[ToolAnswer]]
 
 
 def tool_server(specs: tuple[ToolSpec, ...], call: CallTool) -> McpSdkServerConfig:
-    """An in-process MCP server that offers `specs` and answers through `call`."""
+    """Return an in-process MCP server that offers `specs` and answers through `call`."""
     return create_sdk_mcp_server(SERVER_NAME, tools=[_sdk_tool(spec, call) for spec in specs])
 
 

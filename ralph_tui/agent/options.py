@@ -118,13 +118,13 @@ def session_options(
 
 
 def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
-    """The person's own servers, as in a `.mcp.json`."""
+    """Return the person's own servers, as in a `.mcp.json`."""
     given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
     return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
 
 
 def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
-    """The sandbox in the CLI's words; two of them are not in the SDK's type (SDK-FACTS section 10)."""
+    """Return the sandbox in the CLI's words; two of them are not in the SDK's type (SDK-FACTS section 10)."""
     if held is None:
         return None
     settings = {

@@ -55,7 +55,7 @@ class Permits:
     async def may_use_tool(
         self, name: str, tool_input: dict[str, Any], context: ToolPermissionContext
     ) -> Result:
-        """Whether the call may run; whatever goes wrong is a denial."""
+        """Return whether the call may run; whatever goes wrong is a denial."""
         supervisor = self.supervisor
         if name == ASK_TOOL and supervisor is not None:
             return await _ask(supervisor, tool_input)
@@ -111,7 +111,7 @@ async def _ruling(supervisor: Supervisor | None, call: ToolCall, wanted: Permiss
 
 
 def _said(ruling: Ruling) -> str:
-    """The denial as the model reads it."""
+    """Return the denial as the model reads it."""
     if ruling.by == NOBODY:
         return f"Denied: {ruling.reason}. Do without it."
     why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
@@ -130,7 +130,7 @@ async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
 
 
 def questions_of(tool_input: dict[str, Any]) -> tuple[Question, ...]:
-    """The questions of an AskUserQuestion call, made inert; the CLI has checked their shape."""
+    """Return the questions of an AskUserQuestion call, made inert; the CLI has checked their shape."""
     return tuple(
         Question(
             question=inert(str(raw.get("question", ""))),

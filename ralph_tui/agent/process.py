@@ -39,12 +39,12 @@ MAX_SHEBANG = 127
 
 
 def launch_script(python: str, cli: str) -> str:
-    """The script that becomes `cli`."""
+    """Return the script that becomes `cli`."""
     return SCRIPT.format(python=python, cli=cli, handed=HANDED)
 
 
 def bundled_cli() -> Path | None:
-    """The CLI inside the SDK's wheel, or None."""
+    """Return the CLI inside the SDK's wheel, or None."""
     import claude_agent_sdk
 
     path = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"

@@ -101,7 +101,7 @@ def _end(mark: str) -> None:
 def tool_difference(
     expected: tuple[str, ...], offered: tuple[str, ...], servers: tuple[str, ...] = ()
 ) -> str:
-    """What is wrong with the CLI's tools, as a sentence; those of our and the extra servers may vary."""
+    """Return what is wrong with the CLI's tools, as a sentence; those of our and the extra servers may vary."""
     wanted = {"Task" if name == "Agent" else name for name in expected}
     prefixes = tuple(f"mcp__{name}__" for name in (SERVER_NAME, *servers))
     have = {n for n in offered if not n.startswith(prefixes)}
@@ -147,7 +147,7 @@ async def continue_when_stopped(
 
 
 def _cli_of(mark: str) -> "psutil.Process | None":
-    """The child of this process with the mark; all others are further down."""
+    """Return the child of this process with the mark; all others are further down."""
     import psutil
 
     for child in psutil.Process(os.getpid()).children():
@@ -160,7 +160,7 @@ def _cli_of(mark: str) -> "psutil.Process | None":
 
 
 def _stopped(process: "psutil.Process") -> bool | None:
-    """Whether it is stopped; None when it is gone."""
+    """Return whether it is stopped; None when it is gone."""
     import psutil
 
     try:
@@ -182,7 +182,7 @@ _ONE_FAILED = "bwrap: "
 
 
 def suspects(items: list[AgentItem]) -> str:
-    """What a failed command says about the sandbox; empty when it says nothing."""
+    """Return what a failed command says about the sandbox; empty when it says nothing."""
     for item in items:
         if isinstance(item, ev.ToolFinished) and item.outcome is ToolOutcome.ERROR:
             said = _said(item)
@@ -192,7 +192,7 @@ def suspects(items: list[AgentItem]) -> str:
 
 
 async def lost_sandbox(said: str) -> Failure | None:
-    """Why the turn ends after a command said this; None when the sandbox works after all."""
+    """Return why the turn ends after a command said this; None when the sandbox works after all."""
     reason = await asyncio.to_thread(why_no_sandbox)
     if reason:
         return Failure(kind=FailureClass.SETUP, message=lost(reason), hint=LOST_HINT)
@@ -202,7 +202,7 @@ async def lost_sandbox(said: str) -> Failure | None:
 
 
 def _said(item: ev.ToolFinished) -> str:
-    """The output of a command without the line that tells its exit status."""
+    """Return the output of a command without the line that tells its exit status."""
     first, _, rest = item.output.partition("\n")
     return rest if first.startswith("Exit code ") else item.output
 
@@ -306,7 +306,7 @@ class ClaudeSession:
         )
 
     async def _not_started(self, why: str) -> CliStartError:
-        """The error to raise, once whatever did start has been ended."""
+        """Return the error to raise, once whatever did start has been ended."""
         await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
         said = one_line(" / ".join(self._last_words), LAST_WORDS_CHARS)
         words = f' Its last words: "{said}"' if said else ""
@@ -381,7 +381,7 @@ class ClaudeSession:
         return await self._held(self._checked(self._translator.translate(message)))
 
     async def _patiently(self, limit: float) -> Message | _Own | _Lost:
-        """The next message; a person who is asked may take as long as they like."""
+        """Return the next message; a person who is asked may take as long as they like."""
         while True:
             try:
                 return await asyncio.wait_for(self._inbox.get(), limit)
@@ -391,7 +391,7 @@ class ClaudeSession:
                     raise
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
-        """A result ends our turn only when nothing we said is still unanswered (SDK-FACTS 6.2)."""
+        """Return a result ends our turn only when nothing we said is still unanswered (SDK-FACTS 6.2)."""
         items = self._translator.translate(message)
         answered = message.user_message_uuids or []
         self._unanswered.difference_update(answered)

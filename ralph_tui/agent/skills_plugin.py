@@ -17,7 +17,7 @@ class SkillShelf:
         self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
 
     def plugin(self, skills: tuple[Path, ...]) -> Path | None:
-        """The plugin that holds these skills; None without any.
+        """Return the plugin that holds these skills; None without any.
 
         Raises:
             SetupError: A skill cannot be read.

@@ -33,12 +33,12 @@ def require_tls(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def trouble(environ: Mapping[str, str]) -> str:
-    """What is wrong with TLS at the address, as a sentence; empty when nothing can be seen. Blocks."""
+    """Return what is wrong with TLS at the address, as a sentence; empty when nothing can be seen. Blocks."""
     return _look(environ)[0]
 
 
 def _look(environ: Mapping[str, str]) -> tuple[str, bool]:
-    """What is wrong, and whether it is certain: who only keeps silent may be busy."""
+    """Return what is wrong, and whether it is certain: who only keeps silent may be busy."""
     url = environ.get(VARIABLE, "").strip()
     try:
         parts = urlsplit(url)
@@ -73,7 +73,7 @@ def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
 
 
 def _by_proxy(host: str) -> bool:
-    """Whether the CLI gets there by a proxy, whose handshake is another one."""
+    """Return whether the CLI gets there by a proxy, whose handshake is another one."""
     proxies = urllib.request.getproxies()
     if not ({"https", "all"} & proxies.keys()):
         return False

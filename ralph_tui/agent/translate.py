@@ -41,7 +41,7 @@ class Holding:
         self._waiting: dict[str | None, str] = {}
 
     def add(self, speaker: str | None, piece: str) -> str:
-        """What can be shown now, inert."""
+        """Return what can be shown now, inert."""
         text = self._waiting.pop(speaker, "") + piece
         at = unfinished(text)
         if len(text) - at > MOST:
@@ -51,7 +51,7 @@ class Holding:
         return inert(text[:at])
 
     def rest(self, speaker: str | None) -> str:
-        """What still waits, when the text is over."""
+        """Return what still waits, when the text is over."""
         return inert(self._waiting.pop(speaker, ""))
 
 
@@ -85,7 +85,7 @@ class Translator:
         return bool(self._running)
 
     def lost_servers(self, wanted: tuple[str, ...]) -> str:
-        """Which extra servers are not there, as a sentence; a phase that needs its eyes is not blind."""
+        """Return which extra servers are not there, as a sentence; a phase that needs its eyes is not blind."""
         gone = [
             n for n in wanted if self._servers.get(n, "missing") not in ("connected", "pending")
         ]
@@ -93,7 +93,7 @@ class Translator:
         return f"An MCP server of this phase did not start: {states}." if gone else ""
 
     def translate(self, message: Message) -> list[AgentItem]:
-        """What one SDK message means; often nothing."""
+        """Return what one SDK message means; often nothing."""
         match message:
             case StreamEvent():
                 return self._stream(message)
@@ -231,7 +231,7 @@ class Translator:
         ]
 
     def _allowances(self, raw: Mapping[str, Any]) -> list[AgentItem]:
-        """What is used of each window, where it changed by a percent."""
+        """Return what is used of each window, where it changed by a percent."""
         told: list[AgentItem] = []
         for allowance in allowances(raw):
             percent = int(allowance.percent)
@@ -264,7 +264,7 @@ class Translator:
 
 
 def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
-    """The windows in the CLI's report (SDK-FACTS section 7.4); what makes no sense is left out."""
+    """Return the windows in the CLI's report (SDK-FACTS section 7.4); what makes no sense is left out."""
     windows = raw.get("unifiedWindows")
     found: list[Allowance] = []
     for name, window in windows.items() if isinstance(windows, dict) else ():
@@ -282,7 +282,7 @@ def _shown(text: str, parent: str | None) -> list[AgentItem]:
 
 
 def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
-    """The CLI's report that it will ask the model again."""
+    """Return the CLI's report that it will ask the model again."""
     status = data.get("error_status")
     return ev.ApiRetry(
         attempt=int(data.get("attempt") or 0),
@@ -294,7 +294,7 @@ def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
 
 
 def bounded_input(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """A tool's input with long strings cut, and very large structures as cut text."""
+    """Return a tool's input with long strings cut, and very large structures as cut text."""
     return {inert(key): _bounded(value) for key, value in values.items()}
 
 
@@ -308,7 +308,7 @@ def _bounded(value: JsonValue) -> JsonValue:
 
 
 def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
-    """The text of a tool result; blocks that are not text are named by their type."""
+    """Return the text of a tool result; blocks that are not text are named by their type."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(

@@ -31,12 +31,12 @@ _FAMILIES = (("haiku", HAIKU), ("sonnet", SONNET))
 
 
 def price_of(model: str) -> Price:
-    """The price of a model by the family in its name."""
+    """Return the price of a model by the family in its name."""
     return next((price for family, price in _FAMILIES if family in model), OPUS)
 
 
 def estimate(model: str, usage: TokenUsage) -> int:
-    """What one response cost, in nano-dollars: a price for a million tokens has no smaller part."""
+    """Return what one response cost, in nano-dollars: a price for a million tokens has no smaller part."""
     price = price_of(model)
     return (
         usage.input_tokens * _nanos(price.input)
@@ -47,7 +47,7 @@ def estimate(model: str, usage: TokenUsage) -> int:
 
 
 def _nanos(usd_per_million: float) -> int:
-    """A token's price in nano-dollars."""
+    """Return a token's price in nano-dollars."""
     return round(usd_per_million * 1_000)
 
 
@@ -111,7 +111,7 @@ class Spending:
         self._window = max(windows, default=self._window)
 
     def report(self) -> TurnUsage:
-        """The figures as they stand."""
+        """Return the figures as they stand."""
         self._reported = max(self._reported, self._settled + _rounded(self._estimated))
         return TurnUsage(
             usage=self._last,
@@ -124,7 +124,7 @@ class Spending:
 
 
 def _micros(usd: float) -> int:
-    """The CLI's figure; what is no amount is none."""
+    """Return the CLI's figure; what is no amount is none."""
     return micros(usd) if 0 <= usd < math.inf else -1
 
 
@@ -134,7 +134,7 @@ def _rounded(nanos: int) -> int:
 
 
 def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """The API's usage object as ours; missing and negative figures are zero."""
+    """Return the API's usage object as ours; missing and negative figures are zero."""
 
     def figure(name: str) -> int:
         value = usage.get(name)

@@ -41,7 +41,7 @@ class Matter:
 
 
 def matter_of(docs: Documents) -> Matter | None:
-    """What the loop waits for now; nothing while the person has it paused or stopped.
+    """Return what the loop waits for now; nothing while the person has it paused or stopped.
 
     After trouble only a real person decides how it goes on.
     """

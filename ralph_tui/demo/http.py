@@ -54,7 +54,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """The next request, or None when the client has hung up.
+    """Return the next request, or None when the client has hung up.
 
     Raises:
         BadRequestError: The bytes are not a request with a known length.

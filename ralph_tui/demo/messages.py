@@ -20,7 +20,7 @@ Json = dict[str, JsonValue]
 
 
 def message(turn: Turn, *, key: str, model: str, usage: Usage) -> Json:
-    """A whole assistant message; `key` makes its ids unique."""
+    """Return a whole assistant message; `key` makes its ids unique."""
     return {
         "id": f"msg_{key}",
         "type": "message",
@@ -48,7 +48,7 @@ def _tool_block(call: ToolUse, tool_id: str) -> Json:
 
 
 def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) -> Usage:
-    """What a turn is said to have used: its own words, the scenario's, or an estimate."""
+    """Return what a turn is said to have used: its own words, the scenario's, or an estimate."""
     if turn.usage:
         return turn.usage
     context = next(
@@ -82,7 +82,7 @@ def usage_json(usage: Usage) -> Json:
 
 
 def stream_events(answer: Json, usage: Usage) -> Iterator[Json]:
-    """The server-sent events that add up to a message."""
+    """Yield the server-sent events that add up to a message."""
     opening = usage_json(usage) | {"output_tokens": 1}
     start: Json = answer | {"content": [], "stop_reason": None, "usage": opening}
     yield {"type": "message_start", "message": start}
@@ -150,6 +150,6 @@ _ERROR_TYPES = {
 
 
 def error_json(status: int, text: str) -> Json:
-    """An API error."""
+    """Return an API error."""
     kind = _ERROR_TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return {"type": "error", "error": {"type": kind, "message": text}}

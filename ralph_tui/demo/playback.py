@@ -115,7 +115,7 @@ async def _break(fault: Fault, reply: Reply) -> None:
 
 
 def side_answer(body: dict[str, JsonValue]) -> str | None:
-    """A harmless answer to the CLI's own small requests, or None when it is the agent's turn.
+    """Return a harmless answer to the CLI's own small requests, or None when it is the agent's turn.
 
     The agent always brings tools; quota probes and title requests bring none.
     """

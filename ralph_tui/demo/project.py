@@ -38,7 +38,7 @@ def create_demo_project(target: Path | None = None) -> Path:
 
 
 def demo_environment() -> dict[str, str]:
-    """What `uv run` needs to work without a network, on the Python that runs ralph."""
+    """Return what `uv run` needs to work without a network, on the Python that runs ralph."""
     return {
         "UV_OFFLINE": "1",
         "UV_PYTHON": sys.executable,

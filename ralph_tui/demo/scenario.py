@@ -85,7 +85,7 @@ class Role(Model):
     guidance: Annotated[tuple[Guidance, ...], BeforeValidator(as_tuple)] = ()
 
     def answer(self, question: Question) -> Answer:
-        """The answer to a question."""
+        """Return the answer to a question."""
         text = self.answers.get(question.header) or self.answers.get(question.question)
         if text is None and question.options:
             text = question.options[0].label
@@ -109,7 +109,7 @@ Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(as_tuple)]
 
 
 def found(patterns: tuple[str, ...], text: str) -> bool:
-    """Whether every pattern is somewhere in the text; `^` and `$` are line ends."""
+    """Return whether every pattern is somewhere in the text; `^` and `$` are line ends."""
     return all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 
@@ -128,7 +128,7 @@ class When(Model):
         return self
 
     def fits(self, *, user: str, results: str) -> bool:
-        """Whether this condition holds."""
+        """Return whether this condition holds."""
         return found(self.user, user) and found(self.last_result, results or user)
 
 
@@ -206,7 +206,7 @@ class Turn(Model):
         return (*_file_calls(self), *_bash_calls(self.bash), *_ralph_calls(self.ralph), *self.tools)
 
     def fault_for(self, attempt: int) -> Fault | None:
-        """The fault of the request with this number, counted from 0, or None."""
+        """Return the fault of the request with this number, counted from 0, or None."""
         for fault in self.fault:
             if fault.times == "forever" or attempt < fault.times:
                 return fault
@@ -214,7 +214,7 @@ class Turn(Model):
         return None
 
     def fits(self, *, user: str, results: str) -> bool:
-        """Whether this turn may be played now."""
+        """Return whether this turn may be played now."""
         return self.when is None or self.when.fits(user=user, results=results)
 
 
@@ -251,7 +251,7 @@ class Script(Model):
         return self.name or " & ".join(part for part in parts if part)
 
     def is_meant_by(self, prompt: str) -> bool:
-        """Whether this prompt is for this script."""
+        """Return whether this prompt is for this script."""
         if self.phase:
             opened = _PHASE.match(prompt.lstrip())
             if not opened or opened[1].lower() != self.phase:

@@ -16,7 +16,7 @@ _HINT = "CONTRIBUTING.md shows how to write a scenario."
 
 
 def load_scenario(path: Path) -> Scenario:
-    """The scenario in a file.
+    """Return the scenario in a file.
 
     Raises:
         ConfigError: The file cannot be read, is not YAML, or is not a scenario.
@@ -34,17 +34,17 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def shipped_scenario(name: str) -> Path:
-    """The path of a scenario that comes with ralph."""
+    """Return the path of a scenario that comes with ralph."""
     return SCENARIOS / f"{name}.yaml"
 
 
 def shipped_scenarios() -> tuple[str, ...]:
-    """The names of the scenarios that come with ralph."""
+    """Return the names of the scenarios that come with ralph."""
     return tuple(sorted(path.stem for path in SCENARIOS.glob("*.yaml")))
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
-    """The scenario in a text.
+    """Return the scenario in a text.
 
     Raises:
         ConfigError: The text is not YAML, or not a scenario; names source, line and key.
@@ -102,7 +102,7 @@ def _validation_message(root: yaml.Node, source: str, error: ValidationError) ->
 
 
 def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | str]]:
-    """The line of a pydantic location and the part of it that stands in the file."""
+    """Return the line of a pydantic location and the part of it that stands in the file."""
     line, path = node.start_mark.line + 1, []
     for step in loc:
         if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):

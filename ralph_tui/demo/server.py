@@ -130,7 +130,7 @@ class ModelServer:
         return tuple(r for r in self.requests if r.script)
 
     def environment(self, config_dir: Path) -> dict[str, str]:
-        """What the CLI needs in its environment to talk to this server and to nothing else."""
+        """Return what the CLI needs in its environment to talk to this server and to nothing else."""
         return cli_environment(self.url, config_dir)
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
@@ -142,7 +142,7 @@ class ModelServer:
         await self._log.wait_for(arrived)
 
     async def wait_for_turn(self, n: int) -> RecordedRequest:
-        """The n-th request for a scripted turn, counted from 1, once it has arrived.
+        """Return the n-th request for a scripted turn, counted from 1, once it has arrived.
 
         Raises:
             TimeoutError: It did not arrive in time.
@@ -269,7 +269,7 @@ class ModelServer:
         return (default if own is None else own) / self.speed
 
     def _may_begin(self, script: Script, conversation: str) -> bool:
-        """Whether a script with `times` still has a conversation to give."""
+        """Return whether a script with `times` still has a conversation to give."""
         if script.times is None:
             return True
         taken = self._conversations.setdefault(script.label, set())

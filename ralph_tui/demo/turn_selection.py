@@ -54,7 +54,7 @@ def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
 
 
 def _step(told: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
-    """The first step leaves out system text: there it describes the machine, not the work."""
+    """Return the first step leaves out system text: there it describes the machine, not the work."""
     heard = [m for m in told if not first or m.get("role") == "user"]
     blocks = [block for message in heard for block in _blocks(message.get("content"))]
     user = [_REMINDER.sub("", text) for kind, text in blocks if kind == "text"]
@@ -65,7 +65,7 @@ def _step(told: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
 
 
 def _blocks(content: JsonValue) -> Iterator[tuple[str, str]]:
-    """The kind and text of each content block; a plain string is one text block."""
+    """Yield the kind and text of each content block; a plain string is one text block."""
     if isinstance(content, str):
         yield "text", content
     elif isinstance(content, list):
@@ -84,7 +84,7 @@ def choose(
     steps: Sequence[Step],
     may_begin: Callable[[Script], bool] = lambda _: True,
 ) -> Choice | None:
-    """The turn for the last step, or None when no script covers it.
+    """Return the turn for the last step, or None when no script covers it.
 
     A prompt that is meant for a script not begun yet begins it, on top of the one that was running;
     when it is over, the one below goes on.
@@ -104,7 +104,7 @@ def choose(
 def _meant(
     scripts: Sequence[Script], step: Step, may_begin: Callable[[Script], bool]
 ) -> Script | None:
-    """The first script for the latest words; earlier ones were never answered."""
+    """Return the first script for the latest words; earlier ones were never answered."""
     for prompt in reversed(step.prompts):
         for script in scripts:
             if script.is_meant_by(prompt) and may_begin(script):
@@ -121,7 +121,7 @@ class _Cursor:
     played: int = field(default=0)
 
     def advance(self, step: Step) -> Choice | None:
-        """The next turn that fits, or None at the script's end."""
+        """Return the next turn that fits, or None at the script's end."""
         while self.index < len(self.script.turns):
             turn = _fitting(self.script.turns[self.index], step)
             if turn and self.played < turn.repeat:

@@ -1,5 +1,5 @@
-"""The .ralph/ directory: atomic files, the lock, transactions, the journal, the watcher.
+"""The project's files: documents in transactions, the journal, copies outside the work tree, locks.
 
-May not: decide anything about the loop; be bypassed (nobody else writes these files).
-Callers: engine, demo, tui and cli.
+May not: decide anything about the loop, or be bypassed (nobody else writes these files).
+Callers: `engine`, `demo`, `tui` and `cli`.
 """

@@ -1,4 +1,4 @@
-"""Reports of what nobody expected, for the person to pass on."""
+"""Write a report of an unexpected error, for the person to pass on."""
 
 import contextlib
 import os
@@ -23,10 +23,10 @@ _PREFIX = "ralph-crash-"
 
 
 def write_report(error: BaseException, root: Path) -> Path:
-    """Write the traceback where it can be found; returns the file.
+    """Write the traceback to a file that only the person can read; return the file.
 
-    It goes to the log directory of the project at `root` when there is one, else to the directory for
-    temporary files, and only the person can read it.
+    The file goes to the log directory of the project at `root` if there is one, else to the directory for
+    temporary files.
     """
     hide(secret_values(os.environ))
     text = redact("".join(traceback.format_exception(error)))

@@ -20,7 +20,7 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class Line(NamedTuple):
-    """One line of the file; without an injection it could not be read, and is kept as it is."""
+    """One line of the file. An unreadable line has no injection and is kept as it is."""
 
     raw: bytes
     injection: Injection | None
@@ -28,14 +28,14 @@ class Line(NamedTuple):
 
 
 def new_injection(guidance: str, by: str, now: datetime) -> Injection:
-    """Guidance given now, with an id of its own."""
+    """Return new guidance with an id of its own."""
     # Arguments of a command may hold bytes that are no text.
     given = {"guidance": scrub(guidance), "injected_by": scrub(by)}
     return Injection.model_validate({"timestamp": now, "id": os.urandom(6).hex()} | given)
 
 
 def parse_lines(data: bytes) -> tuple[Line, ...]:
-    """Every line that is not blank."""
+    """Return every line that is not blank."""
     seen: Counter[str] = Counter()
     return tuple(_parse_line(raw, seen) for raw in data.splitlines() if raw.strip(b"\xef\xbb\xbf "))
 
@@ -55,14 +55,14 @@ def _parse_line(raw: bytes, seen: Counter[str]) -> Line:
 
 
 def _derived_id(raw: bytes, seen: Counter[str]) -> str:
-    """The same line has the same id in every process; a repeated line is another injection."""
+    """Return an id that is the same in every process; a repeated line counts as another injection."""
     digest = hashlib.sha256(raw.strip()).hexdigest()[:12]
     seen[digest] += 1
     return digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
 
 
 def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
-    """The file with exactly `pending` in it; lines nobody could read stay where they are."""
+    """Return the file with exactly `pending` in it; unreadable lines stay where they are."""
     wanted = {injection.id: injection for injection in pending}
     lines: list[bytes] = []
     for line in old:
@@ -76,7 +76,7 @@ def render(old: tuple[Line, ...], pending: tuple[Injection, ...]) -> bytes:
 
 
 def readable(text: bytes) -> str:
-    """The beginning of a line, for a message."""
+    """Return the beginning of a line, for a message."""
     try:
         return decode(text)[:60]
     except DamagedError:

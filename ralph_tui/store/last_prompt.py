@@ -1,4 +1,4 @@
-"""What the last session was told at its beginning, as it was sent but for secrets."""
+"""Keep what the last session received at its beginning, as it was sent except for secrets."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ _MARK = "\n\n<!-- ralph: above, what is appended to the system prompt; below, th
 
 
 class Given(NamedTuple):
-    """The two parts of it."""
+    """The two parts of a session's first prompt."""
 
     system: str
     """Appended to Claude Code's own system prompt."""
@@ -18,7 +18,7 @@ class Given(NamedTuple):
 
 
 def keep_given(layout: Layout, system: str, message: str) -> None:
-    """Keep it for a person to read; the one before is replaced.
+    """Write the prompt for a person to read, replacing the previous one.
 
     Raises:
         StoreError: The disk is full or broken.
@@ -27,6 +27,6 @@ def keep_given(layout: Layout, system: str, message: str) -> None:
 
 
 def read_given(layout: Layout) -> Given | None:
-    """What was kept; None when no session has begun yet."""
+    """Return the last prompt, or None before the first session."""
     system, mark, message = read_text(layout, layout.given, TAIL_BYTES).partition(_MARK)
     return Given(system, message) if mark else None

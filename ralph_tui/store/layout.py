@@ -1,4 +1,4 @@
-"""Where everything lives: the one place that knows file names (DESIGN section 4)."""
+"""The paths of a project: the one place that knows file names (DESIGN section 4)."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -77,12 +77,12 @@ class Layout(NamedTuple):
 
     @property
     def lock(self) -> Path:
-        """The owner of the loop, for a whole run."""
+        """The lock held by the owner of the loop, for a whole run."""
         return self.dot / "lock"
 
     @property
     def write_lock(self) -> Path:
-        """Held for the milliseconds of one transaction."""
+        """The lock of one transaction, held for milliseconds."""
         return self.dot / "write.lock"
 
     @property
@@ -102,7 +102,7 @@ class Layout(NamedTuple):
 
     @property
     def given(self) -> Path:
-        """What the last session was told at its beginning."""
+        """The last session's first prompt."""
         return self.logs / "last-prompt.md"
 
     @property
@@ -161,7 +161,7 @@ class Layout(NamedTuple):
         return self.root / "specs"
 
     def prompt(self, phase: Phase) -> Path:
-        """The person's own instructions for a phase."""
+        """Return the person's own instructions for a phase."""
         return self.root / f"PROMPT_{PROMPT_NAMES[phase]}.md"
 
     @property

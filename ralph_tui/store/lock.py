@@ -1,7 +1,7 @@
-"""Two locks: one for the milliseconds of a transaction, one for a whole run of the loop.
+"""Two locks: one for a transaction of milliseconds, one for a whole run of the loop.
 
-Both are locks of the operating system, so a holder that dies loses them and one that is merely
-suspended keeps them. The owner record is for people and for file systems shared between hosts.
+Both are locks of the operating system: a holder that dies loses them, and a suspended one keeps them. The
+owner record is for people, and for file systems shared between hosts.
 """
 
 import os
@@ -38,7 +38,7 @@ _PROC = Path("/proc")
 
 
 class Owner(Record):
-    """Who runs the loop of a project, the content of `.ralph/lock`."""
+    """The process that runs the loop of a project, as written in `.ralph/lock`."""
 
     pid: int
     host: str
@@ -82,7 +82,7 @@ def write_lock(layout: Layout, timeout: float = WRITE_TIMEOUT) -> Iterator[None]
 
 
 def refuse_agent(layout: Layout) -> None:
-    """What an agent starts may look at its loop, whatever command or script it comes by, not change it.
+    """Refuse a process that an agent started, by whatever command or script: it may look but change nothing.
 
     Raises:
         StoreError: This process, or one it descends from, was started by an agent of the project.
@@ -99,7 +99,7 @@ MOST_ANCESTORS = 64
 
 
 def _descends_from_agent(root: str) -> bool:
-    """Whether this process or an ancestor was given the mark when it began, whatever it has removed since."""
+    """Return whether this process or an ancestor started with the mark, even if it was removed since."""
     wanted = os.fsencode(f"{AGENT_OF}={root}")
     pid = os.getpid()
     for _ in range(MOST_ANCESTORS):
@@ -154,7 +154,7 @@ class LoopLock:
         self._lock, self._identity = lock, (info.st_dev, info.st_ino)
 
     def release(self) -> None:
-        """Give ownership up; does nothing when it is not held."""
+        """Give up ownership; do nothing when it is not held."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
@@ -171,7 +171,7 @@ class LoopLock:
         return self._lock is not None and self._is_our_file()
 
     def owner(self) -> Owner | None:
-        """Who runs the loop now; takes no lock, so it disturbs nobody."""
+        """Return who runs the loop now, without taking a lock."""
         owner = _read_owner(self._layout.lock)
         return None if owner is None or provably_gone(owner) else owner
 
@@ -196,7 +196,7 @@ class LoopLock:
 
 
 def this_process(run_id: str) -> Owner:
-    """The record of the process we are in."""
+    """Return the record of this process."""
     import psutil
 
     pid = os.getpid()
@@ -212,7 +212,7 @@ def this_process(run_id: str) -> Owner:
 
 
 def provably_gone(owner: Owner) -> bool:
-    """Whether the owner cannot be alive; on another host nothing can be proved."""
+    """Return whether the owner cannot be alive; on another host nothing can be proved."""
     if not _is_this_host(owner):
         return False
     if not process_exists(owner.pid):
@@ -222,9 +222,9 @@ def provably_gone(owner: Owner) -> bool:
 
 
 def start_token(pid: int) -> str | None:
-    """What tells two processes apart that had the same id; None when it cannot be known.
+    """Return what tells apart two processes with the same id, or None when it is unknown.
 
-    A process that is dead but not yet collected by its parent has the token `zombie`.
+    The token of a dead process that its parent has not collected yet is `zombie`.
     """
     return _linux_token(pid) if _PROC.is_dir() else _portable_token(pid)
 
@@ -251,7 +251,7 @@ def _portable_token(pid: int) -> str | None:
 
 
 def boot_id() -> str:
-    """What identifies this boot of this machine; empty where the system does not say."""
+    """Return what identifies this boot of this machine, or an empty string."""
     try:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -271,7 +271,7 @@ def _file_lock(path: Path) -> "BaseFileLock":
 
 
 def _read_owner(path: Path) -> Owner | None:
-    """The owner record; None when it is empty or unreadable (its writer died while writing)."""
+    """Return the owner record, or None when it is empty or unreadable (its writer died while writing)."""
     try:
         data = read_regular(path)
         return Owner.model_validate_json(data) if data and data.strip() else None
@@ -291,7 +291,7 @@ def _write_record(path: Path, data: bytes) -> None:
 
 
 def _holder(path: Path) -> str:
-    """The process that holds the lock of a transaction, in words."""
+    """Describe the process that holds the lock of a transaction."""
     try:
         pid = (read_regular(path) or b"").strip().decode("ascii", "replace")
     except DamagedError:

@@ -1,4 +1,4 @@
-"""One project's `.ralph/`: load a snapshot, change it in a transaction, keep notes beside it."""
+"""One project's `.ralph/`: load a snapshot, change it in a transaction, write the notes beside it."""
 
 import base64
 import binascii
@@ -48,7 +48,17 @@ _SIGNATURES = {
 def write_picture(
     layout: Layout, round_number: int, number: int, picture: "Picture"
 ) -> Path | None:
-    """Keep a picture; None when it is none or too large, whatever it says it is."""
+    """Write a picture of the validation phase.
+
+    Args:
+        layout: The project's paths.
+        round_number: The round of validation, from 1.
+        number: The picture's number in the round.
+        picture: The picture, in base64.
+
+    Returns:
+        The file, or None when the data is no picture or more than `MAX_BYTES`.
+    """
     try:
         data = base64.b64decode(picture.data, validate=True)
     except binascii.Error:
@@ -74,7 +84,7 @@ __all__ = ["Documents", "Outcome", "Project"]
 
 
 class Project:
-    """A project on disk. Cheap to make, safe to share between threads; every call blocks."""
+    """A project on disk. Cheap to create, safe to share between threads; every call blocks."""
 
     def __init__(
         self,
@@ -83,9 +93,9 @@ class Project:
         clock: Callable[[], datetime] = utc_now,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Address the project at `root`; nothing is read or made yet.
+        """Address the project at `root`; nothing is read or created yet.
 
-        `tell` gets at once what `damage` returns otherwise.
+        `tell` receives at once what `damage` returns otherwise.
         """
         self._tell_at_once = tell
         self.root = Path(os.path.realpath(root))
@@ -104,7 +114,7 @@ class Project:
 
     @classmethod
     def find(cls, start: Path) -> Self:
-        """The project that `start` is in: the nearest directory upwards that has `.ralph`.
+        """Return the project that contains `start`: the nearest directory upwards with a `.ralph`.
 
         Raises:
             StoreError: There is none, or it is gone while a copy of its state is kept.
@@ -121,7 +131,7 @@ class Project:
         )
 
     def create(self) -> None:
-        """Make `.ralph` and its directories; what exists stays as it is.
+        """Create `.ralph` and its directories; keep what exists.
 
         Raises:
             StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.
@@ -131,7 +141,7 @@ class Project:
         project_dir.make(self.layout)
 
     def load(self) -> Documents:
-        """A snapshot of all documents; missing ones have their defaults.
+        """Return a snapshot of all documents, with defaults for missing ones.
 
         Raises:
             StoreError: There is no `.ralph`, or a document needs a person.
@@ -140,7 +150,7 @@ class Project:
         return self._snapshots.load().documents
 
     def look(self) -> Documents:
-        """The same for who only looks: a file that is not whole is left to whoever writes it.
+        """Return a snapshot without repairing anything: an unfinished file is left to its writer.
 
         Raises:
             StoreError: There is no `.ralph`, a document needs a person, or it is not known what one said
@@ -150,7 +160,7 @@ class Project:
         return self._snapshots.load(math.inf).documents
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Change documents as one step no other process can get between.
+        """Change documents in one step that no other process can interrupt.
 
         Args:
             change: A pure function. It is called again when somebody edits a file by hand at the
@@ -180,7 +190,7 @@ class Project:
         return Outcome(documents, returning.value)
 
     def transact_now(self, change: Callable[[Documents], Documents]) -> Documents:
-        """The same for who waits in another way.
+        """Change documents as `transact` does, but do not wait for an unfinished file.
 
         Raises:
             BeingWrittenError: What is to change is not whole, because somebody may be writing it.
@@ -193,7 +203,7 @@ class Project:
             return documents
 
     def undo_agents_edits(self) -> None:
-        """Put back the documents that a command of the agent has changed.
+        """Undo changes of the documents that a command of the agent made.
 
         Raises:
             StoreError: The lock or the disk does not allow it.
@@ -203,13 +213,13 @@ class Project:
                 self._guard.undo()
 
     def undone(self) -> tuple[str, ...]:
-        """What the agent had changed and was put back since the last call, as sentences for a person."""
+        """Return the agent's changes that were undone since the last call, as sentences for a person."""
         with self._told_lock:
             told, self._undone = tuple(self._undone), []
         return told
 
     def damage(self) -> tuple[str, ...]:
-        """What was set aside or restored since the last call, as sentences for a person."""
+        """Return what was set aside or restored since the last call, as sentences for a person."""
         with self._told_lock:
             told, self._told = tuple(self._told), []
         return told
@@ -232,7 +242,7 @@ class Project:
         text_files.append_learning(self.layout, category, text, self._clock())
 
     def read_learnings(self, limit: int) -> tuple[str, ...]:
-        """The last lines of progress.txt, newest last."""
+        """Return the last lines of progress.txt, newest last."""
         return text_files.read_learnings(self.layout, limit)
 
     def write_memory(self, text: str) -> Path:
@@ -240,11 +250,11 @@ class Project:
         return text_files.write_text(self.layout.memory, text, mode=text_files.PROJECT_MODE)
 
     def read_memory(self) -> str:
-        """The hand-off of the last session, or nothing."""
+        """Return the hand-off of the last session, or an empty string."""
         return self.read_text(self.layout.memory, text_files.TAIL_BYTES)
 
     def handoff(self) -> tuple[str, datetime | None]:
-        """The hand-off of the last session and when it was written, by ralph or by the person."""
+        """Return the hand-off of the last session and when ralph or the person wrote it."""
         try:
             written = datetime.fromtimestamp(self.layout.memory.stat().st_mtime, UTC)
         except (OSError, OverflowError, ValueError):
@@ -257,33 +267,33 @@ class Project:
         return text_files.write_text(self.layout.active_memory, text)
 
     def write_iteration_memory(self, iteration: int, text: str) -> Path:
-        """Keep what an iteration did; the oldest go to the archive."""
+        """Write what an iteration did; the oldest memories move to the archive."""
         return self._write_numbered(
             self.layout.memory_iterations, "iter", iteration, text, text_files.KEPT_ITERATIONS
         )
 
     def write_session_memory(self, number: int, text: str) -> Path:
-        """Keep what a session did; the oldest go to the archive."""
+        """Write what a session did; the oldest memories move to the archive."""
         return self._write_numbered(
             self.layout.memory_sessions, "session", number, text, text_files.KEPT_SESSIONS
         )
 
     def write_phase_memory(self, phase: Phase, text: str) -> Path:
-        """Keep what a phase led to; a later round of the same phase replaces it."""
+        """Write what a phase led to, replacing an earlier round of the same phase."""
         self._require_dot()
         return text_files.write_text(self.layout.memory_phases / f"{phase.value}.md", text)
 
     def old_memories(self) -> tuple[Path, ...]:
-        """Archived memories that are old enough to go."""
+        """Return the archived memories that are old enough to remove."""
         return text_files.old_archived(self.layout.memory_archive, self._clock())
 
     def clean_archive(self) -> tuple[Path, ...]:
-        """Remove archived memories that are too old, as each new memory does; what was removed."""
+        """Remove archived memories that are too old, as each new memory does; return the removed files."""
         self._require_dot()
         return text_files.clean_archive(self.layout.memory_archive, self._clock())
 
     def rotate_memories(self) -> tuple[Path, ...]:
-        """Archive all but the newest memories, as each new one does; what was archived, at its old place."""
+        """Archive all but the newest memories; return the former paths of the archived ones."""
         self._require_dot()
         archive = self.layout.memory_archive
         return (
@@ -296,17 +306,17 @@ class Project:
         )
 
     def read_phase_memory(self, phase: Phase) -> str:
-        """What a phase led to, or nothing."""
+        """Return what a phase led to, or an empty string."""
         return self.read_text(
             self.layout.memory_phases / f"{phase.value}.md", text_files.TAIL_BYTES
         )
 
     def read_specs(self) -> tuple["Spec", ...]:
-        """The specifications, by file name."""
+        """Return the specifications, by file name."""
         return text_files.read_specs(self.layout)
 
     def write_report(self, report: "ValidationReport") -> Path:
-        """Keep the validation report."""
+        """Write the validation report."""
         self._require_dot()
         text = json_text(report, indent=2) + "\n"
         self._write_guarded(self.layout.validation_report, text)
@@ -323,7 +333,7 @@ class Project:
             self._mirror.sync()
 
     def read_report(self) -> "ValidationReport | None":
-        """The last validation report; None when there is none, or it cannot be read (that is told)."""
+        """Return the last validation report, or None when it is missing or unreadable (the latter is reported)."""
         from ralph_tui.domain.verification.validation_report import ValidationReport
 
         text = self.read_text(self.layout.validation_report, text_files.REPORT_BYTES)
@@ -337,30 +347,30 @@ class Project:
             return None
 
     def write_picture(self, round_number: int, number: int, picture: "Picture") -> str | None:
-        """Keep a picture of the validation; its path in the project, None when it cannot be kept."""
+        """Write a picture of the validation; return its path in the project, or None when it is refused."""
         self._require_dot()
         path = write_picture(self.layout, round_number, number, picture)
         return str(path.relative_to(self.root)) if path else None
 
     def archive_plan(self) -> Path | None:
-        """Copy the plan into the session history before it is replaced; None when there is none."""
+        """Copy the plan into the session history before it is replaced; return None without a plan."""
         self._require_dot()
         return text_files.archive_plan(self.layout, self._clock())
 
     def recent_iteration_memories(self, limit: int = 3) -> tuple[str, ...]:
-        """The memories of the last iterations, newest last."""
+        """Return the memories of the last iterations, newest last."""
         paths = text_files.numbered(self.layout.memory_iterations, "iter")
         recent = paths[-limit:] if limit > 0 else []
         return tuple(self.read_text(path, text_files.TAIL_BYTES) for path in recent)
 
     def archive_session(self, record: SessionRecord) -> None:
-        """Add a session that ended to the history; without a time it has ended now."""
+        """Add an ended session to the history; without a time it ended now."""
         self._require_dot()
         ended = record.ended_at or self._clock()
         text_files.archive_session(self.layout, record.model_copy(update={"ended_at": ended}))
 
     def read_sessions(self) -> tuple[SessionRecord, ...]:
-        """The history of sessions, oldest first; lines that cannot be read are passed over."""
+        """Return the history of sessions, oldest first; unreadable lines are skipped."""
         records, unreadable = text_files.read_sessions(self.layout)
         if unreadable:
             name = self.layout.sessions.name
@@ -368,11 +378,11 @@ class Project:
         return records
 
     def read_text(self, path: Path, limit: int) -> str:
-        """A text file of the project, at most `limit` bytes; empty when absent or outside."""
+        """Return at most `limit` bytes of a text file; empty when it is absent or outside the project."""
         return text_files.read_text(self.layout, path, limit)
 
     def log_path(self, name: str) -> Path:
-        """Where a log of this name goes; the file is made, so that only its owner can read it.
+        """Return the path of a log, creating the file so that only its owner can read it.
 
         Raises:
             StoreError: The name would leave the log directory, or is something else than a file.
@@ -398,7 +408,7 @@ class Project:
         return written
 
     def _require_dot(self) -> None:
-        """`.ralph` is a directory inside the project; it is never made up when it went away."""
+        """Refuse unless `.ralph` is a directory inside the project; a missing one is never recreated."""
         lost = None if os.path.lexists(self.layout.dot) else mirror.gone(self.root)
         if lost is not None:
             raise lost
@@ -409,7 +419,7 @@ class Project:
             self._undone.append(message)
 
     def _tell(self, message: str) -> None:
-        """Keep a message for `damage`; the same one is told once."""
+        """Keep a message for `damage`; repeated messages are dropped."""
         with self._told_lock:
             if message not in self._told_once:
                 self._told_once.add(message)

@@ -1,4 +1,4 @@
-"""The `.ralph` directory itself: making it, and refusing what only looks like one."""
+"""Create the `.ralph` directory, and refuse what only looks like one."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ PRIVATE = 0o700
 
 
 def make(layout: Layout) -> None:
-    """Make `.ralph` and its directories; what exists stays as it is.
+    """Create `.ralph` and its directories; keep what exists.
 
     Raises:
         StoreError: `.ralph` is a file, a symlink to nowhere or outside, or cannot be written.

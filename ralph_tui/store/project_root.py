@@ -1,4 +1,4 @@
-"""Which directory is a project's; asked before anything else is loaded."""
+"""Find the project's directory, before anything else is loaded."""
 
 import os
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ AGENT_OF = "RALPH_GUARD_ROOT"
 
 
 def upwards(here: Path) -> Iterator[Path]:
-    """A directory and those above it; a home's `.ralph` is its person's settings, found only from there."""
+    """Yield a directory and its parents; a home's `.ralph` holds personal settings and counts only from there."""
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
     yield here
     yield from (directory for directory in here.parents if directory != home)
 
 
 def nearest(start: Path) -> Path | None:
-    """The directory of the project that `start` is in, if it is in one."""
+    """Return the directory of the project that contains `start`, or None."""
     return next((d for d in upwards(start.resolve()) if os.path.lexists(d / DOT)), None)

@@ -1,4 +1,4 @@
-"""What ralph made in a project, which is what `ralph reset` removes; files of other tools stay."""
+"""Find and remove what ralph made in a project (`ralph reset`); files of other tools stay."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ _LEARNING = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \w+: ", re.MULTILIN
 
 
 def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
-    """Everything a reset removes; a directory where all that is in it goes."""
+    """Return everything a reset removes; a directory stands for all of its content."""
     found: list[Path] = []
     names = {getattr(layout, document).name for document in _DOCUMENTS}
     for entry in sorted(layout.dot.iterdir()):
@@ -48,14 +48,14 @@ def made_by_ralph(layout: Layout, *, keep_specs: bool) -> tuple[Path, ...]:
 
 
 def left_in_dot(layout: Layout) -> tuple[Path, ...]:
-    """What is in `.ralph` and not ralph's, to be told after a reset."""
+    """Return what is in `.ralph` but not ralph's, to be reported after a reset."""
     ours = {layout.config, layout.lock, layout.write_lock, layout.gitignore, *layout.directories}
     ours |= {parent for directory in layout.directories for parent in directory.parents}
     return tuple(path for path in sorted(layout.dot.iterdir()) if path not in ours)
 
 
 def reset(layout: Layout, found: tuple[Path, ...], tell: Tell) -> bool:
-    """Remove these, after the copy outside of the project holds them; whether there is a copy now.
+    """Remove these paths once the copy outside the project holds them; return whether there is a copy now.
 
     Raises:
         StoreError: The disk does not allow it; what is removed by then can be restored.
@@ -92,7 +92,7 @@ def _in_directory(directory: Path, pattern: str) -> list[Path]:
 
 
 def _specs(specs: Path) -> list[Path]:
-    """The specs that ralph reads; folders in there are another tool's."""
+    """Return the specs that ralph reads; subfolders belong to other tools."""
     if specs.is_symlink():
         return [specs]
     if not specs.is_dir():
@@ -102,7 +102,7 @@ def _specs(specs: Path) -> list[Path]:
 
 
 def _says(path: Path, words: re.Pattern[str]) -> bool:
-    """Whether a file beside `.ralph` has what ralph writes into it; other tools use these names, too."""
+    """Return whether a file beside `.ralph` contains ralph's own text; other tools use these names, too."""
     if path.is_symlink() or not path.is_file():
         return False
     with explained("read", path):

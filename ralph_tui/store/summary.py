@@ -1,6 +1,6 @@
-"""What stands in the files now, for whoever only wants to look: nothing is locked, repaired or set aside.
+"""Read the plan's tasks, questions and sessions without locks or repairs, for shell completion.
 
-What cannot be read is not there; a command that needs it says why.
+What cannot be read counts as empty; a command that needs it says why.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ _UNREADABLE = (StoreError, DamagedError, ValidationError)
 
 
 def glance_at_tasks(root: Path) -> tuple[Task, ...]:
-    """The plan's tasks."""
+    """Return the plan's tasks."""
     try:
         plan = read_regular(Layout(root).plan)
         return ImplementationPlan.model_validate(parse_object(plan or b"{}")).tasks
@@ -29,7 +29,7 @@ def glance_at_tasks(root: Path) -> tuple[Task, ...]:
 
 
 def glance_at_questions(root: Path) -> tuple[AskedQuestion, ...]:
-    """The open questions."""
+    """Return the open questions."""
     try:
         log = read_regular(Layout(root).questions)
         return QuestionLog.model_validate(parse_object(log or b"{}")).open()
@@ -38,7 +38,7 @@ def glance_at_questions(root: Path) -> tuple[AskedQuestion, ...]:
 
 
 def glance_at_sessions(root: Path) -> tuple[SessionRecord, ...]:
-    """The sessions that ended, oldest first."""
+    """Return the ended sessions, oldest first."""
     try:
         return read_sessions(Layout(root))[0]
     except _UNREADABLE:

@@ -45,7 +45,14 @@ _NUMBER = re.compile(r"-(\d+)\.md$")
 
 
 def append_learning(layout: Layout, category: str, text: str, now: datetime) -> None:
-    """Add one line to progress.txt; a full one becomes `progress.txt.1`, as a log does."""
+    """Add one line to progress.txt; a full file becomes `progress.txt.1`.
+
+    Args:
+        layout: The project's paths.
+        category: A short label, shown in capitals.
+        text: The learning; it becomes one line.
+        now: The time of the line, in UTC.
+    """
     label = one_line(category, 40).upper().replace(":", "") or "NOTE"
     line = f"[{now:%Y-%m-%d %H:%M:%S}] {label}: {one_line(text, LEARNING_CHARS)}\n"
     make_room(layout.progress)
@@ -53,7 +60,7 @@ def append_learning(layout: Layout, category: str, text: str, now: datetime) -> 
 
 
 def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
-    """The last `limit` lines of progress.txt, newest last, and of the full one before it."""
+    """Return the last `limit` lines of progress.txt and its predecessor, newest last."""
     text = _read_tail(layout, layout.progress)
     if len(text.encode()) < TAIL_BYTES // 2:
         text = f"{_read_tail(layout, older(layout.progress))}\n{text}"
@@ -62,7 +69,7 @@ def read_learnings(layout: Layout, limit: int) -> tuple[str, ...]:
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
-    """Write a text whole, making its directory when it is missing."""
+    """Write a whole text, creating its directory when it is missing."""
     with explained("make the directory", path.parent):
         path.parent.mkdir(mode=0o700, exist_ok=True)
     # What cannot be UTF-8 (a lone surrogate in model output) becomes a question mark.
@@ -73,14 +80,36 @@ def write_text(path: Path, text: str, *, mode: int = 0o600) -> Path:
 def write_numbered(
     directory: Path, archive: Path, stem: str, number: int, text: str, *, keep: int
 ) -> Path:
-    """Write `stem-NNN.md` and move all but the newest `keep` of its kind to the archive."""
+    """Write `stem-NNN.md` and archive all but the newest memories of its kind.
+
+    Args:
+        directory: Where the memories of this kind are.
+        archive: Where older ones go.
+        stem: The kind, such as `iter`.
+        number: The number of the iteration or session.
+        text: The memory.
+        keep: How many memories stay in `directory`.
+
+    Returns:
+        The written file.
+    """
     written = write_text(directory / f"{stem}-{number:03d}.md", text)
     rotate(directory, archive, stem, keep)
     return written
 
 
 def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, ...]:
-    """Move all but the newest `keep` memories of a kind to the archive; what was moved, at its old place."""
+    """Archive all but the newest memories of a kind.
+
+    Args:
+        directory: Where the memories are.
+        archive: Where older ones go.
+        stem: The kind, such as `iter`.
+        keep: How many memories stay.
+
+    Returns:
+        The former paths of the archived files.
+    """
     old = tuple(numbered(directory, stem)[:-keep])
     for path in old:
         with explained("archive", path):
@@ -91,14 +120,14 @@ def rotate(directory: Path, archive: Path, stem: str, keep: int) -> tuple[Path, 
 
 
 def old_archived(archive: Path, now: datetime) -> tuple[Path, ...]:
-    """Memories that have been in the archive for too long."""
+    """Return the memories that were archived too long ago."""
     before = now.timestamp() - ARCHIVE_DAYS * 86_400
     files = (path for path in archive.glob("*.md") if path.is_file())
     return tuple(sorted(path for path in files if path.stat().st_mtime < before))
 
 
 def clean_archive(archive: Path, now: datetime) -> tuple[Path, ...]:
-    """Remove them; what was removed."""
+    """Remove the memories that were archived too long ago; return them."""
     old = old_archived(archive, now)
     for path in old:
         with explained("remove", path):
@@ -107,7 +136,7 @@ def clean_archive(archive: Path, now: datetime) -> tuple[Path, ...]:
 
 
 def numbered(directory: Path, stem: str) -> list[Path]:
-    """The files `stem-NNN.md` of a directory, oldest number first."""
+    """Return the files `stem-NNN.md` of a directory, oldest number first."""
     found = [
         (int(match[1]), path)
         for path in directory.glob(f"{stem}-*.md")
@@ -125,7 +154,7 @@ def archive_session(layout: Layout, record: SessionRecord) -> None:
 
 
 def read_sessions(layout: Layout) -> tuple[tuple[SessionRecord, ...], int]:
-    """The session history, oldest first, and how many of its lines could not be read."""
+    """Return the session history, oldest first, and the number of unreadable lines."""
     try:
         lines = read_grown(layout.sessions).splitlines()
     except DamagedError as error:
@@ -143,13 +172,13 @@ def _session(line: bytes) -> SessionRecord | None:
 
 
 def read_text(layout: Layout, path: Path, limit: int) -> str:
-    """At most `limit` bytes of a text file; empty when it is absent or outside the project."""
+    """Return at most `limit` bytes of a text file; empty when it is absent or outside the project."""
     resolved = inside(layout.root, path)
     return "" if resolved is None else _read_slice(resolved, 0, limit)
 
 
 def inside(root: Path, path: Path) -> Path | None:
-    """Where `path` really is, or None when that is outside `root` or a circle of links."""
+    """Return the real path of `path`, or None when it is outside `root` or a circle of links."""
     try:
         resolved = (root / path).resolve()
         return resolved if resolved.is_relative_to(root.resolve()) else None
@@ -184,7 +213,7 @@ MAX_SPECS = 100
 
 
 def read_specs(layout: Layout) -> "tuple[Spec, ...]":
-    """The Markdown files of `specs/`, by name; links that leave the project read as empty."""
+    """Return the Markdown files of `specs/`, by name; links that leave the project read as empty."""
     from ralph_tui.domain.documents.specs import Spec
 
     if not layout.specs.is_dir():
@@ -194,7 +223,7 @@ def read_specs(layout: Layout) -> "tuple[Spec, ...]":
 
 
 def archive_plan(layout: Layout, now: datetime) -> Path | None:
-    """Copy the plan to `session_history/plan-TIME.json`, of which the newest are kept.
+    """Copy the plan to `session_history/plan-TIME.json`, and keep only the newest copies.
 
     One more within a second gets a number.
     """

@@ -1,7 +1,7 @@
-"""Notices changes of a project's files, whoever makes them.
+"""Notice changes of a project's files, whoever makes them.
 
-Notifications of the operating system only wake us; what changed is found by comparing, so a lost or
-doubled notification, an editor that renames over a file, or a file made later are all the same.
+Notifications of the operating system only trigger a look. Changes are found by comparing, so a lost or
+doubled notification, an editor that renames over a file, and a file created later all work the same.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -16,7 +16,7 @@ Signature = tuple[tuple[str, int, int, int], ...]
 
 
 def watch_project(project: Project) -> AsyncGenerator[frozenset[str], None]:
-    """The names of documents that changed since this call, each time some did, until cancelled.
+    """Yield the names of changed documents each time some changed since this call, until cancelled.
 
     Call it before you load, and nothing can change unseen between the two. Names are `state`, `plan`,
     `injections`, `config`, `breaker`, `budget`, `questions`, `specs` and `memory`.
@@ -45,7 +45,7 @@ async def _changes(
 
 
 def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
-    """The files behind each document name."""
+    """Return the files behind each document name."""
     return {
         "state": (layout.state,),
         "plan": (layout.plan,),
@@ -60,7 +60,7 @@ def watched_files(layout: Layout) -> Mapping[str, tuple[Path, ...]]:
 
 
 def signatures(watched: Mapping[str, tuple[Path, ...]]) -> dict[str, Signature]:
-    """What tells a file's content from another, without reading it; a directory's is its files'."""
+    """Return what tells file contents apart without reading them; a directory stands for its files."""
     return {
         name: tuple(entry for path in paths for entry in _signature(path))
         for name, paths in watched.items()

@@ -40,7 +40,7 @@ class RedBefore(Model):
         return f"{len(failing)} test{'' if len(failing) == 1 else 's'} failed: {names}{more}"
 
     def excuses(self, now: Examined, inspection: Inspection) -> bool:
-        """Whether the check, red again, has not become worse; anything unclear is worse."""
+        """Return whether the check, red again, has not become worse; anything unclear is worse."""
         code = now.result.exit_code
         if not code or inspection.open or now.foul:
             return False
@@ -84,7 +84,7 @@ class Baseline:
         return True
 
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
-        """Whether these very checks ran with these very files."""
+        """Return whether these very checks ran with these very files."""
         known = self._record
         return bool(contents) and (known.contents, known.commands) == (contents, tuple(commands))
 
@@ -104,14 +104,14 @@ class Baseline:
             self._keep(self._record.model_copy(update={"red": red}))
 
     def excuse(self, command: str, now: Examined, inspection: Inspection) -> str:
-        """Why a check that is red is not held against a task; empty when it is."""
+        """Return why a check that is red is not held against a task; empty when it is."""
         before = self._record.red.get(command)
         if before is None or not before.excuses(now, inspection):
             return ""
         return f"before this run {before.told}; nothing is worse"
 
     def told(self) -> Iterator[tuple[str, str]]:
-        """Each command that was red, and what failed."""
+        """Yield each command that was red, and what failed."""
         for command, before in self._record.red.items():
             yield command, before.told
 
@@ -134,11 +134,11 @@ def _red(examined: Examined) -> RedBefore:
 
 
 def _output_no_worse(before: str, now: str) -> bool:
-    """Whether a tool without a report prints nothing now that it did not print before."""
+    """Return whether a tool without a report prints nothing now that it did not print before."""
     counted = [sum(map(int, _COUNTED.findall(text))) for text in (before, now)]
     return counted[1] <= counted[0] and {*_lines(now)} <= {*_lines(before)}
 
 
 def _lines(text: str) -> Iterator[str]:
-    """What was printed, without the numbers of lines and seconds."""
+    """Return what was printed, without the numbers of lines and seconds."""
     return (_NUMBER.sub("#", " ".join(line.split())) for line in text.splitlines() if line.strip())

@@ -20,7 +20,7 @@ NO_CHECK = "No check can run for it"
 def uncovered(
     plan: ImplementationPlan, building: BuildingSettings, rules: GateRules
 ) -> tuple[Task, ...]:
-    """The open tasks that no check can verify and that the person has not allowed.
+    """Return the open tasks that no check can verify and that the person has not allowed.
 
     A task that the person holds is not looked at until it is released.
     """
@@ -44,7 +44,7 @@ NO_CRITERIA = "The task does what its description asks for."
 def criteria_to_review(
     task: Task, building: BuildingSettings, checks: ProjectChecks
 ) -> tuple[str, ...]:
-    """The criteria of a task that a reviewer judges; empty when no review takes place."""
+    """Return the criteria of a task that a reviewer judges; empty when no review takes place."""
     if building.review == "off":
         return ()
     if building.review == "prose":
@@ -54,17 +54,17 @@ def criteria_to_review(
 
 
 def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bool:
-    """Whether a check or a reviewer can judge a claim on a task."""
+    """Return whether a check or a reviewer can judge a claim on a task."""
     return bool(plan_checks(task, rules) or criteria_to_review(task, building, rules.checks))
 
 
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
-    """Whether the person allows that this task completes although nothing could be run for it."""
+    """Return whether the person allows that this task completes although nothing could be run for it."""
     return building.allow_unverified or task.may_be_unverified
 
 
 def what_is_uncovered(tasks: Sequence[Task]) -> str:
-    """Which tasks they are, in one sentence."""
+    """Return which tasks they are, in one sentence."""
     names = ", ".join(task.id for task in tasks[:SHOWN_TASKS])
     more = f" and {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
     verb, noun = ("have", "tasks") if len(tasks) > 1 else ("has", "task")
@@ -72,7 +72,7 @@ def what_is_uncovered(tasks: Sequence[Task]) -> str:
 
 
 def how_to_cover(tasks: Sequence[Task]) -> str:
-    """How to give these tasks a check."""
+    """Return how to give these tasks a check."""
     return (
         f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
         "build.test_command for all of them."
@@ -91,14 +91,14 @@ def require_checks(tasks: Sequence[Task]) -> None:
 
 
 def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> ImplementationPlan:
-    """The plan once the person agreed to build these tasks although nothing can verify them."""
+    """Return the plan once the person agreed to build these tasks although nothing can verify them."""
     for task in tasks:
         plan = plan.with_task(task.id, may_be_unverified=True)
     return plan
 
 
 def without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
-    """The plan with a task blocked that came up during the run and has no check that can run."""
+    """Return the plan with a task blocked that came up during the run and has no check that can run."""
     blocker = (
         f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ ./check.sh'`, then "
         f"`ralph retry {task.id}`."

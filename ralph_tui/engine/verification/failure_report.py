@@ -27,7 +27,7 @@ _FAILED_TEST = re.compile(
 
 
 def failing_tests(receipt: Receipt) -> tuple[str, ...]:
-    """The tests that failed: as the runner reported them, or as its output names them."""
+    """Return the tests that failed: as the runner reported them, or as its output names them."""
     if receipt.failing:
         return receipt.failing
     found = (
@@ -37,7 +37,7 @@ def failing_tests(receipt: Receipt) -> tuple[str, ...]:
 
 
 def failure_report(receipts: Iterable[Receipt]) -> str:
-    """The failed checks as the next attempt reads them: bounded, inert, without secrets."""
+    """Return the failed checks as the next attempt reads them: bounded, inert, without secrets."""
     failed = [receipt for receipt in receipts if not receipt.ok]
     room = MOST_CHARS // max(1, min(len(failed), MOST_CHECKS))
     parts = ["\n".join(_told(receipt, room)) for receipt in failed[:MOST_CHECKS]]
@@ -61,7 +61,7 @@ def _told(receipt: Receipt, room: int) -> Iterator[str]:
 
 
 def _useful_end(lines: Sequence[str], room: int) -> list[str]:
-    """The last lines that say something, in so many characters."""
+    """Return the last lines that say something, in so many characters."""
     kept: list[str] = []
     for line in reversed([one_line(line, 240) for line in lines if line.strip()]):
         room -= len(line) + 5

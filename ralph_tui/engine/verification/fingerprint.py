@@ -27,7 +27,7 @@ class Contents:
         self._too_much = False
 
     def digest(self) -> str:
-        """What stands for all contents; empty when there are too many to look at. Blocks."""
+        """Return what stands for all contents; empty when there are too many to look at. Blocks."""
         if self._too_much:
             return ""
         total, size = hashlib.sha256(), 0

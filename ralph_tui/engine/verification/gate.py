@@ -44,7 +44,7 @@ Permit = Callable[[str, Verdict], Awaitable[Ruling]]
 
 
 async def unasked(command: str, verdict: Verdict) -> Ruling:
-    """The ruling where there is nobody to ask."""
+    """Return the ruling where there is nobody to ask."""
     del command, verdict
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
@@ -59,7 +59,7 @@ class Check(Model):
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
-    """What runs for every task first, then the task's runnable criteria; the same command only once."""
+    """Return what runs for every task first, then the task's runnable criteria; the same command only once."""
     checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
     for criterion in task.verification_criteria:
         command = runnable_command(criterion, rules.checks)
@@ -76,7 +76,7 @@ def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, 
 
 
 def gate_environment(base: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the gate's commands: the project's, without keys and ralph's own Python."""
+    """Return the environment of the gate's commands: the project's, without keys and ralph's own Python."""
     kept = {n: v for n, v in without_keys(base).items() if n not in _NOT_THE_PROJECTS}
     return kept | dict(marks)
 
@@ -151,22 +151,22 @@ class Gate:
         self._told_trouble = False
 
     def checks(self, task: Task) -> tuple[Check, ...]:
-        """What will be run for a claim on `task`; blocks while it reads a few files."""
+        """Return what will be run for a claim on `task`; blocks while it reads a few files."""
         return plan_checks(task, self.rules())
 
     async def check_changes(self, task: Task) -> tuple[CheckChanges, str]:
-        """The changes of check files that nobody has allowed for a task, and their diff."""
+        """Return the changes of check files that nobody has allowed for a task, and their diff."""
         commands = tuple(check.command for check in await asyncio.to_thread(self.checks, task))
         changes = (await self._examiner.inspect(commands, task)).open
         return changes, await asyncio.to_thread(diff_of, changes, self.files, self._root)
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
-        """The commands of the task's own criteria; blocks while it reads a few files."""
+        """Return the commands of the task's own criteria; blocks while it reads a few files."""
         rules = self.rules().model_copy(update={"commands": ()})
         return plan_checks(task, rules)
 
     async def examine_all(self) -> dict[str, Examined]:
-        """What the checks of the project show now, each by its command, with no task at work."""
+        """Return what the checks of the project show now, each by its command, with no task at work."""
         rules = await asyncio.to_thread(self.rules)
         return {
             command: await self._examiner.examine(command, Inspection())
@@ -334,7 +334,7 @@ class Gate:
                 self.files.store.save_outcomes(command, examined.outcomes)
 
     def _scope(self, tasks: tuple[Task, ...]) -> tuple[tuple[str, ...], str]:
-        """The commands that check tasks, and the tasks' words."""
+        """Return the commands that check tasks, and the tasks' words."""
         rules = self.rules()
         commands = {check.command: None for task in tasks for check in plan_checks(task, rules)}
         return tuple(commands), "\n".join(map(task_words, tasks))
@@ -352,7 +352,7 @@ def _outcome(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
 
 
 async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
-    """Why a check from the plan does not run; empty when it does."""
+    """Return why a check from the plan does not run; empty when it does."""
     if verdict.decision == "deny":
         return verdict.message
     if verdict.decision != "ask":
@@ -366,7 +366,7 @@ async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
 
 
 def receipt_text(result: GateResult) -> str:
-    """The receipt as the model reads it."""
+    """Return the receipt as the model reads it."""
     lines = [_verdict(result)]
     for receipt in result.receipts:
         shown = receipt.reason or (receipt.counts.text if receipt.counts else "")

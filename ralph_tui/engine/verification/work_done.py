@@ -29,7 +29,7 @@ _REMOVING = re.compile(
 
 
 def look(root: Path) -> Begun:
-    """The project as it is now; blocks for as long as a walk through it takes."""
+    """Return the project as it is now; blocks for as long as a walk through it takes."""
     digest, number, tests, lock = hashlib.sha256(), 0, 0, ""
     for entry in files_of(root):
         number += 1
@@ -57,7 +57,7 @@ def _head(path: str) -> bytes:
 
 
 def objections(task: Task, now: Begun, receipts: Sequence[Receipt]) -> Iterator[Receipt]:
-    """What speaks against a claim although its checks are green."""
+    """Yield what speaks against a claim although its checks are green."""
     begun = task.begun
     if begun is None or not begun.files or not now.files:
         return

@@ -17,7 +17,7 @@ from ralph_tui.store.io.files import stage
 
 
 class FileMark(Model):
-    """What stands for one file: its content by digest, its mode, whether it is a symbolic link."""
+    """A file's identity: the digest of its content, its mode, and whether it is a symbolic link."""
 
     digest: str
     mode: int = 0o644
@@ -40,7 +40,7 @@ class CheckRecord(Model):
 
 
 class RequiredChecks(Model):
-    """The checks that the project had, so that a later run asks for them although an agent removed them."""
+    """The checks that the project once had. A later run asks for them even if an agent removed them."""
 
     commands: tuple[CheckCommand, ...] = ()
     lost: tuple[CheckKind, ...] = ()
@@ -49,7 +49,7 @@ class RequiredChecks(Model):
     """A run began and did not come to its end; what is missing then may be an agent's doing."""
 
     def still(self, found: Collection[CheckKind]) -> tuple[CheckCommand, ...]:
-        """The commands of kinds that are not `found` any more, unless the person removed them between runs."""
+        """Return the commands whose kinds are missing from `found`, unless the person removed them between runs."""
         return tuple(
             command
             for command in self.commands
@@ -58,10 +58,10 @@ class RequiredChecks(Model):
 
 
 class CheckStore:
-    """The objects and records of one project. Every method blocks on the disk."""
+    """Stores the original check files and their records for one project. Every method blocks on the disk."""
 
     def __init__(self, root: Path) -> None:
-        """Keep them beside the copy of the project's state."""
+        """Use a directory beside the copy of the project's state."""
         self._root = root
         self._unkept: dict[str, bytes] = {}
         self.trouble = ""
@@ -69,7 +69,7 @@ class CheckStore:
 
     @property
     def _home(self) -> Path:
-        """The directory in which everything is kept.
+        """The directory that holds everything.
 
         Raises:
             StoreError: This user has no home.
@@ -77,7 +77,7 @@ class CheckStore:
         return mirror_of(self._root) / "checks"
 
     def load(self) -> CheckRecord:
-        """The record; an empty one before the first task."""
+        """Return the record, or an empty one before the first task."""
         try:
             return CheckRecord.model_validate_json((self._home / "record.json").read_bytes())
         except (OSError, StoreError, ValidationError):
@@ -88,14 +88,14 @@ class CheckStore:
         self._write("record.json", record.model_dump_json().encode())
 
     def has(self, digest: str) -> bool:
-        """Whether a content is kept."""
+        """Return whether a content is stored."""
         try:
             return digest in self._unkept or self._object(digest).is_file()
         except StoreError:
             return False
 
     def get(self, digest: str) -> bytes | None:
-        """A content, if it is kept and whole."""
+        """Return a content, or None when it is missing or damaged."""
         if digest in self._unkept:
             return self._unkept[digest]
         try:
@@ -105,14 +105,14 @@ class CheckStore:
         return data if sha256(data).hexdigest() == digest else None
 
     def put(self, digest: str, data: bytes) -> None:
-        """Keep a content under its digest, unless the file was changed since the digest was taken."""
+        """Store a content under its digest, unless the file changed after the digest was taken."""
         if sha256(data).hexdigest() == digest and not self._write(
             f"objects/{digest[:2]}/{digest[2:]}", data
         ):
             self._unkept[digest] = data
 
     def outcomes(self, command: str) -> dict[str, str] | None:
-        """The outcome of each test when a command last passed for a task; None before."""
+        """Return each test's outcome from the last accepted run of a command, or None before the first."""
         try:
             value = json.loads(self._outcomes(command).read_bytes())
         except (OSError, StoreError, ValueError):
@@ -120,33 +120,33 @@ class CheckStore:
         return {str(k): str(v) for k, v in value.items()} if isinstance(value, dict) else None
 
     def save_outcomes(self, command: str, outcomes: Mapping[str, str]) -> None:
-        """Note the outcomes to compare the next run with."""
+        """Store the outcomes that the next run is compared with."""
         self._write(_outcomes_name(command), json.dumps(dict(outcomes)).encode())
 
     def baseline(self) -> bytes | None:
-        """What the checks showed before a run, as it was kept; None before the first."""
+        """Return the stored baseline of the run, or None before the first."""
         try:
             return (self._home / "baseline.json").read_bytes()
         except OSError:
             return None
 
     def save_baseline(self, data: bytes) -> None:
-        """Keep what the checks showed before a run."""
+        """Store the baseline of a run."""
         self._write("baseline.json", data)
 
     def required(self) -> RequiredChecks:
-        """The checks of earlier runs; none before the first."""
+        """Return the checks of earlier runs, or none before the first."""
         try:
             return RequiredChecks.model_validate_json((self._home / "required.json").read_bytes())
         except (OSError, StoreError, ValidationError):
             return RequiredChecks()
 
     def save_required(self, required: RequiredChecks) -> None:
-        """Keep the checks that later runs ask for."""
+        """Store the checks that later runs ask for."""
         self._write("required.json", required.model_dump_json().encode())
 
     def marks(self) -> dict[str, tuple[tuple[int, ...], FileMark]]:
-        """What files were found to be, with the size and times that show whether to look again."""
+        """Return the known file marks, with the size and times that show whether to look again."""
         try:
             value = json.loads((self._home / "stat.json").read_bytes())
             return {
@@ -157,7 +157,7 @@ class CheckStore:
             return {}
 
     def save_marks(self, marks: Mapping[str, tuple[tuple[int, ...], FileMark]]) -> None:
-        """Keep what files were found to be."""
+        """Store the file marks."""
         value = {path: (seen, m.digest, m.mode, m.link) for path, (seen, m) in marks.items()}
         self._write("stat.json", json.dumps(value).encode())
 
@@ -168,7 +168,7 @@ class CheckStore:
         return self._home / _outcomes_name(command)
 
     def _write(self, name: str, data: bytes) -> bool:
-        """Write a file as a whole; whether that was possible."""
+        """Write a whole file; return whether that was possible."""
         try:
             target = self._home / name
             _make_private(target.parent, self._home.parent)

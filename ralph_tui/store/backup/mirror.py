@@ -1,4 +1,4 @@
-"""A copy of the state outside the work tree, so that `git clean -fdx` costs nothing.
+"""Keep a copy of the state outside the work tree, so that `git clean -fdx` loses nothing.
 
 Best effort by nature: written after the documents, not synced, a failure is told and stops nobody. The
 journal itself is kept there once a loop has begun (see `journal_place`); before that it has a second name there.
@@ -35,7 +35,7 @@ BESIDE = ("memory", "progress", "agents_md")
 
 
 def state_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where programs keep state of their own (XDG base directories).
+    """Return the directory in which programs keep their own state (XDG base directories).
 
     Raises:
         StoreError: This user has no home.
@@ -50,25 +50,25 @@ def state_home(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def is_copy(name: str) -> bool:
-    """Whether a file beside the copies is one, and not a journal or a record of ralph's own."""
+    """Return whether a file in the copy's directory is a copied document, and not a journal or record."""
     return name not in _NO_COPIES and not name.startswith("events.jsonl")
 
 
 def mirror_of(root: Path) -> Path:
-    """Where the copy of a project's state is kept."""
+    """Return the directory that holds the copy of a project's state."""
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in root.name)[:40].lstrip(".")
     return state_home() / "ralph" / f"{name or 'project'}-{digest}"
 
 
 def previous_of(root: Path) -> Path:
-    """Where the copy from before the last reset is kept."""
+    """Return the directory that holds the copy from before the last reset."""
     directory = mirror_of(root)
     return directory.with_name(f"{directory.name}{PREVIOUS}")
 
 
 def bring_back_previous(root: Path) -> None:
-    """Make the copy from before the last reset the copy again, in the place of one without work."""
+    """Replace a copy without work by the copy from before the last reset."""
     previous = previous_of(root)
     if previous.is_dir():
         directory = mirror_of(root)
@@ -85,7 +85,7 @@ class Mirror:
         tell: Callable[[str], None],
         may_copy: Callable[[Path, bytes], bool] = lambda _, __: True,
     ) -> None:
-        """Copy from `layout` what `may_copy` agrees to; `tell` gets a sentence for what cannot be kept."""
+        """Copy the files of `layout` that `may_copy` allows; `tell` receives a sentence for each failure."""
         self._may_copy = may_copy
         self._layout = layout
         self._tell = tell
@@ -110,7 +110,7 @@ class Mirror:
             )
 
     def renew(self) -> None:
-        """Set the copy of an earlier project at the same place aside, because a new one begins."""
+        """Set aside the copy of an earlier project at the same path, because a new project begins."""
         try:
             directory = mirror_of(self._layout.root)
             if directory.is_dir():
@@ -150,7 +150,7 @@ class Mirror:
 
 
 def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
-    """Each file that is copied, with its name in the copy: its path in the project with dashes."""
+    """Yield each copied file with its name in the copy, where dashes replace the path separators."""
     paths: list[Path] = [getattr(layout, name) for name in (*DOCUMENTS, *BESIDE)]
     if layout.specs.is_dir():
         paths += sorted(path for path in layout.specs.glob("*.md") if path.is_file())[:100]
@@ -159,7 +159,7 @@ def mirrored(layout: Layout) -> Iterator[tuple[str, Path]]:
 
 
 def copy_name(layout: Layout, path: Path) -> str:
-    """What a file of the project is called in the copy: its path with dashes."""
+    """Return a project file's name in the copy, where dashes replace the path separators."""
     return "--".join(path.relative_to(layout.root).parts)
 
 
@@ -168,7 +168,7 @@ _OF_THE_PERSON = frozenset({ORIGIN, ".ralph--config.yaml", "AGENTS.md"})
 
 
 def holds_work(root: Path) -> bool:
-    """Whether the copy of a project has anything that a reset removes."""
+    """Return whether a project's copy holds anything that a reset removes."""
     try:
         with os.scandir(mirror_of(root)) as entries:
             return any(
@@ -180,7 +180,7 @@ def holds_work(root: Path) -> bool:
 
 
 def kept_since(root: Path) -> datetime | None:
-    """When the copy of a project's plan or state was last written; None when there is none."""
+    """Return when the copy of the plan or state was last written, or None when there is no copy."""
     try:
         directory = mirror_of(root)
         times = [
@@ -194,7 +194,7 @@ def kept_since(root: Path) -> datetime | None:
 
 
 def gone(root: Path) -> StoreError | None:
-    """The error for a project whose `.ralph` is gone while its copy is there; None when it is not."""
+    """Return the error for a project whose `.ralph` is missing although a copy exists, else None."""
     since = kept_since(root)
     if since is None:
         return None
@@ -205,7 +205,7 @@ def gone(root: Path) -> StoreError | None:
 
 
 def link(source: Path, target: Path) -> None:
-    """Give a file a second name; nothing where that is not possible, as between file systems."""
+    """Give a file a second name. Do nothing where that is impossible, such as across file systems."""
     try:
         info = source.stat()
     except OSError:
@@ -235,7 +235,7 @@ def _put(target: Path, data: bytes) -> None:
 
 
 def _forget_old(home: Path) -> None:
-    """Remove copies of projects that have been gone, or were begun anew, a long time ago."""
+    """Remove copies of projects that were deleted or restarted a long time ago."""
     for directory in home.iterdir():
         try:
             root = (directory / ORIGIN).read_bytes()

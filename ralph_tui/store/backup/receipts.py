@@ -1,4 +1,4 @@
-"""Ralph's own record of what each completion rests on, kept where an agent cannot write.
+"""Ralph's own record of each completion and what it rests on, stored where an agent cannot write.
 
 A status in the plan file is believed when this record has it: the gate ran, or the person decided.
 """
@@ -32,10 +32,10 @@ class CompletionReceipt(Record):
 
 
 class ReceiptBook:
-    """The completions of one project; adding one blocks for a write to the disk."""
+    """The completion records of one project. Adding one blocks on the disk."""
 
     def __init__(self, layout: Layout) -> None:
-        """Nothing is read yet."""
+        """Address the records; nothing is read yet."""
         self._layout = layout
         self._known: dict[str, CompletionReceipt] = {}
         self._seen: tuple[int, int, int] | None = None
@@ -72,14 +72,14 @@ class ReceiptBook:
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether there is a place for it at all."""
+        """Whether a place for the records exists."""
         try:
             return os.access(mirror_of(self._layout.root), os.W_OK)
         except StoreError:
             return False
 
     def vouches_for(self, task: Task) -> bool:
-        """Whether the record has the completion that the plan tells of."""
+        """Return whether the record contains the completion that the plan claims."""
         rests = task.verification
         found = self._read().get(rests.receipt) if rests is not None else None
         return (

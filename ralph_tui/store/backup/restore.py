@@ -1,4 +1,4 @@
-"""Putting a project's state back from the copy that is kept outside of it."""
+"""Restore a project's state from the copy outside it."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ from ralph_tui.store.layout import Layout
 
 
 def restore_from_mirror(root: Path) -> tuple[str, ...]:
-    """Put back what is missing of a project's state; the names of the files put back.
+    """Restore the missing parts of a project's state; return the names of the restored files.
 
     What is there is left alone. A `.ralph` that is gone comes back in one step, or not at all; one that
     was reset gets back its documents, unless others were made since.
@@ -61,7 +61,7 @@ def _done_nothing(root: Path) -> str:
 
 
 def _restore_into(layout: Layout, directory: Path, names: list[str]) -> list[str]:
-    """Put documents back into a `.ralph` that has none; the plan last, with which it has some again."""
+    """Restore documents into an empty `.ralph`; the plan goes last, because it marks the restore as done."""
     missing = [name for name in names if not os.path.lexists(layout.dot / name)]
     for name in sorted(missing, key=lambda name: name == layout.plan.name):
         write_atomic(layout.dot / name, (directory / f".ralph--{name}").read_bytes())
@@ -79,7 +79,7 @@ def _put_journal(layout: Layout, directory: Path, target: Path) -> None:
 
 
 def _kept(directory: Path) -> tuple[list[str], list[str]]:
-    """The names of documents, and of files beside `.ralph`, in the copy."""
+    """Return the names in the copy, of documents and of files beside `.ralph`."""
     names = sorted(
         p.name for p in directory.iterdir() if p.is_file() and not p.name.endswith(".tmp")
     )

@@ -1,4 +1,4 @@
-"""Undoes what an agent's commands change in ralph's documents, from the copy they cannot reach.
+"""Undo what an agent's commands change in ralph's documents, from the copy they cannot reach.
 
 A document is as ralph or the person left it when it is as ralph's own copy, or as a transaction was about to
 write it when ralph died. Everything else was changed by another program: by the person, unless a command of
@@ -35,19 +35,19 @@ INTENT = "intent.json"
 
 
 class DocumentGuard:
-    """Knows what ralph's documents are to be; call everything but `differs` with the write lock held."""
+    """Knows the intended content of ralph's documents. Hold the write lock for every call but `differs`."""
 
     def __init__(
         self, layout: Layout, clock: Callable[[], datetime], undone: Callable[[str], None]
     ) -> None:
-        """Guard the documents of `layout`; `undone` gets a sentence for each change that is undone."""
+        """Guard the documents of `layout`; `undone` receives a sentence for each change that is undone."""
         self._layout = layout
         self._clock = clock
         self._undone = undone
         self._copies: dict[str, tuple[tuple[int, int, int], bytes]] = {}
 
     def differs(self) -> bool:
-        """Whether a document is not as ralph left it; takes no lock."""
+        """Return whether a document differs from what ralph wrote; takes no lock."""
         return any(self._changed())
 
     def undo(self) -> None:
@@ -73,7 +73,7 @@ class DocumentGuard:
             )
 
     def may_copy(self, path: Path, data: bytes) -> bool:
-        """Whether a document as it is may become ralph's own copy."""
+        """Return whether a document's current content may become ralph's own copy."""
         if path not in self._paths():
             return True
         known = self._copy(path)
@@ -84,7 +84,7 @@ class DocumentGuard:
         )
 
     def intend(self, writes: Mapping[Path, bytes]) -> None:
-        """Note what is about to be written, so that a crash right after it is not blamed on anybody."""
+        """Record what is about to be written, so that a crash right after the write is not taken for an edit."""
         digests = {path.name: _digest(data) for path, data in writes.items()}
         try:
             put(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
@@ -95,7 +95,7 @@ class DocumentGuard:
         return tuple(getattr(self._layout, name) for name in GUARDED)
 
     def _changed(self) -> Iterator[tuple[Path, bytes | None, bytes]]:
-        """The documents that differ from ralph's own copy, with both contents."""
+        """Yield the documents that differ from ralph's own copy, with both contents."""
         for path in self._paths():
             copy = self._copy(path)
             if copy is None:
@@ -111,7 +111,7 @@ class DocumentGuard:
         return self._intents().get(path.name) == _digest(data)
 
     def _is_the_agents(self, path: Path, data: bytes | None) -> bool:
-        """Whether a command of the agent ran when this was changed."""
+        """Return whether a command of the agent was running when this document changed."""
         activity = read_activity(self._layout.root)
         if activity.boot != boot_id():
             return False
@@ -143,7 +143,7 @@ class DocumentGuard:
         return (mirror_of(self._layout.root) / copy_name(self._layout, path)).stat().st_mtime
 
     def _copy(self, path: Path) -> bytes | None:
-        """Ralph's own copy of a document; None where there is none."""
+        """Return ralph's own copy of a document, or None."""
         try:
             copy = mirror_of(self._layout.root) / copy_name(self._layout, path)
             info = os.stat(copy)  # noqa: PTH116 - asked at every transaction

@@ -1,4 +1,4 @@
-"""Reading one document: as it is, as it was while somebody writes it, or restored."""
+"""Read one document: as it is, as it was while somebody writes it, or restored."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from ralph_tui.store.layout import Layout
 
 
 def newer_view(kind: Document[R], data: bytes, error: NewerError) -> tuple[R, str]:
-    """What is understood of it, and what to tell the person.
+    """Return the part of a newer ralph's document that this one understands, and what to tell the person.
 
     Raises:
         NewerError: Nothing is, or it might be shown as something else than it is.
@@ -53,27 +53,27 @@ class Read(NamedTuple):
 
 
 class NeedsRepairError(Exception):
-    """Something is damaged or half-committed; the write lock is needed to put it right."""
+    """Something is damaged or half-committed. Repairing it needs the write lock."""
 
 
 class Reader:
-    """Reads the documents of one project, and remembers what it read last."""
+    """Reads the documents of one project and caches what it read last."""
 
     def __init__(
         self, layout: Layout, clock: Callable[[], datetime], tell: Callable[[str], None]
     ) -> None:
-        """Read in `layout`; `tell` gets a sentence for everything set aside or restored."""
+        """Read in `layout`; `tell` receives a sentence for everything set aside or restored."""
         self._layout = layout
         self._clock = clock
         self._tell = tell
         self._decoded: dict[str, tuple[bytes, Read]] = {}
 
     def remember(self, kind: Document[R], data: bytes, value: Record) -> None:
-        """What is about to be written, and so need not be decoded again."""
+        """Cache what is about to be written, so that it is not decoded again."""
         self._decoded[kind.name] = (data, Read(data, value))
 
     def read(self, kind: Document[R]) -> Read:
-        """A document as it is.
+        """Return a document as it is.
 
         Raises:
             NeedsRepairError: It is damaged, or it is not valid or not there and was before.
@@ -93,7 +93,7 @@ class Reader:
         raise NeedsRepairError
 
     def read_surely(self, kind: Document[R], quiet: float) -> Read:
-        """A document as it is, as it was while somebody writes it, or restored; call with the lock held.
+        """Return a document as it is, as it was before an unfinished write, or restored. Hold the write lock.
 
         `quiet` is for how many seconds a file that is not whole is not worth a word. Without end it is
         left to whoever writes it, however old it is.
@@ -124,7 +124,7 @@ class Reader:
         reason: str,
         quiet: float,
     ) -> Read:
-        """What stands in for a document that is not valid, or what it is restored to."""
+        """Return the substitute for an invalid document, or what it is restored to."""
         good = self._last_good(kind)
         if quiet == math.inf or document_recovery.is_being_written(path):
             if good is not None:
@@ -141,7 +141,7 @@ class Reader:
         return Read(data, value)
 
     def _settled(self, kind: Document[R]) -> bytes | None:
-        """A file's bytes once they stand still; None when it was removed for good."""
+        """Return a file's bytes once they stop changing, or None when it was removed for good."""
         path, name = self._path(kind), kind.name
         data = document_recovery.settled(path)
         if data is None and name in self._decoded:
@@ -157,7 +157,7 @@ class Reader:
         return document_recovery.good_copy(kind, self._path(kind))
 
     def _stand_in(self, good: Record, path: Path, reason: str, quiet: float) -> Read:
-        """What a file said before, while somebody writes it."""
+        """Return what a file contained before the write that is under way."""
         if document_recovery.unchanged_for(path) >= quiet:
             self._tell(
                 f"{path.name} cannot be used ({reason}). The last valid version is used; the file is set "

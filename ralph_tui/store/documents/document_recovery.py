@@ -1,4 +1,4 @@
-"""What is done about a damaged document: set it aside, put the best known content in its place.
+"""Recover a damaged document: set it aside and put the best known content in its place.
 
 The best is the copy of what was last known good; then what the journal tells; an empty plan is never
 made up, because an empty plan could be taken for a finished one.
@@ -35,12 +35,12 @@ EDITOR_SECONDS = 30.0
 
 
 def backup_path(path: Path) -> Path:
-    """Where the last known good copy of a document is kept."""
+    """Return the path of a document's last known good copy."""
     return path.with_name(f"{path.name}.bak")
 
 
 def keep_backup(path: Path, data: bytes) -> str:
-    """Remember a document as known good; what went wrong, in words, or nothing.
+    """Store a document as known good; return an error sentence, or an empty string.
 
     Not synced to the disk: after a power cut the document itself is whole, and that is enough. A
     failure is told and not raised, because the document was written.
@@ -59,7 +59,7 @@ def keep_backup(path: Path, data: bytes) -> str:
 
 
 def settled(path: Path) -> bytes | None:
-    """A file's bytes once they stop changing; an editor may be writing it in place right now."""
+    """Return a file's bytes once they stop changing, because an editor may be writing it in place."""
     data = read_regular(path)
     for _ in range(SETTLE_TRIES):
         time.sleep(SETTLE_SECONDS)
@@ -71,7 +71,7 @@ def settled(path: Path) -> bytes | None:
 
 
 def reappeared(path: Path) -> bytes | None:
-    """The bytes of a file that was there before, if it comes back: many editors rename before they write."""
+    """Return the bytes of a file that vanished and came back: many editors rename before they write."""
     for _ in range(SETTLE_TRIES):
         time.sleep(SETTLE_SECONDS)
         if (data := read_regular(path)) is not None:
@@ -80,12 +80,12 @@ def reappeared(path: Path) -> bytes | None:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a file was written so recently that its writer may not be done."""
+    """Return whether a file was written so recently that its writer may not be done."""
     return unchanged_for(path) < EDITOR_SECONDS
 
 
 def unchanged_for(path: Path) -> float:
-    """Seconds since a file was written; infinite for what is no file."""
+    """Return the seconds since a file was written; infinite when it is no regular file."""
     try:
         info = path.lstat()
     except OSError:
@@ -95,20 +95,26 @@ def unchanged_for(path: Path) -> float:
 
 
 def good_copy(kind: Document[R], path: Path) -> R | None:
-    """What is kept as last known good; None when nothing is."""
+    """Return the last known good copy, or None."""
     return _from_backup(kind, path)
 
 
 def repair(
     kind: Document[R], path: Path, known: R | None, *, layout: Layout, reason: str, now: datetime
 ) -> tuple[R, bytes, str] | None:
-    """Set a damaged document aside and restore it; call with the write lock held.
+    """Set a damaged document aside and restore it. Hold the write lock.
 
-    `known` is what it said when it was read last, for one of which there is no good copy.
+    Args:
+        kind: The document's kind.
+        path: Where the document is.
+        known: The model from the last successful read, used when there is no good copy.
+        layout: The project's paths.
+        reason: What is wrong with the bytes, in a few words.
+        now: The time that names the set-aside file, in UTC.
 
     Returns:
-        The restored model, its bytes, and what to tell the person. None for a plan that nothing can be
-        restored from: it stays where the person wrote it.
+        The restored model, its bytes, and a sentence for the person. None for a plan that cannot be
+        restored: it stays where the person wrote it.
     """
     restored = restore(kind, path, layout)
     if restored is None and known is not None:
@@ -123,7 +129,7 @@ def repair(
 
 
 def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, str] | None:
-    """The best known content of a document, its bytes, and where it is from."""
+    """Return the best known content of a document, its bytes, and a phrase that names the source."""
     if (kept := _from_backup(kind, path)) is not None:
         return *encode_document(kind, kept, path), "the last good copy was restored"
     view = _view(layout.events)
@@ -136,7 +142,7 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
 
 
 def _from_backup(kind: Document[R], path: Path) -> R | None:
-    """The good copy; None when there is none or it is no good itself.
+    """Return the good copy, or None when it is missing or damaged itself.
 
     Raises:
         StoreError: It cannot be read just now, which does not mean that it is no good.
@@ -155,7 +161,7 @@ def _from_backup(kind: Document[R], path: Path) -> R | None:
 
 
 def _view(events: Path) -> "LoopView | None":
-    """What the journal tells, or None when it tells nothing."""
+    """Return the view that the journal's events add up to, or None without events."""
     # The event union takes 50 ms to build, which `ralph status` of a healthy project need not pay.
     from ralph_tui.domain.events import LoopStarted
     from ralph_tui.domain.view.loop_view import LoopView

@@ -1,4 +1,4 @@
-"""The documents of a project: which file holds which model, and the way from bytes to models."""
+"""The documents of a project: which file holds which model, and how bytes become models."""
 
 import json
 from collections.abc import Callable
@@ -44,7 +44,7 @@ BUDGET_SCHEMA_VERSION = 1
 
 
 class InvalidDocumentError(StoreError):
-    """A document is JSON, but not what it must be; the person corrects it."""
+    """A document is JSON but does not fit its model. The person corrects it."""
 
 
 class Documents(Model):
@@ -70,14 +70,14 @@ class Documents(Model):
 
 
 class Outcome(NamedTuple, Generic[T]):
-    """What a transaction leads to: the documents, and what its function found out on the way."""
+    """The result of a transaction: the documents, and what its function found out."""
 
     documents: Documents
     value: T
 
 
 class Returning(Generic[T]):
-    """Wraps a function that returns an `Outcome`, so that a transaction can call it as often as it needs."""
+    """Adapts a function that returns an `Outcome` to a transaction, which may call it several times."""
 
     value: T
     """What the last call found: the one whose documents were written."""
@@ -114,14 +114,14 @@ QUESTIONS = Document("questions", QuestionLog, QUESTIONS_SCHEMA_VERSION)
 
 
 class Decoded(NamedTuple, Generic[R]):
-    """A document as read; `migrated_from` is the older version it was in, if it was."""
+    """A decoded document; `migrated_from` is its older version, if it had one."""
 
     value: R
     migrated_from: int | None = None
 
 
 def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
-    """The model in a file's bytes.
+    """Return the model in a file's bytes.
 
     Raises:
         DamagedError: The bytes are not a JSON object.
@@ -145,7 +145,7 @@ def decode_document(kind: Document[R], data: bytes, path: Path) -> Decoded[R]:
 
 
 def _plan_object(data: bytes, path: Path) -> dict[str, JsonValue]:
-    """The object in a plan file; tells another tool's list or lines of tasks from damage."""
+    """Return the object in a plan file; tell another tool's list or lines of tasks from damage."""
     try:
         value = parse(data)
     except DamagedError:
@@ -172,7 +172,7 @@ def _foreign(
 
 
 def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
-    """The bytes of a document, and the model exactly as it will be read back from them.
+    """Return the bytes of a document, and the model exactly as it will be read back.
 
     Raises:
         StoreError: The model holds something its own rules forbid (`model_copy` does not check).
@@ -188,7 +188,7 @@ def encode_document(kind: Document[R], value: R, path: Path) -> tuple[R, bytes]:
 
 
 def synced(documents: Documents) -> Documents:
-    """The documents with the breaker's summary in the state as the breaker is."""
+    """Copy the breaker's summary into the state."""
     breaker, summary = documents.breaker, documents.state.circuit_breaker
     update = {
         "state": breaker.state,
@@ -201,7 +201,7 @@ def synced(documents: Documents) -> Documents:
 
 
 def breaker_from(state: RalphState) -> CircuitBreaker:
-    """The breaker as the state sums it up, for a project without `circuit_breaker.json`."""
+    """Return a breaker rebuilt from the state's summary, for a project without `circuit_breaker.json`."""
     if state.circuit_breaker == BreakerSummary() and not state.total_cost_usd:
         return CircuitBreaker()
     return CircuitBreaker(
@@ -216,7 +216,7 @@ def breaker_from(state: RalphState) -> CircuitBreaker:
 def _validation_message(
     error: ValidationError, raw: dict[str, JsonValue], text: str, path: Path
 ) -> str:
-    """The first problem in words: file, line, task, field, what is wrong, and how many more."""
+    """Describe the first problem: file, line, task, field, what is wrong, and how many more follow."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     first = problems[0]
     place = [part for part in first["loc"] if not _is_union_tag(part)]
@@ -243,10 +243,10 @@ def _task_name(raw: dict[str, JsonValue], place: list[str | int]) -> str:
 
 
 def _is_union_tag(part: str | int) -> bool:
-    """Pydantic puts the tried type into the location of a union's error."""
+    """Return whether `part` is a type that pydantic tried, which it puts into the location of a union's error."""
     return part in ("str", "CommandCriterion")
 
 
 def version_backup(path: Path, version: int) -> Path:
-    """Where a document of an older version is kept when it is migrated."""
+    """Return the path that keeps a document's older version when it is migrated."""
     return path.with_name(f"{path.name}.v{max(version, FIRST_VERSION)}.bak")

@@ -1,4 +1,4 @@
-"""Bringing documents of older versions up to date, one version at a time."""
+"""Bring documents of older versions up to date, one version at a time."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ class NewerError(StoreError):
 
 
 def version_of(data: Data, path: Path) -> int:
-    """The schema version a document carries.
+    """Return the schema version that a document carries.
 
     Raises:
         StoreError: It is not a whole number from 1 on.
@@ -44,7 +44,14 @@ def migrate(
     path: Path,
     migrations: Mapping[tuple[str, int], Migration] | None = None,
 ) -> Data:
-    """The document in the current version; `data` itself is not changed.
+    """Return the document in the current version, without changing `data`.
+
+    Args:
+        data: The document's JSON object.
+        document: The document's kind, such as `plan`.
+        current: The schema version that this ralph writes.
+        path: The file, for messages.
+        migrations: One step for each document and version; the product's own by default.
 
     Raises:
         NewerError: A newer ralph wrote it.

@@ -1,4 +1,4 @@
-"""Writing several documents so that a crash leaves all of them old or all of them new.
+"""Write several documents so that a crash leaves all of them old or all of them new.
 
 New contents are written to temporary files first. A list of the renames is put in place, which is the
 moment of decision, then the renames are done; whoever finds the list after a crash finishes them.
@@ -37,7 +37,7 @@ _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM})
 
 
 def put(temp: Path, target: Path) -> bool:
-    """Put `temp` in the place of `target`; whether what was there is now at `temp`.
+    """Put `temp` in the place of `target`; return whether the old file is now at `temp`.
 
     Raises:
         OSError: Neither way worked; nothing changed.
@@ -49,7 +49,7 @@ def put(temp: Path, target: Path) -> bool:
 
 
 def exchange(first: Path, second: Path) -> bool:
-    """Let two files change places; False when this system cannot, or one is not there.
+    """Exchange two files atomically; return False when the system cannot or one is missing.
 
     Raises:
         OSError: It could not be done for another reason.
@@ -75,7 +75,7 @@ def exchange(first: Path, second: Path) -> bool:
 
 @cache
 def _system_call() -> tuple[Callable[..., int], int] | None:
-    """The C library's function, with the flag that means exchange."""
+    """Return the C library's exchange function and its flag, or None."""
     import ctypes  # who only reads the project need not wait for it
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -87,7 +87,7 @@ def _system_call() -> tuple[Callable[..., int], int] | None:
 
 
 class Write(NamedTuple):
-    """A file's new content, and what it was when the change was worked out."""
+    """A file's new content, and the content the change was based on."""
 
     path: Path
     data: bytes
@@ -95,7 +95,7 @@ class Write(NamedTuple):
 
 
 class _Rename(NamedTuple):
-    """A line of the list; digests tell which of the two files is which, empty in an older list."""
+    """One line of the rename list; the digests tell the files apart and are empty in an older list."""
 
     temp: Path
     target: Path
@@ -107,10 +107,10 @@ Tell = Callable[[str], None]
 
 
 def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> Path | None:
-    """Put all new contents in place; or nothing, and which file somebody changed meanwhile.
+    """Put all new contents in place, or nothing when a file changed meanwhile; return that file.
 
-    One that changes at the very instant of the renames is found in what they replaced: it is put back,
-    or where other files are in place already kept beside it, and `tell` gets a sentence.
+    A file that changes at the very instant of the renames is found in what they replaced. It is put back, or
+    kept beside the new one when other files are in place already, and `tell` receives a sentence.
 
     Raises:
         StoreError: The disk did not allow it.
@@ -141,7 +141,7 @@ def write(layout: Layout, writes: tuple[Write, ...], tell: Tell) -> Path | None:
 
 
 def _put(temp: Path, target: Path, before: bytes | None) -> bool:
-    """Put one file in place; False, with everything as it was, when another was there by then."""
+    """Put one file in place; return False, with nothing changed, when another content was there by then."""
     if not put(temp, target):
         return True
     try:
@@ -167,7 +167,7 @@ def _decide(
 
 
 def finish(layout: Layout, tell: Tell) -> None:
-    """Do the renames a dead process decided on; call with the write lock held."""
+    """Do the renames that a dead process decided on. Hold the write lock."""
     if not layout.commit.exists():
         return
     dot = layout.dot.resolve()
@@ -181,7 +181,7 @@ def finish(layout: Layout, tell: Tell) -> None:
 
 
 def _finish_one(rename: _Rename, tell: Tell) -> None:
-    """Put a file in place unless it is there; what was there instead of the old one is kept."""
+    """Put a file in place unless it is there already; keep what replaced the old one meanwhile."""
     temp, target = rename.temp, rename.target
     if not temp.exists():
         return
@@ -199,7 +199,7 @@ def _finish_one(rename: _Rename, tell: Tell) -> None:
 
 
 def sweep(layout: Layout, tell: Tell) -> None:
-    """Remove what dead writers left; call with the write lock held."""
+    """Remove what dead writers left. Hold the write lock."""
     finish(layout, tell)
     with explained("clean up", layout.dot):
         remove_stale_temps(layout.dot)

@@ -1,4 +1,4 @@
-"""Reading all documents, and writing those that changed, as one step."""
+"""Read all documents, and write those that changed, as one step."""
 
 import os
 import time
@@ -51,10 +51,10 @@ LONGEST_EDIT = 2 * document_recovery.EDITOR_SECONDS
 
 
 class BeingWrittenError(StoreError):
-    """A transaction is to change a file that is not whole; it is tried again without the lock held."""
+    """A transaction would change a file that somebody is still writing. Retry without the lock."""
 
     def __init__(self, path: Path) -> None:
-        """Name the file, for whoever gives up."""
+        """Name the file for the caller that gives up."""
         self.path = path
         super().__init__(
             f"Another program keeps changing {path}: it was not valid for {LONGEST_EDIT:g} seconds.",
@@ -77,7 +77,7 @@ class Snapshots:
     def __init__(
         self, layout: Layout, clock: Callable[[], datetime], tell: Callable[[str], None]
     ) -> None:
-        """Work in `layout`; `tell` gets a sentence for everything set aside or restored."""
+        """Work in `layout`; `tell` receives a sentence for everything set aside or restored."""
         self._layout = layout
         self._clock = clock
         self._tell = tell
@@ -88,10 +88,10 @@ class Snapshots:
         """Hears what is about to be written."""
 
     def load(self, quiet: float = 0.0) -> Snapshot:
-        """All documents; takes the lock only when something must be put right.
+        """Return all documents; take the lock only when something needs repair.
 
-        `quiet` is for how many seconds a file that is not whole is not worth a word; without end it is
-        only looked at.
+        Args:
+            quiet: Seconds for which an unfinished file is not reported; infinite to only look.
         """
         if not os.path.exists(self._layout.commit):  # noqa: PTH110 - Path.exists raises where it may not look
             try:
@@ -102,7 +102,7 @@ class Snapshots:
             return self._load_locked(quiet)
 
     def transact(self, change: Callable[[Documents], Documents]) -> Documents:
-        """Apply `change` and write what it changed; call with the write lock held.
+        """Apply `change` and write what it changed. Hold the write lock.
 
         Raises:
             BeingWrittenError: What it is to change is not whole, because somebody may be writing it.
@@ -139,14 +139,14 @@ class Snapshots:
         return self._read_all(quiet=quiet)
 
     def _unfinished(self, before: Snapshot, after: Documents) -> Path | None:
-        """The file that is to change while somebody writes it, if there is one."""
+        """Return the file that would change while somebody writes it, or None."""
         for name, read in before.reads.items():
             if read.unfinished and getattr(after, name) != getattr(before.documents, name):
                 return self._path(name)
         return None
 
     def _read_all(self, *, quiet: float | None = None) -> Snapshot:
-        """Everything as it is; with `quiet`, which needs the lock, what is damaged is put right."""
+        """Read everything as it is; with `quiet`, which needs the lock, repair what is damaged."""
         may_repair = quiet is not None
         reads = {
             kind.name: (
@@ -183,7 +183,7 @@ class Snapshots:
         return data, lines
 
     def _stamped(self, before: Documents, after: Documents) -> Documents:
-        """The times of what changed."""
+        """Set the times of the changed documents."""
         update: dict[str, Record] = {}
         if after.plan != before.plan:
             now = self._clock()
@@ -198,7 +198,7 @@ class Snapshots:
     def _encoded(
         self, before: Snapshot, after: Documents
     ) -> tuple[tuple[multi_file_commit.Write, ...], Documents]:
-        """The files to write, and the documents as they will be read back."""
+        """Return the files to write, and the documents as they will be read back."""
         writes: list[multi_file_commit.Write] = []
         values: dict[str, Record] = {}
         for kind in KINDS:
@@ -218,7 +218,7 @@ class Snapshots:
         return tuple(writes), after.model_copy(update=values)
 
     def _keep_old_version(self, path: Path, read: Read) -> None:
-        """A migrated document's old bytes stay beside it, once."""
+        """Keep a migrated document's old bytes beside it, once."""
         if read.migrated_from is None or read.data is None:
             return
         backup = version_backup(path, read.migrated_from)
@@ -229,7 +229,7 @@ class Snapshots:
             )
 
     def _back_up_good(self, snapshot: Snapshot) -> None:
-        """What was read and is good, such as a hand-written plan, is what a restore gives back."""
+        """Back up what was read and is valid, such as a hand-written plan, so that it can be restored."""
         for kind in KINDS:
             read = snapshot.reads[kind.name]
             data = None if read.unfinished else read.data
@@ -237,7 +237,7 @@ class Snapshots:
                 self._keep_backup(kind.name, data)
 
     def _written(self, writes: tuple[multi_file_commit.Write, ...], documents: Documents) -> None:
-        """What was written need not be decoded again, and is known to be good."""
+        """Cache what was written and back it up as known good."""
         kinds = {self._path(kind.name): kind for kind in KINDS}
         for write in writes:
             if (kind := kinds.get(write.path)) is not None:

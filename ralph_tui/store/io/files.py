@@ -22,16 +22,16 @@ _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 class DamagedError(Exception):
-    """A file's bytes are not what they should be; the message says why, in a few words."""
+    """A file's bytes are invalid; the message says why in a few words."""
 
 
 def utc_now() -> datetime:
-    """The time, aware and in UTC."""
+    """Return the current time, aware and in UTC."""
     return datetime.now(UTC)
 
 
 def file_stamp(now: datetime) -> str:
-    """A time as part of a file name."""
+    """Return a time as part of a file name."""
     return now.strftime("%Y%m%dT%H%M%S%fZ")
 
 
@@ -47,7 +47,7 @@ def explained(doing: str, path: Path) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file so that a reader, a crash or a full disk sees the old or the new one whole.
+    """Replace a file so that a reader, a crash or a full disk sees the whole old or the whole new one.
 
     Args:
         path: The file; a symlink is followed only within its own directory.
@@ -69,7 +69,17 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True) -> Path:
-    """Write `data` to a temporary file beside `target`, ready to be renamed over it."""
+    """Write `data` to a temporary file beside `target`, ready to be renamed over it.
+
+    Args:
+        target: The file to replace; its mode is kept.
+        data: The new content.
+        mode: The permissions of a new file.
+        durable: Whether the content must survive a power cut.
+
+    Returns:
+        The temporary file.
+    """
     temp = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     kept = _mode_of(target)
     descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, mode)
@@ -89,7 +99,7 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
 
 
 def write_target(path: Path) -> Path:
-    """The file a write really goes to.
+    """Return the file that a write really goes to.
 
     Raises:
         StoreError: `path` is a symlink that leaves its directory.
@@ -109,7 +119,7 @@ def write_target(path: Path) -> Path:
 
 
 def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Add whole lines to the end of a file; an unfinished last line is ended first.
+    """Add whole lines to the end of a file, ending an unfinished last line first.
 
     Raises:
         StoreError: Nothing was added.
@@ -126,7 +136,7 @@ def append_durable(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
-    """Open a regular file that is no symlink; a FIFO is refused and cannot make us wait.
+    """Open a regular file that is no symlink; a FIFO is refused, so that opening cannot block.
 
     Raises:
         StoreError: It is something else than a regular file.
@@ -139,7 +149,7 @@ def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
 
 
 def append_all(descriptor: int, data: bytes) -> None:
-    """Append and sync; when that fails, take back what was written."""
+    """Append and sync; on failure, take back what was written."""
     start = os.fstat(descriptor).st_size
     written = 0
     try:
@@ -154,14 +164,14 @@ def append_all(descriptor: int, data: bytes) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write until everything is written; `os.write` may stop early."""
+    """Write until everything is written, because `os.write` may stop early."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def sync(descriptor: int) -> None:
-    """Get a file's bytes to the disk; on macOS only F_FULLFSYNC does."""
+    """Flush a file's bytes to the disk, with F_FULLFSYNC on macOS."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -186,7 +196,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def read_regular(path: Path, *, limit: int = MAX_BYTES) -> bytes | None:
-    """A file's bytes, or None when there is no such file.
+    """Return a file's bytes, or None when there is no such file.
 
     Raises:
         DamagedError: It is a FIFO, a device or a directory.
@@ -228,7 +238,7 @@ def remove_stale_temps(directory: Path) -> None:
 
 
 def process_exists(pid: int) -> bool:
-    """Whether any process has this id now."""
+    """Return whether any process has this id now."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -247,7 +257,7 @@ def _mode_of(path: Path) -> int | None:
 
 
 def _free(path: Path) -> str:
-    """How much space is left where `path` is, as a sentence; nothing when it cannot be known."""
+    """Return the free space at `path` as a sentence, or an empty string when it is unknown."""
     try:
         there = os.statvfs(path.parent)
     except OSError:

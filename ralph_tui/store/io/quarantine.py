@@ -1,4 +1,4 @@
-"""What is set aside because it is damaged: nothing is lost, and the newest of it is kept."""
+"""Set damaged files aside: nothing is lost, and the newest ones are kept."""
 
 import contextlib
 import errno
@@ -24,7 +24,7 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) -> Path:
     """Rename a damaged file so that nothing is lost, and put the replacement in its place.
 
-    With a replacement there is no moment at which a crash leaves the name without a file.
+    With a replacement, no crash leaves the name without a file.
     """
     aside = path.with_name(f"{path.name}.corrupt-{file_stamp(now)}")
     number = 1
@@ -44,14 +44,14 @@ def set_aside(path: Path, now: datetime, *, replacement: bytes | None = None) ->
 
 
 def forget_older(path: Path, kind: str) -> None:
-    """Remove all but the newest of what was set aside from `path` as `kind`, by the times in the names."""
+    """Remove all but the newest files set aside from `path` as `kind`, by the times in their names."""
     for old in sorted(path.parent.glob(f"{glob.escape(path.name)}.{kind}-*"))[:-KEPT_ASIDE]:
         with contextlib.suppress(OSError):  # a directory, say: one too many is no reason to stop
             old.unlink()
 
 
 def _give_second_name(path: Path, name: Path) -> None:
-    """The same file under another name; a copy where the file system has no hard links (FAT, some shares)."""
+    """Give the file a second name; copy it where the file system has no hard links (FAT, some shares)."""
     try:
         name.hardlink_to(path)
     except OSError as error:

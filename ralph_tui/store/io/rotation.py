@@ -1,8 +1,8 @@
-"""Files that grow line by line: a full one becomes `NAME.1`, in the place of an older one, and a new one begins.
+"""Rotate files that grow line by line: a full file replaces `NAME.1`, and a new one begins.
 
-The rename is one step: a crash loses nothing, and who has the file open goes on reading what was there.
-The journal is not among them. Its readers know places in it, and it tells what no other file does, so it
-is kept whole until `ralph reset`.
+The rename is one step: a crash loses nothing, and a reader with the file open keeps reading the old
+content. The journal is not rotated. Its readers remember offsets, and it holds what no other file does, so
+it stays whole until `ralph reset`.
 """
 
 import os
@@ -21,12 +21,14 @@ MOST_BYTES = 4 * 1024 * 1024
 
 
 def older(path: Path) -> Path:
-    """Where the full file before this one is kept."""
+    """Return the path of the previous full file."""
     return path.with_name(f"{path.name}.1")
 
 
 def make_room(path: Path) -> bool:
-    """Set a full file aside, so that the next line begins a new one; whether it did. For its only writer.
+    """Set a full file aside so that the next line begins a new one; return whether it did.
+
+    Only the file's one writer may call this.
 
     Raises:
         StoreError: It cannot be renamed; it is as it was.
@@ -58,12 +60,12 @@ def append_log(path: Path, text: str) -> None:
 
 
 def open_log(path: Path) -> int:
-    """A descriptor that writes to the end of a log, which only its owner may read."""
+    """Return a descriptor that appends to a log, which only its owner may read."""
     return open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 def read_grown(path: Path) -> bytes:
-    """Both files as one, the older first; whole lines, also while the writer sets one aside.
+    """Return both files as one, the older first; lines stay whole even while the writer rotates.
 
     Raises:
         DamagedError: One of them is no file.

@@ -1,4 +1,4 @@
-"""JSON as documents need it: nothing guessed on reading, nothing that crashes on writing."""
+"""Strict JSON for documents: reading guesses nothing, writing never fails on odd text."""
 
 import json
 import math
@@ -21,7 +21,7 @@ _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
 
 
 def parse(data: bytes) -> JsonValue:
-    """The value in a JSON file; a byte-order mark and any line ends are fine.
+    """Return the value in a JSON file; a byte-order mark and any line ends are fine.
 
     Raises:
         DamagedError: It is not one JSON value, or has duplicate keys, NaN or infinite numbers.
@@ -40,7 +40,7 @@ def parse(data: bytes) -> JsonValue:
 
 
 def parse_object(data: bytes) -> dict[str, JsonValue]:
-    """The object in a JSON file; anything else is damage."""
+    """Return the object in a JSON file; anything else is damage."""
     value = parse(data)
     if not isinstance(value, dict):
         raise DamagedError("not a JSON object")
@@ -48,7 +48,7 @@ def parse_object(data: bytes) -> dict[str, JsonValue]:
 
 
 def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
-    """The first object of a file in JSON lines, or None when the file is something else."""
+    """Return the first object of a file in JSON lines, or None when the file is something else."""
     lines = [line for line in data.splitlines() if line.strip()][:2]
     if len(lines) < 2:
         return None
@@ -60,7 +60,7 @@ def first_line_object(data: bytes) -> dict[str, JsonValue] | None:
 
 
 def decode(data: bytes) -> str:
-    """Text of a file in UTF-8, or in UTF-16 when it says so."""
+    """Return the text of a file in UTF-8, or in UTF-16 when its byte-order mark says so."""
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -69,7 +69,7 @@ def decode(data: bytes) -> str:
 
 
 def scrub(value: JsonValue) -> JsonValue:
-    """The same value without lone surrogates, which no UTF-8 file can hold."""
+    """Return the same value without lone surrogates, which no UTF-8 file can hold."""
     if isinstance(value, str):
         return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
@@ -80,7 +80,7 @@ def scrub(value: JsonValue) -> JsonValue:
 
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
-    """The line where the value at `path` begins, or the deepest part of `path` that is there."""
+    """Return the line where the value at `path` begins, or its deepest existing part."""
     position = 0
     for part in path:
         found = _child(text, position, part)
@@ -91,7 +91,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
 
 
 def _child(text: str, position: int, part: str | int) -> int | None:
-    """Where the member `part` of the container at `position` begins."""
+    """Return where the member `part` of the container at `position` begins."""
     position = _skip_space(text, position)
     if text[position : position + 1] not in ("{", "["):
         return None
@@ -170,7 +170,7 @@ def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _trailing_comma(text: str, position: int) -> int | None:
-    """Where the comma is that has nothing behind it; parsers point at it or behind it."""
+    """Return the position of a trailing comma; parsers point at it or behind it."""
     before = text[: position + 1].rstrip(" \t\r\n]}")
     comma = len(before) - 1
     closes = text[_skip_space(text, comma + 1) :][:1] in ("]", "}")
@@ -178,7 +178,7 @@ def _trailing_comma(text: str, position: int) -> int | None:
 
 
 def json_text(value: Record, *, indent: int | None = None) -> str:
-    """A model as JSON, fields in the model's order, unknown ones last."""
+    """Return a model as JSON, fields in the model's order, unknown ones last."""
     try:
         # Values of a wrong type are found by reading the text back, with the field named.
         return value.model_dump_json(indent=indent, warnings="none")
@@ -189,7 +189,7 @@ def json_text(value: Record, *, indent: int | None = None) -> str:
 
 
 def _jsonable(value: Any) -> JsonValue:
-    """A dumped model with its dates and enums as JSON has them."""
+    """Return a dumped model with its dates and enums in their JSON form."""
     if isinstance(value, dict):
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Wakes whoever waits for a file to change; what has changed is theirs to find out."""
+"""Wake a waiting task when files may have changed; the task finds out what changed."""
 
 import stat
 from collections.abc import AsyncGenerator
@@ -19,10 +19,9 @@ FORCED_POLL_MS = 200
 async def wake_ups(
     *directories: Path, names: frozenset[str], suffix: str | None = None
 ) -> AsyncGenerator[None, None]:
-    """A turn at once, and one whenever something with one of `names` (or the suffix) may have changed.
+    """Yield once at the start, and again whenever a file with one of `names` or the suffix may have changed.
 
-    Directories that do not exist yet are watched from when they appear; the first may be missing with
-    its parents.
+    Directories that do not exist yet are watched once they appear; the first may lack its parents, too.
     """
     import asyncio
 
@@ -82,7 +81,7 @@ async def _watch(
 
 
 def _existing(directories: tuple[Path, ...]) -> tuple[tuple[Path, int], ...]:
-    """The directories that exist, with their identity; the nearest parent of the first at least."""
+    """Return the existing directories with their inodes, and the nearest existing parent of the first."""
     nearest = next(path for path in (directories[0], *directories[0].parents) if path.is_dir())
     found: dict[Path, int] = {}
     for path in (*directories, nearest):

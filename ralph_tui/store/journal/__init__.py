@@ -1,4 +1,4 @@
-"""The journal of events: written by one, read by any number, scanned without parsing it all.
+"""The journal of events: one writer, any number of readers, scanned without parsing it all.
 
 May not: change what an event means; `domain.events` says that.
 Callers: `engine` writes; `tui` and `cli` read.

@@ -1,4 +1,4 @@
-"""When commands of an agent ran: kept on disk where the agent cannot write, so that every ralph process knows.
+"""Record when an agent's commands run, where the agent cannot write, so that every ralph process knows.
 
 What changes ralph's documents while such a command runs, and is not ralph itself, is the agent.
 """
@@ -29,7 +29,7 @@ MOST_SPANS = 500
 
 
 class Activity(Record):
-    """The spans of time in which commands of an agent ran.
+    """The time spans in which commands of an agent ran.
 
     Attributes:
         boot: Of which boot of the machine these times are.
@@ -48,7 +48,7 @@ class Activity(Record):
     at: float = 0.0
 
     def covers(self, moment: float) -> bool:
-        """Whether a command ran at that moment."""
+        """Return whether a command was running at that moment."""
         ended = any(b - SLACK_SECONDS <= moment <= e + SLACK_SECONDS for b, e in self.spans)
         begun = min(self.running, default=None)
         if ended or begun is None:
@@ -59,17 +59,17 @@ class Activity(Record):
         )
 
     def covers_any_since(self, moment: float) -> bool:
-        """Whether a command ran at any time since then."""
+        """Return whether any command ran since then."""
         return bool(self.running) or any(end >= moment for _, end in self.spans)
 
 
 class ActivityLog:
-    """Writes down when commands run; for the one loop of a project. A failure is told once."""
+    """Records when commands run, for the one loop of a project. A failure is reported once."""
 
     def __init__(
         self, root: Path, mark: tuple[str, str], tell: Callable[[str], None] = lambda _: None
     ) -> None:
-        """Nothing runs yet."""
+        """Begin with no running command."""
         self._root = root
         self._mark = mark
         self._tell = tell
@@ -82,20 +82,20 @@ class ActivityLog:
             self._spans += [(begun, end) for begun in before.running]
 
     def begin(self, key: str) -> None:
-        """A command is about to run."""
+        """Record that a command starts."""
         if key not in self._running:
             self._running[key] = time.time()
             self._write()
 
     def end(self, key: str) -> None:
-        """It has ended; unknown ones are passed over."""
+        """Record that a command ended; unknown keys are ignored."""
         begun = self._running.pop(key, None)
         if begun is not None:
             self._spans = [*self._spans[-MOST_SPANS:], (begun, time.time())]
             self._write()
 
     def end_all(self) -> None:
-        """Nothing runs any more."""
+        """Record that no command runs any more."""
         for key in list(self._running):
             self.end(key)
 
@@ -115,7 +115,7 @@ class ActivityLog:
 
 
 def read_activity(root: Path) -> Activity:
-    """When commands ran in a project; nothing where that is not known."""
+    """Return when commands ran in a project; empty when that is unknown."""
     with contextlib.suppress(OSError, StoreError, DamagedError, ValidationError):
         data = read_regular(mirror_of(root) / NAME)
         return Activity.model_validate_json(data) if data else Activity()
@@ -123,7 +123,7 @@ def read_activity(root: Path) -> Activity:
 
 
 def commands_alive(activity: Activity) -> bool:
-    """Whether something that a command started in the background is still there."""
+    """Return whether a background process of a command is still alive."""
     import psutil
 
     name, value = activity.mark
@@ -139,7 +139,7 @@ def commands_alive(activity: Activity) -> bool:
 
 
 def put(target: Path, data: bytes) -> None:
-    """Replace a file of ralph's own in one step; it need not survive a power cut."""
+    """Replace one of ralph's own files atomically; it need not survive a power cut."""
     temp = stage(target, data, durable=False)
     try:
         temp.replace(target)

@@ -1,4 +1,4 @@
-"""Finds events of some types in a long journal without parsing the rest.
+"""Find events of some types in a long journal without parsing the rest.
 
 A journal of a million events is a few hundred megabytes; parsing it takes minutes, looking for the
 lines that matter takes a second or two. Blocks; call it in a thread.
@@ -23,20 +23,20 @@ Progress = Callable[[int, int], None]
 
 
 class Sieve(Protocol):
-    """What is looked for; it may change with every line that was found."""
+    """What a scan looks for; it may change with every line that was found."""
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
-        """What a line must have somewhere."""
+        """The pattern that a matching line contains."""
         ...
 
     def worth(self, line: bytes) -> bool:
-        """Whether a line that has it is worth parsing."""
+        """Return whether a matching line is worth parsing."""
         ...
 
 
 class _Types:
-    """Every line of these types."""
+    """Lets every line of the given types through."""
 
     def __init__(self, types: Iterable[str]) -> None:
         self.pattern = re.compile(b'"type":"(?:' + any_of(types) + b')"')
@@ -47,12 +47,12 @@ class _Types:
 
 
 def any_of(types: Iterable[str]) -> bytes:
-    """A part of a pattern; quotes inside a text are escaped, so only a real key can look like `"type":"`."""
+    """Return a pattern for any of the values; text escapes its quotes, so only a real key matches `"type":"`."""
     return b"|".join(re.escape(name.encode()) for name in sorted(types))
 
 
 class Found(NamedTuple):
-    """An event and where its line is."""
+    """An event and the offset of its line."""
 
     start: int
     end: int
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 
 class Scan(Iterator[Found]):
-    """The events of the wanted types, in order; a line that is not finished is left for later.
+    """Yields the events of the wanted types in order, and leaves an unfinished line for later.
 
     Attributes:
         end: Up to where lines were looked at; a later scan can go on from here.
@@ -77,9 +77,15 @@ class Scan(Iterator[Found]):
         progress: Progress | None = None,
         sieve: Sieve | None = None,
     ) -> None:
-        """Look at the lines from `start`, which must be the beginning of one, up to `stop`.
+        """Scan part of a journal.
 
-        A `sieve` may leave out some of these types.
+        Args:
+            path: The journal.
+            types: The event types to find.
+            start: The byte offset to begin at, which must be the beginning of a line.
+            stop: The byte offset to end at.
+            progress: Called after each block with the offset reached and the last one.
+            sieve: A narrower search, which may leave out some of `types`.
         """
         self.end = start
         self.skipped = 0
@@ -123,7 +129,7 @@ class Scan(Iterator[Found]):
 
 
 def line_start(path: Path, offset: int) -> int:
-    """Where the first line begins at or after a place; the end of the file when there is none."""
+    """Return the offset of the first line that begins at or after a place, or the end of the file."""
     with (
         explained("read", path),
         os.fdopen(open_regular(real_journal(path), os.O_RDONLY), "rb") as file,
@@ -134,7 +140,7 @@ def line_start(path: Path, offset: int) -> int:
 
 
 def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
-    """Whole lines, about a chunk at a time; an unfinished last line is not among them."""
+    """Yield whole lines in blocks of about a chunk, without an unfinished last line."""
     rest = b""
     while left > 0:
         chunk = read(min(CHUNK, left))
@@ -150,7 +156,7 @@ def _blocks(read: Callable[[int], bytes], left: int) -> Iterator[bytes]:
 
 
 def _marked(sieve: Sieve, lines: bytes) -> Iterator[tuple[int, int]]:
-    """Where the lines begin and end in which the pattern is found; each line once."""
+    """Yield the beginning and end of each line that contains the pattern, once per line."""
     done = 0
     while (match := sieve.pattern.search(lines, done)) is not None:
         start = lines.rfind(b"\n", 0, match.start()) + 1

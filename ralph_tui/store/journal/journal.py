@@ -38,7 +38,7 @@ _GOES_ON = "What was cut is lost; the run continues."
 
 
 class JournalWriter:
-    """Appends events; only the owner of the loop's lock may make one.
+    """Appends events. Only the owner of the loop's lock may create one.
 
     Attributes:
         last_seq: The number of the newest event, written or only stamped.
@@ -46,7 +46,7 @@ class JournalWriter:
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], datetime] = utc_now) -> None:
-        """Open the journal, ending or setting aside a line that a crash left unfinished."""
+        """Open the journal, and end or set aside a line that a crash left unfinished."""
         self._visible = path
         path = self._path = real_journal(path)
         self._size = 0
@@ -70,7 +70,7 @@ class JournalWriter:
                 raise
 
     def stamp(self, event: Event) -> Event:
-        """The event with its number and time; no I/O. A transient event keeps the number 0."""
+        """Return the event with its number and time, without I/O. A transient event keeps the number 0."""
         with self._numbering:
             seq = 0
             if not event.transient:
@@ -79,7 +79,7 @@ class JournalWriter:
             return event.model_copy(update={"seq": seq, "time": self._clock()})
 
     def write(self, events: Sequence[Event]) -> None:
-        """Append stamped events and get them to the disk.
+        """Append stamped events and flush them to the disk.
 
         Raises:
             StoreError: The disk is full or broken, or the file was taken away; none of the events
@@ -94,12 +94,12 @@ class JournalWriter:
             self._size = os.fstat(self._descriptor).st_size
 
     def news(self) -> tuple[str, ...]:
-        """What was put right since the last call, as sentences for a person."""
+        """Return what was repaired since the last call, as sentences for a person."""
         news, self._news = tuple(self._news), []
         return news
 
     def _keep_place(self) -> None:
-        """Put back what another program did to the journal's names: what has none would be read by nobody.
+        """Restore the journal's names after another program changed them, so that readers find it.
 
         Raises:
             StoreError: Its directory is gone, or something that is no file stands there.
@@ -128,7 +128,7 @@ class JournalWriter:
         return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
     def _write_again(self) -> None:
-        """Write the whole journal, which only the open descriptor still leads to, under its name."""
+        """Write the whole journal under its name again, from the descriptor that still leads to it."""
         temp = self._path.with_name(f".{self._path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
         descriptor = open_regular(temp, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
@@ -147,7 +147,7 @@ class JournalWriter:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Close the file; safe to call twice."""
+        """Close the file; calling it twice is safe."""
         with self._writing:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
@@ -172,14 +172,14 @@ class JournalWriter:
 
 
 class EventReader(Iterator[tuple[int, Event]]):
-    """Yields `(offset after the line, event)`; stops before a line that is not finished.
+    """Yields `(offset after the line, event)` and stops before an unfinished line.
 
     Attributes:
         skipped: Lines passed over so far: damaged, or events of a newer ralph.
     """
 
     def __init__(self, path: Path, offset: int = 0) -> None:
-        """Read from `offset`, which must be 0 or one that a reader gave."""
+        """Read from `offset`, which must be 0 or come from a reader."""
         self.skipped = 0
         self._lines = read_lines(path, offset)
 
@@ -193,12 +193,12 @@ class EventReader(Iterator[tuple[int, Event]]):
 
 
 def read_events(path: Path, offset: int = 0) -> EventReader:
-    """The events of a journal from `offset` on; none when there is no journal."""
+    """Return the events of a journal from `offset` on, or none without a journal."""
     return EventReader(path, offset)
 
 
 def last_run(path: Path) -> tuple[int, LoopStarted] | None:
-    """Where the newest run begins, and its first event; found from the end, however long the journal is."""
+    """Return the offset and first event of the newest run, searched from the end of the journal."""
     with explained("read", path):
         try:
             descriptor = open_regular(real_journal(path), os.O_RDONLY)
@@ -211,7 +211,7 @@ def last_run(path: Path) -> tuple[int, LoopStarted] | None:
 
 
 def _last_run(descriptor: int) -> tuple[int, LoopStarted] | None:
-    """Looks for the word in whole chunks, and reads only the lines that have it."""
+    """Search whole chunks for the word, and parse only the lines that contain it."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start = max(0, end - CHUNK)
@@ -237,7 +237,7 @@ def _line(descriptor: int, start: int) -> bytes:
 
 
 async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, Event], None]:
-    """The events from `offset` on and then every new one, until cancelled.
+    """Yield the events from `offset` on and then every new one, until cancelled.
 
     The journal may be written by another process, may not exist yet, and may be replaced by a new
     one, which is then read from its beginning.
@@ -267,7 +267,7 @@ async def tail_events(path: Path, offset: int = 0) -> AsyncGenerator[tuple[int, 
 
 
 def _own_places(path: Path) -> tuple[Path, ...]:
-    """Where the journal of a project is, or will be once a loop has begun."""
+    """Return the directories that hold, or will hold, a project's journal."""
     try:
         return (mirror_of(path.parent.parent),)
     except StoreError:
@@ -276,7 +276,7 @@ def _own_places(path: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some events, and the offset up to which lines were looked at."""
+    """Some events, and the offset up to which lines were read."""
 
     events: tuple[tuple[int, Event], ...]
     end: int
@@ -302,7 +302,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def parse(line: bytes) -> Event | None:
-    """The event on a line; None for what is none, or one of a newer ralph."""
+    """Return the event on a line, or None for anything else or an event of a newer ralph."""
     try:
         return EVENT.validate_json(line)
     except ValidationError:
@@ -310,7 +310,7 @@ def parse(line: bytes) -> Event | None:
 
 
 def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Finished lines, whatever is on them, with the offset after each."""
+    """Yield each finished line with the offset after it, whatever the line holds."""
     with explained("read", path):
         try:
             descriptor = open_regular(real_journal(path), os.O_RDONLY)
@@ -326,7 +326,7 @@ def read_lines(path: Path, offset: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
-    """Where the last line begins that has no end, and its bytes."""
+    """Return the offset and bytes of an unfinished last line."""
     # From its end; joined once, or a long line would be copied for each chunk.
     tail: list[bytes] = []
     position = size
@@ -342,7 +342,7 @@ def _unfinished(descriptor: int, size: int) -> tuple[int, bytes]:
 
 
 def _seq(line: bytes) -> int:
-    """The number on a line, whatever the type of its event; 0 when there is none."""
+    """Return the number on a line of any event type, or 0."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -352,7 +352,7 @@ def _seq(line: bytes) -> int:
 
 
 def _last_seq(descriptor: int) -> int:
-    """The number of the newest readable event, found from the end."""
+    """Return the number of the newest readable event, searched from the end."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start, line = _unfinished(descriptor, end - 1)

@@ -1,4 +1,4 @@
-"""What the journal tells, read once and then only what is new. Blocks; call it in a thread."""
+"""Read what the journal tells once, and then only what is new. Blocks; call it in a thread."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ class JournalLibrary:
     """The journal of one project for the screens that look back."""
 
     def __init__(self, root: Path, live: Callable[[], bool] = lambda: True) -> None:
-        """Nothing is read yet; `live` tells whether a loop runs now, which the journal cannot."""
+        """Read nothing yet; `live` tells whether a loop runs now, which the journal cannot."""
         self._live = live
         self.path = Layout(root).events
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class JournalLibrary:
         self._measured = MeasuredJournal(self.path)
 
     def refresh(self, progress: Progress | None = None) -> Chronicle:
-        """Everything up to now; only the first call takes long.
+        """Read everything up to now; only the first call takes long.
 
         Raises:
             StoreError: The journal cannot be read.
@@ -59,7 +59,7 @@ class JournalLibrary:
         return known if self._live() else known.over(self._size())
 
     def recent(self) -> Chronicle | None:
-        """The newest iterations of a long journal; None where all of it is there as soon.
+        """Return the newest iterations of a long journal, or None when reading all of it is as fast.
 
         What came before is not known: the phase and the open tasks may be other ones.
 
@@ -84,11 +84,11 @@ class JournalLibrary:
             return 0
 
     def _shrunk(self, read: int) -> bool:
-        """The journal was replaced by a new one, as `ralph reset` does."""
+        """Return whether the journal was replaced by a new one, as `ralph reset` does."""
         return self._size() < read
 
     def events(self, start: int, end: int) -> list[Event]:
-        """The events between two offsets, at most `MAX_EVENTS`; to the end when `end` is 0."""
+        """Return the events between two offsets, at most `MAX_EVENTS`; to the end when `end` is 0."""
         return list(islice(self._between(start, end), MAX_EVENTS))
 
     def _between(self, start: int, end: int) -> Iterator[Event]:
@@ -98,7 +98,7 @@ class JournalLibrary:
             yield event
 
     def task_past(self, task_id: str, progress: Progress | None = None) -> TaskPast:
-        """The attempts at a task, and the receipts of its last claim.
+        """Return the attempts at a task, and the receipts of its last claim.
 
         Raises:
             StoreError: The journal cannot be read.
@@ -116,7 +116,7 @@ class JournalLibrary:
         return TaskPast(attempts)
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """The seven success metrics of the whole journal; only the first call takes long."""
+        """Return the seven success metrics of the whole journal; only the first call takes long."""
         with self._measuring:
             if self._shrunk(self._measured.offset):
                 self._measured = MeasuredJournal(self.path)

@@ -1,4 +1,4 @@
-"""Where the journal is: beside ralph's own copies, outside of the work tree, under a link in `.ralph`.
+"""Locate the journal: beside ralph's own copies, outside the work tree, behind a link in `.ralph`.
 
 The journal quotes everything an agent says and reads. In the work tree a search of the project (`grep -r`)
 would hand the agent pages of it, and the commonest refactor (`grep -rl … | xargs sed -i …`) would write over
@@ -20,7 +20,7 @@ SET_ASIDE = ".before"
 
 
 def real_journal(path: Path) -> Path:
-    """The file a journal's name stands for: the target of ralph's own link, else the name itself."""
+    """Return the file behind a journal's name: the target of ralph's own link, else the name itself."""
     try:
         target = path.readlink()
     except OSError:
@@ -30,7 +30,7 @@ def real_journal(path: Path) -> Path:
 
 
 def settle_journal(layout: Layout) -> Path:
-    """Move the journal out of the work tree; where it is from now on. For the owner of the loop.
+    """Move the journal out of the work tree; return its path. Only the owner of the loop may call this.
 
     A journal that was put into `.ralph` by hand counts: the one before is kept beside it. Where nothing can
     be kept outside of the project, the journal stays in it.
@@ -57,7 +57,7 @@ def settle_journal(layout: Layout) -> Path:
 
 
 def show(visible: Path, own: Path) -> None:
-    """Make the name in `.ralph` a link to the journal, in one step.
+    """Make the name in `.ralph` a link to the journal, atomically.
 
     Raises:
         OSError: It cannot be made.
@@ -75,7 +75,7 @@ def show(visible: Path, own: Path) -> None:
 
 
 def _move(visible: Path, own: Path) -> None:
-    """Put the journal in the project where ralph's own is."""
+    """Move the project's journal to ralph's own directory."""
     if own.exists():
         if own.samefile(visible):
             return
@@ -87,7 +87,7 @@ def _move(visible: Path, own: Path) -> None:
 
 
 def _take_over(other: Path, own: Path) -> None:
-    """Bring the journal along that another directory's link leads to: the project was moved or copied."""
+    """Take over the journal behind another directory's link: the project was moved or copied."""
     if other == own or own.exists() or not other.is_file():
         return
     if _is_in_use(other.parent):
@@ -97,7 +97,7 @@ def _take_over(other: Path, own: Path) -> None:
 
 
 def _is_in_use(directory: Path) -> bool:
-    """Whether the project that a copy is of is still where it was."""
+    """Return whether the copy's project is still at its old path."""
     try:
         root = Path(os.fsdecode((directory / ORIGIN).read_bytes()))
     except OSError:

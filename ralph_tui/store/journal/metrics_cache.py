@@ -1,4 +1,4 @@
-"""The success metrics of a long journal, from the few of its lines that can change them."""
+"""Compute the success metrics of a long journal from the few lines that can change them."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ _CAPACITY = re.compile(rb'"context_capacity":(\d+)')
 
 
 class MeasuredJournal:
-    """The metrics of a journal that grows: what was read is not read again. Blocks; one thread at a time.
+    """The metrics of a growing journal, read incrementally. Blocks; use it from one thread at a time.
 
     Attributes:
         offset: Up to where it was read.
@@ -22,14 +22,14 @@ class MeasuredJournal:
     """
 
     def __init__(self, path: Path) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._path = path
         self._meter, self._telling = Meter(), _Telling()
         self.offset = 0
         self.unreadable = 0
 
     def metrics(self, progress: Progress | None = None) -> tuple[Metric, ...]:
-        """The seven success metrics up to now; only the first call takes long.
+        """Return the seven success metrics up to now; only the first call takes long.
 
         Raises:
             StoreError: The journal cannot be read.
@@ -46,7 +46,7 @@ class MeasuredJournal:
 
 
 class _Telling:
-    """Calls and usages are most of a journal; of them only builds and another window are measured."""
+    """Skips calls and usages, which are most of a journal, except builds and a changed context window."""
 
     def __init__(self) -> None:
         self._builds: set[bytes] = set()
@@ -55,7 +55,7 @@ class _Telling:
         self.pattern = self._made()
 
     def _made(self) -> re.Pattern[bytes]:
-        """No more than can tell something now: what is left to the search costs a tenth of a look."""
+        """Build the pattern from what can matter now; each alternative costs a tenth of the scan."""
         known = rb',"context_tokens":\d+,"context_capacity":' + (self._capacity or b"-") + b"[,}]"
         finished = b'|tool_finished"' if self._builds else b""
         return re.compile(
@@ -64,7 +64,7 @@ class _Telling:
         )
 
     def worth(self, line: bytes) -> bool:
-        """Keep what was told in mind."""
+        """Return whether a line can change the metrics, and remember what it said."""
         before = (bool(self._builds), self._capacity)
         told = self._heard(line)
         if before != (bool(self._builds), self._capacity):

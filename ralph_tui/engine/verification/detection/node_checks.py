@@ -34,7 +34,7 @@ LOOKED_AT = 40
 
 
 def node_checks(files: ProjectFiles) -> Iterator[CheckCommand]:
-    """The checks of the JavaScript in a project, at most one of each kind."""
+    """Yield the checks of the JavaScript in a project, at most one of each kind."""
     names = frozenset(files.names())
     package = _package(files) if PACKAGE in names else {}
     if package is None:  # the package manager says what is wrong with the file
@@ -56,7 +56,7 @@ def _package(files: ProjectFiles) -> dict[str, object] | None:
 
 
 def _manager(package: dict[str, object], names: frozenset[str]) -> str:
-    """The package manager: named in the package, or by its lock file."""
+    """Return the package manager: named in the package, or by its lock file."""
     named = str(package.get("packageManager", "")).partition("@")[0]
     if named in ("npm", "pnpm", "yarn", "bun"):
         return named

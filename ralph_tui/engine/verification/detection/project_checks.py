@@ -89,7 +89,7 @@ MOST_SUB_PROJECTS = 20
 
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
-    """The checks of the project at `root`: what the settings name, else what its files show."""
+    """Return the checks of the project at `root`: what the settings name, else what its files show."""
     detected = detect_checks(DirectoryFiles(root))
     own = tuple(_configured(settings))
     kinds = {command.kind for command in own}
@@ -98,7 +98,7 @@ def checks_of(root: Path, settings: Settings) -> ProjectChecks:
 
 
 def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
-    """What the gate runs for every task: the settings' list, with its names resolved, or what was found."""
+    """Return what the gate runs for every task: the settings' list, with its names resolved, or what was found."""
     listed = settings.phases.building.backpressure
     resolved: list[str] = []
     for one in listed:
@@ -161,7 +161,7 @@ class ChecksOfRun:
         self._store.save_required(RequiredChecks(commands=commands, lost=lost))
 
     def now(self) -> ProjectChecks:
-        """The checks that hold now; blocks while a few files are read."""
+        """Return the checks that hold now; blocks while a few files are read."""
         found = checks_of(self._root, self._settings)
         kinds = {command.kind for command in found.commands}
         gone = tuple(command for command in self._first.commands if command.kind not in kinds)
@@ -171,7 +171,7 @@ class ChecksOfRun:
         )
 
     def rules(self) -> GateRules:
-        """What the gate goes by now; blocks while a few files are read."""
+        """Return what the gate goes by now; blocks while a few files are read."""
         checks = self.now()
         return GateRules(commands=gate_commands(checks, self._settings), checks=checks)
 
@@ -189,7 +189,7 @@ def _configured(settings: Settings) -> Iterator[CheckCommand]:
 
 
 def detect_checks(files: ProjectFiles) -> ProjectChecks:
-    """The checks that a project's files show; of a monorepo whose root has no tests, its projects' too."""
+    """Return the checks that a project's files show; of a monorepo whose root has no tests, its projects' too."""
     found = _checks_here(files)
     if found.of(CheckKind.TESTS):
         return found

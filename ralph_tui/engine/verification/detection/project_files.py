@@ -16,10 +16,10 @@ class ProjectFiles(Protocol):
     """What the detection of checks may see; paths are relative to the project, with `/`."""
 
     def read(self, path: str) -> str | None:
-        """The text of a regular file, cut where it is huge; None when there is none."""
+        """Return the text of a regular file, cut where it is huge; None when there is none."""
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """The names in a directory, sorted; none when there is no such directory."""
+        """Return the names in a directory, sorted; none when there is no such directory."""
 
 
 class DirectoryFiles:
@@ -30,7 +30,7 @@ class DirectoryFiles:
         self._root = root
 
     def read(self, path: str) -> str | None:
-        """The text of a regular file, cut where it is huge; None when there is none."""
+        """Return the text of a regular file, cut where it is huge; None when there is none."""
         try:
             # Without O_NONBLOCK, opening a named pipe waits for a writer.
             descriptor = os.open(self._root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -46,7 +46,7 @@ class DirectoryFiles:
             os.close(descriptor)
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """The names in a directory, sorted; none when there is no such directory."""
+        """Return the names in a directory, sorted; none when there is no such directory."""
         try:
             with os.scandir(self._root / directory) as entries:
                 found = [entry.name for entry, _ in zip(entries, range(LISTED_NAMES), strict=False)]

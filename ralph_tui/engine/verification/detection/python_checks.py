@@ -47,7 +47,7 @@ LOOKED_AT = 40
 
 
 def python_checks(project: PythonProject) -> Iterator[CheckCommand]:
-    """The checks of the Python in a project, at most one of each kind."""
+    """Yield the checks of the Python in a project, at most one of each kind."""
     if not project.manager:
         return
     if project.broken:  # the command itself says what is wrong with the file
@@ -84,7 +84,7 @@ def _command(kind: CheckKind, place: Place, runner: str, line: str) -> CheckComm
 
 
 def _adapted(tool: str, line: str, project: PythonProject) -> str:
-    """The plain `mypy` where its settings say what it looks at."""
+    """Return the plain `mypy` where its settings say what it looks at."""
     if tool == "mypy":
         own = table(project.pyproject, "tool", "mypy")
         ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
@@ -123,7 +123,7 @@ def _scripts(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 def _named(
     kind: CheckKind, names: object, run: str, runner: str, file: str, part: str
 ) -> Iterator[CheckCommand]:
-    """The first of the usual names that is among `names`."""
+    """Yield the first of the usual names that is among `names`."""
     known = names if isinstance(names, dict | set | frozenset) else ()
     for name in _NAMED[kind]:
         if name in known:
@@ -160,7 +160,7 @@ def _tox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _tox_environments(project: PythonProject, text: str | None) -> tuple[frozenset[str], bool, str]:
-    """The names of tox environments, whether there is a base that runs something, and the file."""
+    """Return the names of tox environments, whether there is a base that runs something, and the file."""
     tool = table(project.pyproject, "tool", "tox")
     legacy = tool.get("legacy_tox_ini")
     file = "tox.ini" if text is not None else PYPROJECT
@@ -184,7 +184,7 @@ def _nox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _session(function: ast.FunctionDef) -> str:
-    """The name of a nox session; empty when the function is none."""
+    """Return the name of a nox session; empty when the function is none."""
     for decorator in function.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         named = call.func if call else decorator
@@ -229,14 +229,14 @@ def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _unittest_file(files: ProjectFiles, directory: str) -> str:
-    """A file of unittest's tests in a directory; empty when there is none."""
+    """Return a file of unittest's tests in a directory; empty when there is none."""
     found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
     paths = (name if directory == "." else f"{directory}/{name}" for name in found[:LOOKED_AT])
     return next((path for path in paths if _UNITTEST.search(files.read(path) or "")), "")
 
 
 def _discovery(files: ProjectFiles, directory: str) -> str:
-    """The words that find the tests: those of packages are found from the project's directory."""
+    """Return the words that find the tests: those of packages are found from the project's directory."""
     if directory == "." or "__init__.py" in files.names(directory):
         return "python -m unittest"
     return f"python -m unittest discover -s {directory}"

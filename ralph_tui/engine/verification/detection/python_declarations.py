@@ -38,7 +38,7 @@ class Place:
 
 
 def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
-    """A table inside parsed TOML or JSON; empty when there is none."""
+    """Return a table inside parsed TOML or JSON; empty when there is none."""
     for name in path:
         inner = data.get(name)
         if not isinstance(inner, dict):
@@ -56,7 +56,7 @@ def read_toml(text: str | None) -> dict[str, object] | None:
 
 
 def read_ini(text: str | None) -> configparser.RawConfigParser:
-    """A parsed ini file; empty when it cannot be read."""
+    """Return a parsed ini file; empty when it cannot be read."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(text or "")
@@ -98,7 +98,7 @@ class PythonProject:
         return "pip" if self._is_python() else ""
 
     def _evident_manager(self) -> PythonManager:
-        """The manager that a lock file or a table of its own names."""
+        """Return the manager that a lock file or a table of its own names."""
         tool = table(self.pyproject, "tool")
         if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
             return "uv"
@@ -152,7 +152,7 @@ class PythonProject:
         )
 
     def place_of(self, tool: str) -> Place | None:
-        """The place that names `tool`."""
+        """Return the place that names `tool`."""
         return next((place for place in self.places if tool in place.tools), None)
 
     # --- pyproject.toml ---
@@ -201,7 +201,7 @@ class PythonProject:
             yield Place(self._required(path, INCLUDE_DEPTH), run, path)
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
-        """The tools of a requirements file and of those it includes."""
+        """Return the tools of a requirements file and of those it includes."""
         found: set[str] = set()
         for line in (self.files.read(path) or "").splitlines():
             text = line.partition(" #")[0].strip()
@@ -213,7 +213,7 @@ class PythonProject:
         return frozenset(found)
 
     def _setup_places(self) -> Iterator[Place]:
-        """The extras of setup.cfg and setup.py, which uv installs with the project."""
+        """Yield the extras of setup.cfg and setup.py, which uv installs with the project."""
         if self.manager != "pip":
             return
         if self.setup_cfg.has_section("options.extras_require"):
@@ -255,7 +255,7 @@ class PythonProject:
 
 
 def workspace_above(files: ProjectFiles) -> str | None:
-    """The path to the root of the uv workspace around these files; None where there is none."""
+    """Return the path to the root of the uv workspace around these files; None where there is none."""
     for level in range(1, WORKSPACE_LEVELS + 1):
         above = "/".join([".."] * level)
         root = read_toml(files.read(f"{above}/{PYPROJECT}"))
@@ -265,7 +265,7 @@ def workspace_above(files: ProjectFiles) -> str | None:
 
 
 def declared_places(data: Mapping[str, object], run: str) -> Iterator[Place]:
-    """The places of a pyproject.toml that every tool reads; `run` is what a plain command begins with."""
+    """Yield the places of a pyproject.toml that every tool reads; `run` is what a plain command begins with."""
     chooses = run.startswith("uv run")
     plain = _tools(table(data, "project").get("dependencies"))
     yield Place(plain, run, PYPROJECT, "[project] dependencies")
@@ -292,7 +292,7 @@ def _in(name: str, default: object) -> bool:
 
 
 def _group(groups: Mapping[str, object], name: str, seen: frozenset[str]) -> frozenset[str]:
-    """The tools of a dependency group and of the groups it includes."""
+    """Return the tools of a dependency group and of the groups it includes."""
     listed = groups.get(name)
     if name in seen or not isinstance(listed, list):
         return frozenset()
@@ -319,7 +319,7 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _tools(requirements: object) -> frozenset[str]:
-    """The names of the requirements in a list: `ruff` of `Ruff[extra] >= 0.5`."""
+    """Return the names of the requirements in a list: `ruff` of `Ruff[extra] >= 0.5`."""
     listed = requirements if isinstance(requirements, list | tuple) else ()
     found = (_NAME.match(one) for one in listed if isinstance(one, str))
     return frozenset(_normal(match[1]) for match in found if match)
@@ -330,7 +330,7 @@ def _normal(name: str) -> str:
 
 
 def setup_arguments(text: str | None) -> dict[str, object]:
-    """The literal arguments of the `setup(…)` call in a setup.py, read without running it."""
+    """Return the literal arguments of the `setup(…)` call in a setup.py, read without running it."""
     try:
         tree = ast.parse(text or "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

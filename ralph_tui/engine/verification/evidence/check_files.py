@@ -55,7 +55,7 @@ _HEADER = re.compile(r"^\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$", re.MULTILINE)
 
 
 def steering_part(name: str, data: bytes) -> bytes:
-    """What of a file decides about checks; of most files all of it."""
+    """Return what of a file decides about checks; of most files all of it."""
     try:
         if name in TOML_TABLES:
             return _canonical(_toml_steering(name, tomllib.loads(data.decode())))
@@ -69,7 +69,7 @@ def steering_part(name: str, data: bytes) -> bytes:
 
 
 def with_original(name: str, current: bytes, original: bytes) -> bytes:
-    """The current file, with what steers checks as it was; the whole original where that cannot be done."""
+    """Return the current file, with what steers checks as it was; the whole original where that cannot be done."""
     try:
         if name in TOML_TABLES:
             merged = _merged_toml(name, current.decode(), original.decode())
@@ -117,7 +117,7 @@ def _merged_toml(name: str, current: str, original: str) -> bytes:
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
-    """The tables of a file by their headers; what stands before the first has none."""
+    """Return the tables of a file by their headers; what stands before the first has none."""
     starts = [(match.group(1), match.start()) for match in _HEADER.finditer(text)]
     ends = [start for _, start in starts[1:]] + [len(text)]
     first = [("", text[: starts[0][1] if starts else len(text)])]
@@ -153,7 +153,7 @@ class CheckChanges(Model):
     """New files that only add tests."""
 
     def __bool__(self) -> bool:
-        """Whether the originals have to be asked as well."""
+        """Return whether the originals have to be asked as well."""
         return bool(self.changed or self.deleted or self.added)
 
     @property
@@ -166,7 +166,7 @@ class CheckChanges(Model):
         )
 
     def without(self, allowed: Iterable[str]) -> "CheckChanges":
-        """The changes that nobody has allowed."""
+        """Return the changes that nobody has allowed."""
         gone = set(allowed)
         return self.model_copy(
             update={
@@ -226,7 +226,7 @@ class CheckFiles:
         self._save(record.model_copy(update={"left": now, "watched": tuple(watched.named)}))
 
     def changes(self, commands: Iterable[str], words: str = "") -> CheckChanges:
-        """How the check files differ from what is trusted; drops bytecode that the running session wrote."""
+        """Return how the check files differ from what is trusted; drops bytecode that the running session wrote."""
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         record = self._known()
@@ -257,11 +257,11 @@ class CheckFiles:
         self._save(record.model_copy(update={"trusted": trusted, "tasks": tasks}))
 
     def trusted(self) -> frozenset[str]:
-        """The files that the last look for changes compared with; before the first task all there are."""
+        """Return the files that the last look for changes compared with; before the first task all there are."""
         return self._trusted
 
     def original(self, path: str) -> bytes | None:
-        """The trusted content of a file; None when there is none."""
+        """Return the trusted content of a file; None when there is none."""
         mark = self._known().trusted.get(path)
         return self._store.get(mark.digest) if mark is not None else None
 
@@ -292,7 +292,7 @@ class CheckFiles:
         self._store.save_marks(self._marks)
 
     def scan(self, watched: Watched) -> dict[str, FileMark]:
-        """The check files as they are."""
+        """Return the check files as they are."""
         if not self._marks:
             self._marks = self._store.marks()
         found: dict[str, FileMark] = {}
@@ -338,7 +338,7 @@ class CheckFiles:
     def _with_persons_changes(
         self, record: CheckRecord, now: Mapping[str, FileMark], watched: Watched
     ) -> CheckRecord:
-        """The record in which what changed while no session ran is trusted."""
+        """Return the record in which what changed while no session ran is trusted."""
         if not record.begun:
             return record.model_copy(update={"trusted": dict(now), "begun": True})
         trusted = dict(record.trusted)
@@ -369,7 +369,7 @@ class CheckFiles:
         )
 
     def _differs(self, path: str, mark: FileMark) -> bool:
-        """Whether what steers checks differs, not only the rest of a settings file."""
+        """Return whether what steers checks differs, not only the rest of a settings file."""
         original = self._store.get(mark.digest)
         if original is None or mark.link:
             return True
@@ -383,7 +383,7 @@ class CheckFiles:
         return steering_part(name, current) != steering_part(name, original)
 
     def _decides(self, path: str) -> bool:
-        """Whether a new file may change what tests do that were there before."""
+        """Return whether a new file may change what tests do that were there before."""
         name = path.rsplit("/", 1)[-1]
         if is_recipe(name):
             return True
@@ -400,7 +400,7 @@ class CheckFiles:
         )
 
     def _hides_a_module(self, path: str) -> bool:
-        """Whether a new helper beside tests has the name of one of the project's own modules."""
+        """Return whether a new helper beside tests has the name of one of the project's own modules."""
         name = path.rsplit("/", 1)[-1]
         if not name.endswith(".py") or is_test_file(name):
             return False
@@ -418,7 +418,7 @@ class CheckFiles:
 
 
 def only_adds_tests(source: bytes) -> bool:
-    """Whether a Python file of tests leaves the modules it imports as they are, as far as its text shows."""
+    """Return whether a Python file of tests leaves the modules it imports as they are, as far as its text shows."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

@@ -68,12 +68,12 @@ _MOST_TEXT = 1_000_000
 
 
 def is_test_file(name: str) -> bool:
-    """Whether a runner collects tests from a file of this name."""
+    """Return whether a runner collects tests from a file of this name."""
     return _TEST_NAME.fullmatch(name) is not None
 
 
 def is_steering_file(path: str) -> bool:
-    """Whether a file of this path tells a runner what to do."""
+    """Return whether a file of this path tells a runner what to do."""
     name = path.rsplit("/", 1)[-1]
     if _STEERING_NAME.fullmatch(name):
         return True
@@ -81,12 +81,12 @@ def is_steering_file(path: str) -> bool:
 
 
 def is_recipe(name: str) -> bool:
-    """Whether a file of this name holds recipes, of which one may stand in for another."""
+    """Return whether a file of this name holds recipes, of which one may stand in for another."""
     return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
 
 
 def is_code(path: str) -> bool:
-    """Whether a check file is code or settings, which no check has a reason to write."""
+    """Return whether a check file is code or settings, which no check has a reason to write."""
     name = path.rsplit("/", 1)[-1]
     steers = is_steering_file(path) or is_recipe(name)
     return steers or is_test_file(name) or _CODE.fullmatch(name) is not None
@@ -104,7 +104,7 @@ class Watched:
                 self._note(root, program, words)
 
     def holds(self, path: str, *, in_tests: bool) -> bool:
-        """Whether a path, given relative to the project, is an input of checks."""
+        """Return whether a path, given relative to the project, is an input of checks."""
         name = path.rsplit("/", 1)[-1]
         if in_tests or is_test_file(name) or is_steering_file(path) or path in self.named:
             return True
@@ -142,7 +142,7 @@ class Watched:
 
 
 def _is_check(path: str, words: str, *, runs: bool) -> bool:
-    """Whether a file that a command names checks the work; it may also be the work."""
+    """Return whether a file that a command names checks the work; it may also be the work."""
     if _CHECKING.search(path):
         return True
     name = path.rsplit("/", 1)[-1]
@@ -151,7 +151,7 @@ def _is_check(path: str, words: str, *, runs: bool) -> bool:
 
 
 def _inside(root: Path, word: str) -> str:
-    """The path of an existing file of the project, relative to it; empty for anything else."""
+    """Return the path of an existing file of the project, relative to it; empty for anything else."""
     if not word or word.startswith("-") or len(word) > 500:
         return ""
     try:
@@ -184,7 +184,7 @@ def text_of(path: Path) -> str:
 def walk(
     root: Path, watched: Watched, caches: list[str] | None = None
 ) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-    """The check files of a project with their relative paths; Python's caches are added to `caches`."""
+    """Yield the check files of a project with their relative paths; Python's caches are added to `caches`."""
     base = len(str(root)) + 1
     left = [(str(root), False)]
     while left:
@@ -252,7 +252,7 @@ _ENTRY = re.compile(r"pytest11\s*=\s*\n?\s*[\w.-]+\s*=\s*([\w.]+)")
 
 
 def declared_plugins(root: Path, trusted: Iterable[str]) -> frozenset[str]:
-    """The files of plugins that `trusted` settings and conftest files name. Blocks."""
+    """Return the files of plugins that `trusted` settings and conftest files name. Blocks."""
     found: set[str] = set()
     for path in trusted:
         name = path.rsplit("/", 1)[-1]

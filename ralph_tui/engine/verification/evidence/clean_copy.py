@@ -22,7 +22,7 @@ class CleanCopy(Model):
     environment: dict[str, str]
 
     def command(self, text: str, original: Path) -> str:
-        """A command that may name the project by its absolute path."""
+        """Return a command that may name the project by its absolute path."""
         return re.sub(rf"{re.escape(str(original))}(?![\w.-])", str(self.root), text)
 
     def remove(self) -> None:
@@ -106,7 +106,7 @@ def editable_paths(root: Path) -> Iterator[Path]:
 
 
 def site_packages(root: Path) -> Iterator[Path]:
-    """Where the project's own environments keep installed packages."""
+    """Yield where the project's own environments keep installed packages."""
     for name in (".venv", "venv"):
         yield from sorted((root / name / "lib").glob("python*/site-packages"))
 
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 
 
 def with_path(environment: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """An environment with more in it; directories are added to `PYTHONPATH` in front."""
+    """Return an environment with more in it; directories are added to `PYTHONPATH` in front."""
     joined = {**environment, **added}
     if environment.get("PYTHONPATH") and added.get("PYTHONPATH"):
         joined["PYTHONPATH"] = f"{added['PYTHONPATH']}:{environment['PYTHONPATH']}"

@@ -184,7 +184,7 @@ class Examiner:
     async def _with_originals(
         self, command: str, examined: Examined, here: TestReport, inspection: Inspection
     ) -> Examined:
-        """The same check in a copy with the originals; what is red there speaks against the claim."""
+        """Return the same check in a copy with the originals; what is red there speaks against the claim."""
         changes = inspection.open
         copy = await asyncio.to_thread(copy_project, self._root)
         try:
@@ -230,7 +230,7 @@ class Examiner:
         copy: CleanCopy,
         inspection: Inspection,
     ) -> tuple[str, ...]:
-        """What the run with the originals says against the claim."""
+        """Return what the run with the originals says against the claim."""
         files = _listed(inspection.open.names)
         new = {*inspection.changes.new_tests, *inspection.changes.added}
         if result.exit_code != 0:
@@ -285,12 +285,12 @@ def _cannot_report(result: CommandResult, directory: Path) -> bool:
 
 
 def task_words(task: Task) -> str:
-    """All that a task says, for telling whether a file it names is the work or the check."""
+    """Return all that a task says, for telling whether a file it names is the work or the check."""
     return "\n".join((task.description, *map(criterion_text, task.verification_criteria)))
 
 
 def allowed_by_words(words: str, changes: CheckChanges) -> tuple[str, ...]:
-    """The changes that a task's own words ask for: tests that go with what is removed."""
+    """Return the changes that a task's own words ask for: tests that go with what is removed."""
     return changes.deleted if _REMOVING.search(words) else ()
 
 

@@ -15,7 +15,7 @@ _NAMED = 3
 def faults(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> tuple[str, ...]:
-    """Why a report that goes with exit status 0 shows no pass.
+    """Return why a report that goes with exit status 0 shows no pass.
 
     Args:
         report: What the runners of one command reported.
@@ -28,7 +28,7 @@ def faults(
 
 
 def foul(report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]) -> tuple[str, ...]:
-    """What is wrong with how the tests were run, whatever came of them; the same arguments."""
+    """Return what is wrong with how the tests were run, whatever came of them; the same arguments."""
     return (
         *report.faults,
         *_strangers(report, roots, trusted),
@@ -83,7 +83,7 @@ def _skipped_by_the_work(
 
 
 def _own(path: str, roots: tuple[Path, ...]) -> str:
-    """The path relative to the project; empty for what is not the project's, or was installed into it."""
+    """Return the path relative to the project; empty for what is not the project's, or was installed into it."""
     if not path:
         return ""
     file = Path(path)
@@ -128,7 +128,7 @@ def _weakened(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str
 
 
 def _tests(names: tuple[str, ...]) -> str:
-    """How many tests, and the first of their names."""
+    """Return how many tests, and the first of their names."""
     shown = ", ".join(name for name in names[:_NAMED] if name != "?")
     more = ", …" if len(names) > _NAMED else ""
     number = f"{len(names)} test{'' if len(names) == 1 else 's'}"

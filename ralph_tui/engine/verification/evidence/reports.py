@@ -96,7 +96,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """The functions that node's watch found replaced, and by which file."""
+    """Yield the functions that node's watch found replaced, and by which file."""
     for pair in _list({"pairs": _value(path)}, "pairs"):
         if isinstance(pair, list) and len(pair) == 2:
             yield str(pair[0]), str(pair[1])
@@ -186,7 +186,7 @@ def _replaced(by_kind: Mapping[str, list[_Line]]) -> Iterator[tuple[str, str]]:
 
 
 def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Each test's outcome; a failure while it is set up or torn down is one."""
+    """Return each test's outcome; a failure while it is set up or torn down is one."""
     outcomes: dict[str, str] = {}
     places: dict[str, str] = {}
     for line in by_kind.get("test", []):
@@ -241,7 +241,7 @@ def _faults(
 
 
 def _has_tests(file: str) -> bool:
-    """Whether a file of JavaScript uses node's test functions, so that it must report more than itself."""
+    """Return whether a file of JavaScript uses node's test functions, so that it must report more than itself."""
     try:
         return b"node:test" in Path(file).read_bytes()[:1_000_000]
     except OSError:
@@ -278,7 +278,7 @@ _CARGO_BEGIN = re.compile(r"^running \d+ tests?$", re.MULTILINE)
 
 
 def _of_cargo(output: str) -> TestReport:
-    """The summaries of all test programs; one that is missing is a program that left early."""
+    """Return the summaries of all test programs; one that is missing is a program that left early."""
     results = _CARGO_RESULT.findall(output)
     if not results:
         return TestReport()
@@ -334,6 +334,6 @@ def _go_line(raw: str) -> _Line:
 
 
 def go_text(output: str) -> str:
-    """What `go test -json` would have printed without the option."""
+    """Return what `go test -json` would have printed without the option."""
     lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
     return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)

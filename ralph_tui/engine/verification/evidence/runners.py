@@ -19,7 +19,7 @@ _VIRTUALENVS_OWN = ("_virtualenv.pth", "import _virtualenv")
 
 
 def environment_faults(root: Path) -> tuple[str, ...]:
-    """What is in the project's own Python environment that no package installed. Blocks."""
+    """Return what is in the project's own Python environment that no package installed. Blocks."""
     found: list[str] = []
     for site in site_packages(root):
         found += _faults(site, root)
@@ -150,7 +150,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) -> str:
-    """The command with the options of runners that are told by their arguments only."""
+    """Return the command with the options of runners that are told by their arguments only."""
     target = shlex.quote(str(directory / JEST_REPORT))
     if Runner.UNITTEST in runners:
         command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
@@ -167,14 +167,14 @@ def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) ->
 
 
 def _dashes(command: str) -> str:
-    """What npm needs before the arguments of a script."""
+    """Return what npm needs before the arguments of a script."""
     words = command.split()
     through_npm = words[:1] == ["npm"] and words[1:2] != ["exec"]
     return " --" if through_npm and "--" not in words else ""
 
 
 def recognized(command: str, root: Path) -> tuple[Runner, ...]:
-    """The runners that a command starts by its own text, or by the package script that it names."""
+    """Return the runners that a command starts by its own text, or by the package script that it names."""
     found: dict[Runner, None] = {}
     for words in _commands(command):
         runner = _runner(words) or _script_runner(words, root)
@@ -184,12 +184,12 @@ def recognized(command: str, root: Path) -> tuple[Runner, ...]:
 
 
 def programs(command: str) -> tuple[tuple[str, ...], ...]:
-    """The words of each program that a command starts, without what carries it."""
+    """Return the words of each program that a command starts, without what carries it."""
     return tuple(tuple(_carried(words)) for words in _commands(command))
 
 
 def _commands(command: str) -> Iterator[list[str]]:
-    """The simple commands of a line; nothing of what bash would not understand."""
+    """Yield the simple commands of a line; nothing of what bash would not understand."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters = ""
     words: list[str] = []
@@ -208,7 +208,7 @@ def _commands(command: str) -> Iterator[list[str]]:
 
 
 def _carried(words: list[str]) -> list[str]:
-    """The words from the program on that really runs."""
+    """Return the words from the program on that really runs."""
     left = list(words)
     for _ in range(8):
         while left and _ASSIGNMENT.fullmatch(left[0]):
@@ -221,7 +221,7 @@ def _carried(words: list[str]) -> list[str]:
 
 
 def _without_carrier(words: list[str]) -> list[str] | None:
-    """The words behind a program that runs another one; None when it does not."""
+    """Return the words behind a program that runs another one; None when it does not."""
     if not words:
         return None
     name = PurePosixPath(words[0]).name
@@ -273,7 +273,7 @@ def _runner(words: list[str]) -> Runner | None:
 
 
 def _module_runner(words: list[str]) -> Runner | None:
-    """The runner of `python … -m NAME`."""
+    """Return the runner of `python … -m NAME`."""
     left = words[1:]
     while left and left[0].startswith("-") and left[0] != "-m":
         left = left[2 if left[0] in {"-W", "-X"} else 1 :]
@@ -282,7 +282,7 @@ def _module_runner(words: list[str]) -> Runner | None:
 
 
 def _script_runner(words: list[str], root: Path) -> Runner | None:
-    """The runner of a package script that is one command, such as `npm test`."""
+    """Return the runner of a package script that is one command, such as `npm test`."""
     left = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
     if not left or left[0] not in {"npm", "pnpm", "yarn"}:
         return None

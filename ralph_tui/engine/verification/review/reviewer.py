@@ -77,7 +77,7 @@ class _Submission:
 
 
 def is_inside(path: Path, directory: Path) -> bool:
-    """Whether a path leads into a directory, links followed."""
+    """Return whether a path leads into a directory, links followed."""
     return path.resolve().is_relative_to(directory.resolve())
 
 
@@ -173,7 +173,7 @@ class Reviewer:
         self._snapshots = WorkSnapshots(self.root)
 
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
-        """What a reviewer would judge in a claim on `task`."""
+        """Return what a reviewer would judge in a claim on `task`."""
         return criteria_to_review(task, self.settings().phases.building, checks)
 
     async def begin(self, task: Task, checks: ProjectChecks) -> None:

@@ -62,7 +62,7 @@ class WorkSnapshots:
         return self._git("write-tree").strip()
 
     def changes(self, task_id: str, now: str) -> str:
-        """The diff from the beginning of a task to the tree `now`; empty when its beginning is not known."""
+        """Return the diff from the beginning of a task to the tree `now`; empty when its beginning is not known."""
         before = self._tree_at(task_id)
         if not before:
             return ""
@@ -133,5 +133,5 @@ _HINT = "Put that right, or set phases.building.review to off."
 
 
 def _ref(task_id: str) -> str:
-    """A name Git takes, whatever the task is called."""
+    """Return a name Git takes, whatever the task is called."""
     return f"refs/tasks/{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"

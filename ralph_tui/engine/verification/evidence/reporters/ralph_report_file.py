@@ -26,7 +26,7 @@ class ReportFile:
             self.write(kind="runner", runner=runner, python=sys.version.split()[0])
 
     def __bool__(self) -> bool:
-        """Whether a report was asked for."""
+        """Return whether a report was asked for."""
         return self._file >= 0
 
     def write(self, **line: object) -> None:
