@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.costs import dollars, micros
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.domain.run.costs import dollars, micros
 from ralph_tui.engine.core.ports import TurnUsage
 
 

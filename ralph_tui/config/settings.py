@@ -10,9 +10,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ralph_tui.domain.base import Count, Model
+from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.documents.extensions import McpServers
 from ralph_tui.domain.git_commands import EVERY_READING, GIT_READ_ONLY
-from ralph_tui.domain.run.costs import CostLimits
 from ralph_tui.domain.verification.check_commands import SandboxExceptions
 from ralph_tui.domain.verification.review import ReviewPolicy
 

@@ -11,13 +11,13 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from ralph_tui.domain.base import Amount, Count, Record, Timestamp
+from ralph_tui.domain.costs import CostLimits, CostMeter, Money
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.permissions import Scope
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.project_state import Adjusted, ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.domain.run.costs import CostLimits, CostMeter, Money
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.verification.review import Review

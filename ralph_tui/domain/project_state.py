@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ralph_tui.domain.base import Count, Record, Timestamp
+from ralph_tui.domain.costs import Money
 from ralph_tui.domain.run.breaker import BreakerState
-from ralph_tui.domain.run.costs import Money
 from ralph_tui.domain.run.rate_limit import RequestRate
 
 STATE_SCHEMA_VERSION = 1

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.control.run_settings import adjusted_settings
 from ralph_tui.engine.core.ports import Agent, SessionSpec

@@ -33,7 +33,7 @@ from ralph_tui.store.project_root import upwards
 if TYPE_CHECKING:
     from ralph_tui.domain.documents.extensions import Picture
     from ralph_tui.domain.documents.specs import Spec
-    from ralph_tui.domain.verification.validation_report import ValidationReport
+    from ralph_tui.domain.documents.validation_report import ValidationReport
 
 
 MAX_BYTES = 3_000_000
@@ -334,7 +334,7 @@ class Project:
 
     def read_report(self) -> "ValidationReport | None":
         """Return the last validation report, or None when it is missing or unreadable (the latter is reported)."""
-        from ralph_tui.domain.verification.validation_report import ValidationReport
+        from ralph_tui.domain.documents.validation_report import ValidationReport
 
         text = self.read_text(self.layout.validation_report, text_files.REPORT_BYTES)
         if not text:

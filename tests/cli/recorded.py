@@ -13,12 +13,12 @@ from pathlib import Path
 
 from ralph_tui.cli.run.headless import run_lines
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import ExitCode, PlanError, RalphError
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch

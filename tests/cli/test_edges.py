@@ -24,7 +24,7 @@ UNREAD = (
     "shutil",
     "tempfile",
     "ctypes",
-    "ralph_tui.domain.verification.validation_report",
+    "ralph_tui.domain.documents.validation_report",
     "ralph_tui.domain.documents.extensions",
 )
 """What a look at the documents has no use for; together a twentieth of its time."""

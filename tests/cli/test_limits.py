@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.events import LoopStarted
 from ralph_tui.domain.project_state import Adjusted, Approval, ApprovalKind, Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.run.costs import CostLimits
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import LoopLock

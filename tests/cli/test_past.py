@@ -7,8 +7,8 @@ import pytest
 
 from ralph_tui.cli.printer import line_printer, show_past
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 
 

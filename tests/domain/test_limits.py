@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
-from ralph_tui.domain.run.context_budget import BudgetDecision, ContextBudget, TokenUsage, Zone
-from ralph_tui.domain.run.costs import (
+from ralph_tui.domain.costs import (
     MOST,
     CostLevel,
     CostLimits,
@@ -19,6 +17,8 @@ from ralph_tui.domain.run.costs import (
     minus,
     plus,
 )
+from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker, IterationVerdict
+from ralph_tui.domain.run.context_budget import BudgetDecision, ContextBudget, TokenUsage, Zone
 
 verdicts = st.builds(
     IterationVerdict,

@@ -14,9 +14,7 @@ from ralph_tui.domain.documents.questions import (
     slip,
 )
 from ralph_tui.domain.documents.specs import Spec
-from ralph_tui.domain.permissions import question_of, ruling_of
-from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.verification.validation_report import (
+from ralph_tui.domain.documents.validation_report import (
     CriterionResult,
     SpecResult,
     ValidationReport,
@@ -24,6 +22,8 @@ from ralph_tui.domain.verification.validation_report import (
     repair_tasks,
     report_problems,
 )
+from ralph_tui.domain.permissions import question_of, ruling_of
+from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
 
 ONE = Question(question="Which?", header="Kind", options=(Option(label="A"), Option(label="B, c")))

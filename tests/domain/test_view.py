@@ -3,11 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.events import EVENT, Event
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.plan.task_map import tasks_of
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.view.loop_view import ENDED, KEPT_ITERATIONS, KEPT_NOTICES, LoopView, RunState
 from ralph_tui.domain.view.reducer import reduce
 from tests.domain.strategies import events

@@ -5,11 +5,11 @@ import errno
 import pytest
 
 from ralph_tui.agent.failures import ResultFacts, classify
+from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
-from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.engine.core.outcome import End, fatal, interrupted, nothing_ready, used_up
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.core.usage_meter import spent_told

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.validation_report import Seen, ValidationReport
 from ralph_tui.domain.permissions import NETWORK
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import Zone
-from ralph_tui.domain.verification.validation_report import Seen, ValidationReport
 from ralph_tui.domain.verification.verification import (
     Inputs,
     Place,

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.store.documents import document_recovery
 from ralph_tui.store.journal.journal import JournalWriter
 from ralph_tui.store.project import Documents, Project

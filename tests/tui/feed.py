@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Question
 from ralph_tui.domain.events import EventSink
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Approval, ApprovalKind, Injection, Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.domain.verification.verification import CommandCriterion, Receipt, ReceiptStatus
 from ralph_tui.engine.control.controls import Controls
 from ralph_tui.engine.control.launch import Launch

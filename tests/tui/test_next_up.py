@@ -7,9 +7,9 @@ import pytest
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.domain.view.loop_view import LoopView
 from ralph_tui.domain.view.reducer import reduce
 from ralph_tui.engine.control.controls import Controls

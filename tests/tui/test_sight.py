@@ -3,8 +3,8 @@
 import pytest
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.tui.screens import dashboard
 from tests.tui import feed
 from tests.tui.conftest import SIZE, drained, screen_text, script_of, toasts, until

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ralph_tui.domain.base import Count, Model
+from ralph_tui.domain.costs import Money
 from ralph_tui.domain.documents.learning_selection import Chosen
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import Phase, RalphState
-from ralph_tui.domain.run.costs import Money
 
 ACTIVE_MEMORY_LIMIT = 8_000
 """Characters of memory in a prompt (seeds, "Active Memory Construction")."""

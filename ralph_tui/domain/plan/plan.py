@@ -8,8 +8,8 @@ from itertools import count
 from typing import Any
 
 from ralph_tui.domain.base import Count, Record, Timestamp
+from ralph_tui.domain.costs import Money
 from ralph_tui.domain.plan.plan_validation import MAX_ID, PlanProblem, odd_id, plan_problems
-from ralph_tui.domain.run.costs import Money
 from ralph_tui.domain.verification.verification import (
     AllowedCheckChange,
     Criterion,

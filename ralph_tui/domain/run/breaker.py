@@ -11,8 +11,8 @@ from enum import StrEnum
 from pydantic import Field
 
 from ralph_tui.domain.base import Amount, Count, Model, Record, Timestamp
+from ralph_tui.domain.costs import Money, plus
 from ralph_tui.domain.plan.plan import ImplementationPlan
-from ralph_tui.domain.run.costs import Money, plus
 from ralph_tui.domain.run.oscillation import Files, Left, came_back, leaving, seen
 
 KEPT_EVIDENCE = 5

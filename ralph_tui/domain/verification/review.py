@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ralph_tui.domain.base import Count, Model
-from ralph_tui.domain.run.costs import Money
+from ralph_tui.domain.costs import Money
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import TaskVerification, VerificationOutcome
 

@@ -11,13 +11,13 @@ from pydantic import Field, InstanceOf
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.base import Model
+from ralph_tui.domain.costs import CostLimits, CostMeter
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.plan.plan import Task
 from ralph_tui.domain.plan.task_map import Tasks
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostLimits, CostMeter
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.domain.verification.verification import Receipt
 

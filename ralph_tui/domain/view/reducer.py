@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.plan import task_matching
 from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostLimits
 from ralph_tui.domain.view.loop_view import (
     ENDED,
     KEPT_ITERATIONS,

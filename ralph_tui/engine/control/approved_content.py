@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 
+from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
-from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.store.project import Project
 
 MOST_NAMED = 5

@@ -6,10 +6,10 @@ From any process: a change is on disk, and the loop sees it before its next step
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
+from ralph_tui.domain.costs import CostLimits
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted, ApprovalKind
 from ralph_tui.domain.run.breaker import CircuitBreaker
-from ralph_tui.domain.run.costs import CostLimits
 from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Project
 

@@ -7,13 +7,13 @@ from typing import Protocol
 from pydantic import Field, JsonValue
 
 from ralph_tui.domain.base import Count, Model, Timestamp
+from ralph_tui.domain.costs import Money
 from ralph_tui.domain.documents.extensions import McpServer, ToolOutput
 from ralph_tui.domain.documents.questions import Permission, Question
 from ralph_tui.domain.events import Event, FailureClass
 from ralph_tui.domain.permissions import Ruling
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.context_budget import TokenUsage
-from ralph_tui.domain.run.costs import Money
 from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall, Verdict
 from ralph_tui.guard.sandbox.os_sandbox import Sandbox
 

@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import TypeVar
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import EventSink, FilesUnfinished
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task
 from ralph_tui.domain.project_state import REASONED, Approval, StopMode
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.control.attribution import CHANGED_ON_DISK, breaker_words
 from ralph_tui.store.documents import snapshot
 from ralph_tui.store.documents.documents import InvalidDocumentError, Returning

@@ -1,8 +1,8 @@
 """Context and money at work: every usage report is held against the budget and the limits."""
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.engine.core.ports import TurnUsage
 
 

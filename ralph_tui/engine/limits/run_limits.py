@@ -1,9 +1,9 @@
 """What is looked at before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostLevel, CostMeter
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
-from ralph_tui.domain.run.costs import CostLevel, CostMeter
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, failed, fatal, interrupted, stopped

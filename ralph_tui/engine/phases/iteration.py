@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostLevel
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
-from ralph_tui.domain.run.costs import CostLevel
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.usage_meter import Meter

@@ -7,17 +7,17 @@ from enum import StrEnum
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import ToolOutput
 from ralph_tui.domain.documents.specs import Spec
-from ralph_tui.domain.plan.plan import Task
-from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.domain.sanitize import head, one_line
-from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
-from ralph_tui.domain.verification.validation_report import (
+from ralph_tui.domain.documents.validation_report import (
     Seen,
     ValidationReport,
     rejection_task,
     repair_tasks,
     report_problems,
 )
+from ralph_tui.domain.plan.plan import Task
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.sanitize import head, one_line
+from ralph_tui.domain.tool_calls import ToolAnswer, ToolCall
 from ralph_tui.engine.control.approved_content import Content, changes, result_content
 from ralph_tui.engine.core.outcome import End, complete, stopped, unverified_told
 from ralph_tui.engine.decisions.ask_person import clear_decision, decide

@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from ralph_tui.domain.documents.validation_report import SpecResult
 from ralph_tui.domain.plan.plan import MAX_RETRIES, ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.plan.plan_validation import MAX_ID
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.sanitize import inert, one_line
 from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.domain.verification.review import CriterionReview
-from ralph_tui.domain.verification.validation_report import SpecResult
 from ralph_tui.engine.core.ports import ToolSpec
 
 TEXT_LIMIT = 4_000

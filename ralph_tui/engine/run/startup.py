@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import Phase, StopMode
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostMeter
 from ralph_tui.engine.session.guidance import used_up
 from ralph_tui.store.project import Documents, Outcome, Project
 

@@ -1,12 +1,12 @@
 """What an iteration came to, and what it leaves in the documents and the journal."""
 
 from ralph_tui.domain.base import Amount, Count, Model
+from ralph_tui.domain.costs import Money, minus, plus
 from ralph_tui.domain.documents.memory import MemoryNote
 from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
-from ralph_tui.domain.run.costs import Money, minus, plus
 from ralph_tui.domain.run.oscillation import Files
 from ralph_tui.engine.core.outcome import failure_told
 from ralph_tui.engine.core.ports import Failure

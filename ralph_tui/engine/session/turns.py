@@ -8,11 +8,11 @@ from functools import partial
 from typing import Protocol, Self
 
 from ralph_tui.domain import events as ev
+from ralph_tui.domain.costs import CostLevel
 from ralph_tui.domain.errors import CliStartError, StoreError
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.project_state import StopMode
 from ralph_tui.domain.run.context_budget import BudgetDecision
-from ralph_tui.domain.run.costs import CostLevel
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import (
     AgentItem,

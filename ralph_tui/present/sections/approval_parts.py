@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from ralph_tui.domain.documents.specs import Spec
-from ralph_tui.domain.formatting import took
-from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
-from ralph_tui.domain.project_state import ApprovalKind
-from ralph_tui.domain.sanitize import head, inert, one_line
-from ralph_tui.domain.verification.validation_report import (
+from ralph_tui.domain.documents.validation_report import (
     CriterionResult,
     Seen,
     SpecResult,
     ValidationReport,
 )
+from ralph_tui.domain.formatting import took
+from ralph_tui.domain.plan.plan import Task, TaskStatus, in_order
+from ralph_tui.domain.project_state import ApprovalKind
+from ralph_tui.domain.sanitize import head, inert, one_line
 from ralph_tui.domain.verification.verification import Receipt, criterion_text, receipt_facts
 from ralph_tui.present.text.figures import plural, tokens
 from ralph_tui.present.text.glyphs import Glyphs

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.documents.specs import Spec
+from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.domain.verification.validation_report import ValidationReport
 from ralph_tui.store.last_prompt import read_given
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import TAIL_BYTES

@@ -9,12 +9,12 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
+from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.events import IterationFinished
 from ralph_tui.domain.formatting import duration, took
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.domain.run.context_budget import ContextBudget
-from ralph_tui.domain.run.costs import CostLevel, CostLimits, CostMeter
 from ralph_tui.domain.sanitize import one_line
 from ralph_tui.domain.verification.verification import Receipt
 from ralph_tui.domain.view.forecast import Forecast
