@@ -1,4 +1,4 @@
-"""What bounds a run: costs, context, rate, quota and the circuit breaker, as pure values.
+"""What bounds a run: context, rate, quota and the circuit breaker, as pure values.
 
 May not: read a clock or decide what the loop does next.
 Callers: every room.

@@ -1,4 +1,4 @@
-"""How work is verified: commands, counts, receipts, reviews and the validation report, as models.
+"""How work is verified: commands, counts, receipts and reviews, as models.
 
 May not: run a command; `engine.verification` does.
 Callers: every room.
