@@ -1,4 +1,4 @@
-"""The tasks of the board by group; when one changes, only it and what waits for it move."""
+"""Keeps the tasks of the board by group; when one changes, only it and what waits for it move."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -17,12 +17,12 @@ _BY_PRIORITY = (Group.READY, Group.WAITING, Group.HELD)
 
 
 def passes(group: Group, only: str) -> bool:
-    """Whether a filter lets a group through."""
+    """Tell whether a filter lets a group through."""
     return only == ALL or (group is not Group.DONE if only == OPEN else group.value == only)
 
 
 class Grouping:
-    """The rows that a filter shows, headings included, while the plan changes."""
+    """Keeps the rows that a filter shows, headings included, while the plan changes."""
 
     def __init__(self, tasks: Tasks | None = None, only: str = ALL) -> None:
         """Group these tasks."""
@@ -40,7 +40,7 @@ class Grouping:
             self.follow(tasks)
 
     def follow(self, tasks: Tasks) -> None:
-        """The plan is like this now."""
+        """Take over the plan as it is now."""
         changed = tasks.changed_since(self._tasks)
         if changed is None:
             self._begin(tasks)
@@ -69,7 +69,7 @@ class Grouping:
             self._rows[group] = [row for task in inside for row in _rows(group, task, self._done)]
 
     def _waking(self, changed: Iterable[Task]) -> list[Task]:
-        """Take note of what is complete now, or no longer; the tasks that wait for it, as they were."""
+        """Note what is complete now or no longer; return the tasks that wait for it, as they were."""
         flipped = {
             task.id
             for task in changed
@@ -92,7 +92,7 @@ class Grouping:
         return (task.priority if group in _BY_PRIORITY else 0, self._at[task.id])
 
     def _find(self, group: Group, task: Task, side: Callable[..., int] = bisect_left) -> int:
-        """Where its rows begin in the group, or would begin; with `bisect_right` where they end."""
+        """Find where the rows of a task begin in its group, or with `bisect_right` where they end."""
         wanted = self._place(group, task)
         return side(self._rows[group], wanted, key=lambda row: self._place(group, row.task))
 
@@ -111,7 +111,7 @@ class Grouping:
     # What can be asked.
 
     def filters(self) -> list[str]:
-        """The filters that show something, in the order in which they are offered."""
+        """List the filters that show something, in the order in which they are offered."""
         return [ALL, OPEN, *(group.value for group in Group if self._sizes[group])]
 
     def __len__(self) -> int:
@@ -132,7 +132,7 @@ class Grouping:
         raise IndexError(y)
 
     def where(self, task_id: str) -> int | None:
-        """The first row of a task; None when the filter does not show it."""
+        """Find the first row of a task; None when the filter does not show it."""
         mine = self._group.get(task_id)
         y = 1
         for group in self._shown():
@@ -163,6 +163,6 @@ def _extra(group: Group, task: Task, done: set[str]) -> str:
 
 
 def board_text(tasks: Tasks, glyphs: Glyphs, only: str = ALL) -> str:
-    """The board as text, as it is filtered."""
+    """Write the board as text, as it is filtered."""
     rows = (board_line(row, EXPORT_WIDTH, glyphs) for row in Grouping(tasks, only))
     return "\n".join(plain(line).rstrip() for line in rows) + "\n"

@@ -1,4 +1,4 @@
-"""A row of the task board: its group, its task, its words. Pure functions."""
+"""Makes the rows of the task board: the group of a task, its line, and which task is next. Pure functions."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -34,12 +34,12 @@ _LOOK = {
 
 
 def look_of_group(group: Group) -> tuple[str, Tone]:
-    """The glyph's name and the tone of a group."""
+    """Return the name of the sign and the tone of a group."""
     return _LOOK[group]
 
 
 class BoardRow(NamedTuple):
-    """A row: a group's heading (no task), a task, or what a task waits for."""
+    """One row: the heading of a group (no task), a task, or what a task waits for."""
 
     group: Group
     task: Task | None = None
@@ -48,7 +48,7 @@ class BoardRow(NamedTuple):
 
 
 def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
-    """The group of one task, given the ids that are complete."""
+    """Tell the group of a task, given the ids that are complete."""
     if task.status is TaskStatus.IN_PROGRESS:
         return Group.WORKING
     if task.status is TaskStatus.COMPLETE:
@@ -61,7 +61,7 @@ def group_of(task: Task, done: set[str] | frozenset[str]) -> Group:
 
 
 def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
-    """Ids of the complete tasks."""
+    """Collect the ids of the complete tasks."""
     return frozenset(t.id for t in tasks if t.status is TaskStatus.COMPLETE)
 
 
@@ -75,7 +75,7 @@ _BEFORE_A_PLAN = {
 
 
 def why_empty(view: LoopView) -> str:
-    """What a board without tasks waits for; nothing is said of what was not read."""
+    """Say what a board without tasks waits for; nothing before the project is read."""
     if not view.is_known:
         return ""
     resting = view.run_state in RESTING
@@ -83,7 +83,7 @@ def why_empty(view: LoopView) -> str:
 
 
 def board_line(item: BoardRow, width: int, glyphs: Glyphs) -> Line:
-    """One row in so many cells."""
+    """Draw one row in `width` cells."""
     name, tone = _LOOK[item.group]
     if item.task is None:
         return [Span(item.group.value, Tone.TITLE), Span(f"  {item.size:,}", Tone.MUTED)]
@@ -115,7 +115,7 @@ _BEGIN = "Press {request} and say what to build, or {add} to add a task."
 
 
 def next_task(tasks: Iterable[Task]) -> Task | None:
-    """The task that is built first: one that is ready, or that a dead run left in progress."""
+    """Find the task that is built first: a ready one, or one that a killed run left in progress."""
     every = list(tasks)
     done = complete_ids(every)
     ready = (task for task in every if group_of(task, done) in (Group.READY, Group.WORKING))
@@ -123,7 +123,7 @@ def next_task(tasks: Iterable[Task]) -> Task | None:
 
 
 def sizes_of(tasks: Iterable[Task]) -> dict[Group, int]:
-    """How many tasks each group has."""
+    """Count the tasks of each group."""
     every = list(tasks)
     done = complete_ids(every)
     sizes = dict.fromkeys(Group, 0)
@@ -133,7 +133,7 @@ def sizes_of(tasks: Iterable[Task]) -> dict[Group, int]:
 
 
 def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
-    """What is left, and what can be done about it; the second names keys."""
+    """Say what is left, and what can be done about it; the second text names keys."""
     held, blocked = sizes[Group.HELD], sizes[Group.BLOCKED]
     if not (held or blocked or sizes[Group.WAITING]):
         return "Every task is complete.", f"Press {{request}} to ask for more. {LOOK_BACK}"
@@ -148,7 +148,7 @@ def nothing_ready(sizes: Mapping[Group, int]) -> tuple[str, str]:
 
 
 def why_not_build(view: LoopView, request: str | None) -> str:
-    """Why a run would end at once, in a sentence that names keys; empty when it would do something.
+    """Say why a run would end at once, in a sentence that names keys; empty when there is work.
 
     `request` is what was asked for and is not done yet; None while that is not known.
     """
@@ -161,7 +161,7 @@ def why_not_build(view: LoopView, request: str | None) -> str:
 
 
 def _goes_on(view: LoopView, request: str | None) -> bool:
-    """Whether there is something to do without a task: to ask, to plan, to check what was built."""
+    """Tell whether there is work without a task: to ask, to plan, to check what was built."""
     if view.run_state is RunState.COMPLETE:
         return False
     built = view.tasks.complete == len(view.tasks)  # or not planned yet

@@ -1,4 +1,4 @@
-"""The plan as a graph: one line per task in the order of work, with lanes from a task to what needs it.
+"""Draws the plan as a graph: one line per task in the order of work, with lanes to what needs it.
 
     ○  1 Package
     ├─○  2 Titles
@@ -29,9 +29,13 @@ MOST = 500
 def graph_blocks(
     order: Sequence[Task], tasks: Mapping[str, Task], width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Every task with its lanes; what it waits for is said in words, too, where there is room.
+    """Draw every task with its lanes, and in words what it waits for where there is room.
 
-    `order` is the `work_order` of the tasks, which takes longer than the drawing.
+    Args:
+        order: The `work_order` of the tasks, which takes longer to find than the drawing.
+        tasks: Every task by id.
+        width: Cells of a line.
+        glyphs: The signs to draw with.
     """
     done = complete_ids(tasks.values())
 
@@ -67,7 +71,7 @@ def _after(task: Task, tasks: Mapping[str, Task], room: int) -> Line:
 
 
 def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Task, str, str]]:
-    """Each task with what is drawn left and right of its sign, `most` lanes at the most."""
+    """Yield each task with what is drawn left and right of its sign, in at most `most` lanes."""
     owners: list[str] = []
     """The task each lane comes from; empty where a lane is free."""
     open_ends = {task_id: len(others) for task_id, others in needing(order).items()}
@@ -94,7 +98,7 @@ def lanes(order: Sequence[Task], most: int, glyphs: Glyphs) -> Iterator[tuple[Ta
 def _cells(
     owners: Sequence[str], node: int, joined: Collection[int], ending: Collection[int]
 ) -> list[tuple[int, int]]:
-    """For each lane the ways out of its cell and of the gap right of it."""
+    """Find for each lane the ways out of its cell and of the gap right of it."""
     low, high = min((node, *joined)), max((node, *joined))
     cells = []
     for at in range(max(len(owners), node + 1)):

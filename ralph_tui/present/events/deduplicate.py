@@ -1,4 +1,4 @@
-"""What of a loop's bookkeeping is worth a line: changes, not repetitions."""
+"""Tells what of a loop's bookkeeping is new, so that repetitions stay out of the stream and the log."""
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import Task, TaskStatus
@@ -14,16 +14,16 @@ _KNOWN = frozenset(
 
 
 class Deduplicator:
-    """Remembers the breaker and where every task stands as they were last told."""
+    """Remembers the breaker and the state of every task as they were last shown."""
 
     def __init__(self) -> None:
-        """Nothing was told yet."""
+        """Start with nothing known."""
         self._breaker = CircuitBreaker()
         self._stands: dict[str, tuple[TaskStatus, bool]] = {}
         self._unreadable = False
 
     def is_news(self, event: ev.Event) -> bool:
-        """Whether an event says something that was not known; every other kind of event does."""
+        """Tell whether an event says something new; events that cannot repeat always do."""
         if type(event) not in _KNOWN:
             return True
         if isinstance(event, ev.Standing):
@@ -49,7 +49,7 @@ class Deduplicator:
 
 
 def risen(before: CircuitBreaker, after: CircuitBreaker) -> tuple[str, ...]:
-    """Names of the counters that went up; money always does, so it is left out."""
+    """Name the counters that went up; money always does, so it is left out."""
     counts = {signal.name: signal.count for signal in before.signals()}
     return tuple(
         signal.name

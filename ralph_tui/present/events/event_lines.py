@@ -1,4 +1,4 @@
-"""Events as readable lines, for a log: `ralph` without a screen, and the journal written out.
+"""Writes events as lines for a log: `ralph` without a screen, and the journal written out.
 
 A line says what the stream on the screen says, and a tool call looks the same in both.
 """
@@ -76,22 +76,22 @@ class LogLine(NamedTuple):
 
 
 def log_line(text: str, style: str = "", indent: int = 0) -> LogLine:
-    """A line from text that may come from a model, a tool or a file."""
+    """Make a line from text that may come from a model, a tool or a file."""
     return LogLine(one_line(text, LIMIT), style, indent)
 
 
 class EventPrinter:
-    """Tells a run line by line; keeps the view and the calls that have not ended."""
+    """Writes a run line by line; keeps the view and the calls that have not ended."""
 
     def __init__(self, glyphs: Glyphs = UNICODE) -> None:
-        """Start with nothing told."""
+        """Start with nothing written."""
         self.glyphs = glyphs
         self.view = LoopView()
         self.calls: dict[str, Call] = {}
         self._deduplicator = Deduplicator()
 
     def lines(self, event: ev.Event) -> Iterator[LogLine]:
-        """Say one more event; what repeats what is known says nothing."""
+        """Write one more event; an event that repeats what is known has no line."""
         self.view = reduce(self.view, event)
         kind = type(event)
         if kind in _SCREEN_ONLY:
@@ -103,7 +103,7 @@ class EventPrinter:
             yield from self.say(kind, sentence)
 
     def say(self, kind: type[ev.EventBase], sentence: Sentence) -> Iterator[LogLine]:
-        """Write a sentence as a line, with what belongs below it."""
+        """Write a sentence as a line, with its details and a hint below it."""
         indent = 1 if kind in _IN_ITERATION else 0
         text = sentence.line or f"{sentence.label} {sentence.text}"
         if sentence.right and not sentence.line:
@@ -120,7 +120,7 @@ class EventPrinter:
 
 
 def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
-    """A question with its numbered options."""
+    """Write a question with its numbered options."""
     question = asked.question
     header = f" ({question.header})" if question.header else ""
     several = ", several may be chosen" if question.multi_select else ""
@@ -135,7 +135,7 @@ def question_lines(signs: Glyphs, asked: AskedQuestion) -> Iterator[LogLine]:
 
 
 def _permission(wanted: Permission) -> Iterator[LogLine]:
-    """The whole call, however long, and why it is asked about."""
+    """Write the whole call, however long, and why a person is asked about it."""
     yield log_line("runs:" if wanted.asked else "the whole of it:", "dim", 2)
     yield from (LogLine(inert(text), "", 3) for text in wanted.argument.splitlines())
     if wanted.asked:
@@ -165,7 +165,7 @@ def _iteration_started(p: EventPrinter, e: ev.IterationStarted) -> Iterator[LogL
 
 
 def _iteration_finished(p: EventPrinter, e: ev.IterationFinished) -> Iterator[LogLine]:
-    """As on the screen, with the context's size and the project's costs."""
+    """Write the outcome as the screen has it, with the size of the context and the project's costs."""
     sentence = sentence_of(e)
     assert sentence is not None
     capacity = p.view.budget.total_capacity
@@ -205,7 +205,7 @@ def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
 
 
 def _call_text(call: Call) -> str:
-    """The tool's word and what the call is about, as on the screen."""
+    """Write the tool's verb and what the call is about, as on the screen."""
     renderer = renderer_for(call)
     return one_line(f"{renderer.verb} {renderer.argument(call)}", 160)
 
@@ -223,7 +223,7 @@ def _tool_denied(p: EventPrinter, e: ev.ToolDenied) -> Iterator[LogLine]:
 
 
 def _tool_allowed(p: EventPrinter, e: ev.ToolAllowed) -> Iterator[LogLine]:
-    """What an answer has just allowed is told with the answer."""
+    """Write that an earlier answer allows the call; a new answer has its own line."""
     if e.scope == "again":
         call = p.calls.get(e.tool_id) or Call(e.tool_id, e.name, {})
         why = f"allowed for this session before ({e.rule})"

@@ -1,7 +1,7 @@
 """Says in one sentence what an event means: one table for the stream and for a log.
 
-The stream of the screen shows `label` in a column of its own; a log has no columns, so its line is
-`line`, or the label and the text where the two read on.
+The stream on the screen shows `label` in a column of its own. A log has no columns, so its line is `line`, or the label
+followed by the text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,16 +25,16 @@ from ralph_tui.present.text.status_labels import BREAKER, ITERATION, task_word
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What one event says.
+    """Says one event in words.
 
     Attributes:
         glyph: The name of a field of `Glyphs`.
-        label: What it is about, in a word or two.
+        label: The subject, in a word or two.
         text: What happened.
-        tone: How it is coloured.
+        tone: The color.
         right: Figures, or who did it; shown at the end of the line.
         more: What only a detail shows, over as many lines as it takes.
-        line: The whole of it for a log, where label and text do not read as one sentence.
+        line: The whole line of a log, where label and text do not read as one sentence.
     """
 
     glyph: str
@@ -148,7 +148,7 @@ def _gate_finished(e: ev.GateFinished) -> Sentence:
 
 
 def _of_task(task_id: str, text: str) -> str:
-    """A text of the gate that says of which task or phase it is."""
+    """Name the task or phase where a text of the gate does not."""
     return text if task_id in text else f"{task_id}: {text}"
 
 
@@ -218,7 +218,7 @@ def _notice(e: ev.Notice) -> Sentence:
 
 
 def unfinished(names: Sequence[str]) -> str:
-    """What is to be said of files that are not whole, without its full stop."""
+    """Say which files are not complete, without a full stop."""
     verb = "is" if len(names) == 1 else "are"
     return f"{', '.join(names)} {verb} being written by another program, or cannot be read"
 
@@ -306,7 +306,7 @@ def _limit_wait(e: ev.LimitWait) -> Sentence:
 
 
 def _told_whole(glyph: str, label: str, text: str, tone: Tone = Tone.MUTED) -> Sentence:
-    """A sentence that says everything without its label."""
+    """Make a sentence that needs no label."""
     return Sentence(glyph, label, text, tone, line=text)
 
 

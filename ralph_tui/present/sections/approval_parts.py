@@ -1,4 +1,4 @@
-"""What a person is asked to agree to, as parts to read. Pure functions."""
+"""Shows what a person is asked to agree to: specs, plan, validation report. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ _HEADINGS = {
 
 
 def approval_heading(kind: ApprovalKind) -> str:
-    """What is asked."""
+    """Say what is asked."""
     return _HEADINGS.get(kind, f"{kind}: waits for your approval")
 
 
@@ -41,7 +41,7 @@ _SIGHT_LINES = 8
 
 
 def spec_parts(specs: Sequence[Spec], glyphs: Glyphs) -> list[Part]:
-    """Every spec as a person reads it, with what it lacks above."""
+    """Show every spec as a person reads it, with what is missing above it."""
     if not specs:
         return [Part("No specs", [[Span("There is no file in specs/.", Tone.WARN)]])]
     return [Part(f"specs/{spec.name}", _spec(spec, glyphs)) for spec in specs]
@@ -61,7 +61,7 @@ SHORT_ABOVE = 500
 
 
 def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:
-    """The open tasks as a list to choose from: whole, or a line each where there are very many."""
+    """List the open tasks to choose from: in full, or a line each where there are very many."""
     if len(tasks) <= SHORT_ABOVE:
         return parts_blocks(plan_parts(tasks, glyphs))
     blocks = [
@@ -87,7 +87,7 @@ def _short(task: Task) -> list[Line]:
 
 
 def plan_parts(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[Part]:
-    """The open tasks with everything that was planned for them; each can be chosen."""
+    """Show the open tasks with everything that was planned for them; each can be chosen."""
     parts = [
         Part(f"{task.id}  {task.title}", _task(task, glyphs), key=task.id)
         for task in in_order(tasks.values())
@@ -118,7 +118,7 @@ def _task(task: Task, glyphs: Glyphs) -> list[Line]:
 
 
 def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
-    """Every check and every criterion with its evidence."""
+    """Show every check and every criterion with its evidence."""
     if report is None:
         return [Part("No report", [[Span("The validation report cannot be read.", Tone.WARN)]])]
     parts = [Part(f"Round {report.round}", [[Span(t)] for t in report.summary.splitlines()])]
@@ -135,7 +135,7 @@ def report_parts(report: ValidationReport | None, glyphs: Glyphs) -> list[Part]:
 
 
 def _sight(sight: Seen) -> list[Line]:
-    """A look with an extra tool: what was asked, what it said, where its pictures are."""
+    """Show one look with an extra tool: what was asked, what it returned, where its pictures are."""
     about = f"{sight.tool}  {sight.input}".strip()
     said = sight.text.splitlines()[:_SIGHT_LINES]
     lines: list[Line] = [[Span(inert(about), Tone.MUTED)]] if about else []
@@ -145,7 +145,7 @@ def _sight(sight: Seen) -> list[Line]:
 
 
 def _check(receipt: Receipt, glyphs: Glyphs) -> list[Line]:
-    """One check, and below it what its receipt rests on."""
+    """Show one check, and below it what its receipt rests on."""
     look = RECEIPT[receipt.status]
     word = receipt_note(receipt) or look.word
     ran: Line = [

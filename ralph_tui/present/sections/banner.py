@@ -1,4 +1,4 @@
-"""What the frame above the panes says: before a run, how to start; after one, how it went."""
+"""Writes the banner above the panes: before a run, how to start; after one, how it went. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from ralph_tui.present.text.status_labels import RUN, UNREADABLE, Look
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A title with its look, and paragraphs."""
+    """A state, a headline and paragraphs."""
 
     look: Look
     headline: str
@@ -36,7 +36,7 @@ class Banner:
     """What the activity says, too; for a screen that has it out of sight."""
 
     def lines(self, width: int, *, alone: bool = False) -> list[Line]:
-        """The paragraphs at a width; `alone`: the activity is out of sight."""
+        """Fold the paragraphs to a width; `alone` adds what the activity says where that is out of sight."""
         return [
             *([Span(text, Tone.TITLE)] for text in wrap(self.headline, width)),
             *flow(self.advice, width),
@@ -56,7 +56,18 @@ def banner_of(
     glyphs: Glyphs,
     keys: Keys,
 ) -> Banner | None:
-    """What to say while nothing runs; `request` is what was asked for and is not done yet."""
+    """Say what a person can do while nothing runs.
+
+    Args:
+        view: The loop as it is known.
+        finished: How the last run ended, where this screen saw it.
+        request: What was asked for and is not done yet; None while that is not known.
+        glyphs: The signs to draw with.
+        keys: The keys that the banner names.
+
+    Returns:
+        The banner, or None while the loop runs.
+    """
     if finished is not None:
         again = finished.status is not LoopStatus.COMPLETE and not why_not_build(view, request)
         return _outcome(finished, glyphs, keys, again=again)
@@ -74,7 +85,7 @@ def banner_of(
 
 
 def trouble_banner(view: LoopView) -> Banner:
-    """What cannot be read, and that somebody keeps looking."""
+    """Say what cannot be read, and that ralph keeps trying."""
     plan = _PLAN in view.trouble
     look = _BROKEN if plan else UNREADABLE
     what = "plan cannot be read, so nothing can be built" if plan else "project cannot be read now"
@@ -83,7 +94,7 @@ def trouble_banner(view: LoopView) -> Banner:
 
 
 def unfinished_banner(view: LoopView) -> Banner:
-    """What somebody writes just now; nothing is wrong with it yet."""
+    """Say which file is being written; nothing is wrong with it yet."""
     return Banner(_WRITTEN, f"{unfinished(view.unfinished)}.", [Span(_BEFORE)], "")
 
 
@@ -102,7 +113,14 @@ MOST_FINDINGS = 3
 def with_findings(
     banner: Banner | None, found: Sequence[Notice], glyphs: Glyphs, keys: Keys
 ) -> Banner | None:
-    """The banner with what was found before a run: who works within which limits, and what is wrong."""
+    """Add what was found before a run: who works within which limits, and what is wrong.
+
+    Args:
+        banner: The banner to add to; None stays None.
+        found: The notices, the most important first; at most `MOST_FINDINGS` are shown.
+        glyphs: The signs to draw with.
+        keys: The keys that the banner names.
+    """
     if banner is None or not found:
         return banner
     lines = [_finding(notice, glyphs) for notice in found[:MOST_FINDINGS]]
@@ -121,7 +139,7 @@ def _finding(notice: Notice, glyphs: Glyphs) -> Line:
 
 
 def waiting_banner(view: LoopView, now: datetime, keys: Keys) -> Banner | None:
-    """What the loop waits for and how long, or None while it works."""
+    """Say what the loop waits for and how long; None while it works."""
     if view.limit_until is not None:
         return Banner(
             RUN[RunState.LIMITED],
@@ -199,7 +217,7 @@ _MORE = (
 
 
 def _sentence(text: str) -> str:
-    """Words that end a line elsewhere, as a headline."""
+    """Turn words that end a line elsewhere into a headline."""
     ends = text.endswith((".", "!", "?", "…"))
     return f"{text[:1].upper()}{text[1:]}{'' if ends or not text else '.'}"
 

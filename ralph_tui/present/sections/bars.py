@@ -1,4 +1,4 @@
-"""Shares and counters as bars and dots in cells. Pure functions."""
+"""Draws shares and counters as bars and dots in cells. Pure functions."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,7 +11,14 @@ from ralph_tui.present.text.status_labels import ZONE
 
 
 def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
-    """A share of one as filled cells; something above zero always shows."""
+    """Draw a share of one as filled cells; a share above zero always shows.
+
+    Args:
+        share: 0 to 1; what is beyond is drawn as the nearer end.
+        width: Cells of the bar.
+        tone: The color of the filled cells.
+        glyphs: The signs to draw with.
+    """
     share = min(1.0, max(0.0, share))
     filled = round(share * width)
     if share > 0:
@@ -20,7 +27,14 @@ def bar(share: float, width: int, tone: Tone, glyphs: Glyphs) -> list[Span]:
 
 
 def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list[Span]:
-    """A counter as dots; numbers beyond `most` are left to the figures beside them."""
+    """Draw a counter as dots.
+
+    Args:
+        count: How many dots are filled.
+        threshold: How many dots there are.
+        glyphs: The signs to draw with.
+        most: Dots at the most; the figures beside them say the rest.
+    """
     size = min(most, int(threshold))
     filled = min(size, int(count))
     tone = Tone.MUTED if not filled else Tone.BAD if filled >= size else Tone.WARN
@@ -28,7 +42,7 @@ def dots(count: float, threshold: float, glyphs: Glyphs, most: int = 10) -> list
 
 
 def level_tone(share: float) -> Tone:
-    """How near a limit is."""
+    """Color a share by how near the limit is."""
     return Tone.BAD if share >= 1 else Tone.WARN if share >= 0.8 else Tone.OK
 
 
@@ -39,7 +53,15 @@ def context_bar(
     glyphs: Glyphs,
     past: Sequence[IterationFinished] = (),
 ) -> list[Line]:
-    """The window's use over the smart zone; below it the marks, and the iterations before."""
+    """Draw the use of the context window over the smart zone; below it the marks and the iterations before.
+
+    Args:
+        budget: The size of the window and what is used of it.
+        zone: Where the smart zone begins and ends, in percent.
+        width: Cells of the bar.
+        glyphs: The signs to draw with.
+        past: The iterations before, oldest first.
+    """
     marks = (budget.budget_percent, budget.handoff_threshold_percent, budget.interrupt_percent)
     used = _cell(min(100.0, budget.percent), width)
     if budget.current_usage:
@@ -69,7 +91,14 @@ _BEFORE = "before "
 def spark(
     past: Sequence[IterationFinished], capacity: int, width: int, glyphs: Glyphs
 ) -> list[Span]:
-    """How full the context was at the end of each of the last iterations; a hand-off stands out."""
+    """Draw how full the context was at the end of each of the last iterations; a hand-off stands out.
+
+    Args:
+        past: The iterations, oldest first.
+        capacity: Tokens of a full window.
+        width: Iterations that are shown at the most, one cell each.
+        glyphs: The signs to draw with.
+    """
     shown = past[-width:] if width > 0 and capacity else ()
     top = len(glyphs.levels) - 1
     return [
@@ -91,7 +120,7 @@ def _joined(cells: list[Span]) -> Line:
 
 
 def _scale(marks: tuple[int, ...], width: int, glyphs: Glyphs) -> str:
-    """Numbers under their places; one that would touch its neighbour is a tick only."""
+    """Write numbers under their places; a number that would touch its neighbor is left out or is a tick only."""
     line = [" "] * width
     free_from = 0
     for mark in sorted(set(marks)):

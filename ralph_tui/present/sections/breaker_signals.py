@@ -1,4 +1,4 @@
-"""The breaker's signals as n of their threshold, in the panel and in detail. Pure functions."""
+"""Shows the breaker's signals as counts of their threshold, in the panel and in detail. Pure functions."""
 
 from collections.abc import Iterable
 
@@ -20,9 +20,9 @@ _FIGURES = _NAME + _COUNT + _OF
 
 
 def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[Line]:
-    """The main signals, and the one of the others that is nearest its threshold.
+    """Show the main signals, and the one of the others that is nearest its threshold.
 
-    What was spent has a panel of its own, so it is here only when it is near.
+    Costs have a panel of their own, so they are here only when they are near the limit.
     """
     signals = [s for s in breaker.signals() if s.name != "cost" or _share(s) >= NEAR]
     others = counting(s for s in signals if s.name not in MAIN)
@@ -36,7 +36,7 @@ def breaker_lines(breaker: CircuitBreaker, width: int, glyphs: Glyphs) -> list[L
 
 
 def counting(signals: Iterable[Signal]) -> list[Signal]:
-    """The signals that stand above zero and are not off, most advanced first."""
+    """Select the signals that are above zero and not off, most advanced first."""
     found = (signal for signal in signals if signal.count and signal.threshold)
     return sorted(found, key=_share, reverse=True)
 
@@ -46,7 +46,7 @@ def _share(signal: Signal) -> float:
 
 
 def signal_line(signal: Signal, width: int, glyphs: Glyphs) -> Line:
-    """One signal: name, count, threshold, and a gauge in what room is left."""
+    """Show one signal: name, count, threshold, and a gauge in what room is left."""
     name = Span(signal.name.ljust(_NAME), Tone.MUTED)
     if not signal.threshold:
         return [name, Span("    off", Tone.MUTED)]
@@ -70,7 +70,7 @@ _MEANS = {
 
 
 def breaker_parts(breaker: CircuitBreaker, glyphs: Glyphs) -> list[Part]:
-    """Every signal with the evidence that counted, most advanced first."""
+    """Show every signal with the evidence that counted, most advanced first."""
     state: list[Line] = [[Span(_MEANS[breaker.state])]]
     if breaker.reset_reason:
         state.append([Span(f"Last reset: {breaker.reset_reason}", Tone.MUTED)])

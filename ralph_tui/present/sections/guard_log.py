@@ -1,4 +1,4 @@
-"""The guard's log and the breaker's past, and what rows of evidence look like. Pure functions."""
+"""Shows the guard's log and the breaker's past, and draws the rows of evidence. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -17,17 +17,17 @@ from ralph_tui.present.text.status_labels import BREAKER
 
 
 def labelled(name: str, text: str, tone: Tone = Tone.TEXT) -> Line:
-    """A row that begins with what it is: rule, evidence, next."""
+    """Draw a row that begins with its name: rule, evidence, next."""
     return [Span(name.ljust(10), Tone.MUTED), Span(text, tone)]
 
 
 def next_step(keys: Keys, text: str, **values: str) -> Line:
-    """What to do, with the keys that do it here."""
+    """Draw what to do, with the keys that do it here."""
     return [Span("next".ljust(10), Tone.MUTED), *hint(keys, text, Tone.ACCENT, **values)]
 
 
 def cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
-    """When an open breaker lets one iteration try by itself."""
+    """Say when an open breaker lets one iteration try again automatically."""
     if breaker.half_open_at is None or not breaker.is_cooling:
         return []
     left = duration(max(0.0, (breaker.half_open_at - now).total_seconds()))
@@ -36,7 +36,7 @@ def cooling(breaker: CircuitBreaker, now: datetime) -> list[Line]:
 
 
 def guard_parts(rulings: Sequence[Ruled], glyphs: Glyphs) -> list[Part]:
-    """The guard's log, newest first: what was refused, and what a person was asked about."""
+    """Show the guard's log, newest first: what was denied, and what a person was asked about."""
     if not rulings:
         nothing: Line = [Span("The guard has refused nothing here.", Tone.MUTED)]
         return [Part("Guard log", [nothing])]
@@ -88,7 +88,15 @@ def breaker_view_parts(
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """The breaker now with its evidence, what comes next, and how it came to this."""
+    """Show the breaker now with its evidence, what comes next, and how it came to this.
+
+    Args:
+        breaker: The breaker as it is now.
+        steps: Its changes, oldest first.
+        now: The time, for what is left of a cool-down.
+        glyphs: The signs to draw with.
+        keys: The keys that the text names.
+    """
     look = BREAKER[breaker.state]
     head: list[Line] = [
         [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],

@@ -1,4 +1,4 @@
-"""The header's two lines; fields are dropped whole, by priority. Pure functions."""
+"""Writes the two lines of the header; fields are dropped whole, by priority. Pure functions."""
 
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -43,17 +43,17 @@ class Facts:
 
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
-    """State and place above; the work of this moment below."""
+    """Write state and place on the first line, the work of this moment on the second."""
     return [_first(facts, width, glyphs), _second(facts, width, glyphs)]
 
 
 def project_name(view: LoopView, root_name: str) -> str:
-    """The project's name, known before the first event."""
+    """Return the name of the project, which is known before the first event."""
     return flat(view.project or root_name)
 
 
 def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
-    """The terminal's title: state and project."""
+    """Write the terminal's title: state and project."""
     look = look_of(view)
     name = project_name(view, root_name)
     return one_line(f"{getattr(glyphs, look.glyph)} {name} {look.word} - ralph")
@@ -102,7 +102,7 @@ def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _iteration(view: LoopView) -> str:
-    """Its number in the project; the limit is of this run, so what this run has begun stands beside it."""
+    """Write its number in the project; the limit is of this run, so the iterations of this run stand beside it."""
     if not view.max_iterations:
         return f"iteration {view.iteration}"
     if view.run_iterations in (0, view.iteration):
@@ -126,7 +126,7 @@ _WORD = max(len(RUN[state].word) for state in BUSY)
 
 
 def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
-    """The phases, none of them marked where nothing was begun; the last is done, too, when the run is `over`."""
+    """Draw the phases, marked as far as the project is; with `over` the last one is done, too."""
     spans: list[Span] = []
     phases = list(Phase)
     for place, step in enumerate(phases):
@@ -163,7 +163,7 @@ def _second(facts: Facts, width: int, glyphs: Glyphs) -> Line:
 
 
 def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
-    """What is counted at the right: all of it, then less and less."""
+    """List what is counted at the right: all of it, then less and less."""
     guidance = f"{len(view.injections)} guidance waiting" if view.injections else ""
     denials = plural(view.denials, "denial") if view.denials else ""
     tasks = (
@@ -175,12 +175,12 @@ def _counts(view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 
 def _why(view: LoopView, now: list[Span]) -> list[Span]:
-    """Why the task was chosen, where the task is what is shown."""
+    """Say why the task was chosen, where the line shows the task."""
     return [Span(f"   {view.why}", Tone.MUTED)] if view.why and len(now) > 1 else []
 
 
 def _waiting(view: LoopView, keys: Keys) -> list[Span]:
-    """What waits for the person, and the key that opens it."""
+    """Say what waits for the person, and name the key that opens it."""
     if view.questions:
         asked = view.questions[0]
         more = f" (and {len(view.questions) - 1} more)" if len(view.questions) > 1 else ""
@@ -195,7 +195,7 @@ def _waiting(view: LoopView, keys: Keys) -> list[Span]:
 
 
 def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
-    """What happens right now; the banner says why nothing does."""
+    """Say what happens right now; the banner says why nothing does."""
     view, task = facts.view, facts.view.current_task
     if _rests(view):
         return [Span(_place(facts, width, glyphs), Tone.MUTED)]
@@ -223,12 +223,12 @@ def _now(facts: Facts, width: int, glyphs: Glyphs) -> list[Span]:
 
 
 def _rests(view: LoopView) -> bool:
-    """Nothing happens, or nothing is known of it."""
+    """Tell whether nothing happens, or nothing is known."""
     return view.run_state in RESTING or bool(view.trouble) or not view.is_known
 
 
 def _place(facts: Facts, width: int, glyphs: Glyphs) -> str:
-    """Where the project is, or that it is still being read."""
+    """Say where the project is, or that it is still being read."""
     says = facts.slow and look_of(facts.view) is OPENING
     return reading(facts.view) if says else crop_path(facts.root, width, glyphs.ellipsis)
 

@@ -1,4 +1,4 @@
-"""The run history as CSV, JSON or Markdown. Pure functions."""
+"""Writes the run history as CSV, JSON or Markdown. Pure functions."""
 
 import csv
 import io
@@ -21,7 +21,14 @@ _COLUMNS = (
 
 
 def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left: Forecast) -> str:
-    """The whole history in one of `FORMATS`."""
+    """Write the whole history as a file.
+
+    Args:
+        form: One of `FORMATS`.
+        chronicle: The runs and iterations.
+        metrics: The success metrics.
+        left: The estimate of what is left.
+    """
     if form == "csv":
         return _csv(chronicle.iterations)
     if form == "json":
@@ -30,7 +37,7 @@ def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left
 
 
 def left_of(chronicle: Chronicle, open_tasks: int | None) -> Forecast:
-    """What is left, from the tries so far; without a plan, of as many tasks as were open last."""
+    """Estimate what is left, from the attempts so far; without a plan, for as many tasks as were open last."""
     its = chronicle.iterations
     tries = [it for it in its if it.phase is Phase.BUILDING]
     known = its[-1].open_tasks if its else 0
@@ -51,7 +58,7 @@ def _csv(iterations: Sequence[Iteration]) -> str:
 
 
 def _cell(value: object) -> object:
-    """A text that a spreadsheet would take for a formula is marked as text."""
+    """Mark a text that a spreadsheet would take for a formula as text."""
     if isinstance(value, str):
         text = one_line(value, 2000)
         return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text

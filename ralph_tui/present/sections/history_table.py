@@ -1,4 +1,4 @@
-"""The history as figures, as a table and as metrics. Pure functions."""
+"""Shows the run history as totals, as a table and as metrics. Pure functions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,15 @@ _HEADS = ("iter", "task", "outcome", "cost", "tokens", "context", "took", "began
 def totals(
     chronicle: Chronicle, left: Forecast, width: int, glyphs: Glyphs, keys: Keys
 ) -> list[Line]:
-    """What it came to, and what is left with the basis of that."""
+    """Add up the history, and estimate what is left with the basis of the estimate.
+
+    Args:
+        chronicle: The runs and iterations.
+        left: The estimate.
+        width: Cells of a line.
+        glyphs: The signs to draw with.
+        keys: The keys that the text names.
+    """
     its = chronicle.iterations
     if not its:
         return [
@@ -50,7 +58,7 @@ def totals(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Iterations as cells, newest first, with how wide each column is."""
+    """Iterations as cells, newest first, with the width of each column."""
 
     iterations: Sequence[Iteration]
     rows: Sequence[tuple[str, ...]]
@@ -58,7 +66,7 @@ class Table:
 
 
 def table_of(iterations: Sequence[Iteration]) -> Table:
-    """A line for each; of a long journal it takes a while, so make it in a thread."""
+    """Make a row for each iteration. A long journal takes a while, so call it in a thread."""
     newest = iterations[::-1]
     rows = [_cells(it) for it in newest]
     columns = zip(_HEADS, *rows, strict=True)
@@ -66,7 +74,7 @@ def table_of(iterations: Sequence[Iteration]) -> Table:
 
 
 def table_blocks(table: Table, width: int, glyphs: Glyphs) -> list[LineBlock]:
-    """One line per iteration; columns go from the right when there is no room."""
+    """Draw one line per iteration; the last columns are left out where there is no room."""
     if not table.rows:
         return [LineBlock(None, [[Span("No session has ended here yet.", Tone.MUTED)]])]
     widths, shown = table.widths, len(_HEADS)
@@ -116,12 +124,12 @@ def _cells(it: Iteration) -> tuple[str, ...]:
 
 
 def metric_parts(metrics: Iterable[Metric], glyphs: Glyphs) -> list[Part]:
-    """Each metric with its definition, what it was divided by and whether it is on target."""
+    """Show each metric with its definition, its denominator and whether it is on target."""
     return [Part(metric.title, _metric(metric, glyphs)) for metric in metrics]
 
 
 def on_target(metric: Metric) -> bool | None:
-    """Whether the share is as high, as low or as near as its target says; None while it is unknown."""
+    """Tell whether a metric meets its target; None while it is unknown."""
     if metric.value is None:
         return None
     share, bounds = 100 * metric.value, [float(n) for n in re.findall(r"\d+", metric.target)]

@@ -1,4 +1,4 @@
-"""Iterations as one line of a list, and as a summary. Pure functions."""
+"""Shows iterations as entries of a list and as a summary. Pure functions."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -22,14 +22,21 @@ RUNNING = Look("running", "running", Tone.INFO)
 
 
 def look_of(iteration: Iteration) -> Look:
-    """How an iteration ended; one without an end goes on, or was cut off."""
+    """Tell how an iteration ended; one without an end is running, or was cut off."""
     return RUNNING if not iteration.end else ITERATION[iteration.outcome]
 
 
 def iteration_blocks(
     iterations: Sequence[Iteration], runs: Iterable[Run], width: int, glyphs: Glyphs
 ) -> list[LineBlock]:
-    """The list, newest first, under the head of each run."""
+    """List the iterations, newest first, under the heading of each run.
+
+    Args:
+        iterations: Oldest first.
+        runs: The runs they belong to.
+        width: Cells of a line.
+        glyphs: The signs to draw with.
+    """
     heads = {run.run_id: run for run in runs}
     blocks: list[LineBlock] = []
     shown: str | None = None
@@ -90,7 +97,7 @@ def _about(it: Iteration) -> str:
 
 
 def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
-    """Everything known of one iteration that is not in its stream."""
+    """Show everything known of one iteration that is not in its stream."""
     look = look_of(it)
     outcome: list[Line] = [
         [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],

@@ -1,4 +1,4 @@
-"""What is asked of a person: questions, permissions, and the answers put together so far."""
+"""Shows what is asked of a person, and keeps the answers before they are sent. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from ralph_tui.present.tools.calls import Section, SectionKind
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What is marked for one question."""
+    """The answer to one question before it is sent."""
 
     marked: frozenset[int] = frozenset()
     other: str = ""
@@ -28,24 +28,24 @@ class Draft:
         return bool(self.marked) or self.uses_other or self.declined
 
     def choosing(self, index: int) -> "Draft":
-        """Only this option."""
+        """Mark only this option."""
         return replace(self, marked=frozenset({index}), uses_other=False, declined=False)
 
     def toggling(self, index: int) -> "Draft":
-        """This option too, or not any more."""
+        """Mark this option, or unmark it."""
         return replace(self, marked=self.marked ^ {index}, declined=False)
 
     def writing(self, text: str, *, multi: bool) -> "Draft":
-        """Words instead of an option, or beside the options of a multiple choice."""
+        """Take the person's own words instead of an option, or beside the options of a multiple choice."""
         marked = self.marked if multi else frozenset()
         return Draft(marked=marked, other=text.strip(), uses_other=bool(text.strip()))
 
     def declining(self) -> "Draft":
-        """No answer, and said so."""
+        """Decline the question."""
         return Draft(other=self.other, declined=True)
 
     def answer(self, question: Question) -> Answer:
-        """What is sent; labels in the order in which they were offered."""
+        """Make the answer to send; labels in the order in which they were offered."""
         if self.declined:
             return Answer(declined=True, by="screen")
         labels = tuple(o.label for i, o in enumerate(question.options) if i in self.marked)
@@ -66,13 +66,13 @@ WRITING = "enter keep, esc back to the options"
 
 
 def who_asks(question: AskedQuestion) -> str:
-    """The phase and the task that wait for an answer."""
+    """Name the phase and the task that wait for an answer."""
     task = f", task {question.task_id}," if question.task_id else ""
     return f"{question.phase.value}{task} asks"
 
 
 def question_blocks(question: Question, draft: Draft, glyphs: Glyphs) -> list[LineBlock]:
-    """The question, its options, words of one's own, and declining."""
+    """List the question, its options, the person's own words, and declining."""
     asked: list[Line] = [[Span(text, Tone.TITLE)] for text in question.question.splitlines()]
     if question.multi_select:
         asked.append([Span("Any number: space marks, enter goes on.", Tone.MUTED)])
@@ -97,7 +97,14 @@ def _sign(question: Question, glyphs: Glyphs, *, on: bool) -> Span:
 
 
 def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
-    """One numbered answer."""
+    """Draw one numbered answer.
+
+    Args:
+        index: Its place, from 0; the first nine have a number to press.
+        sign: Whether it is marked.
+        label: The answer.
+        description: What it means, shown below the label.
+    """
     number = f"{index + 1}  " if index < 9 else "   "
     lines: list[Line] = [[Span(number, Tone.INFO), sign, Span(label)]]
     indent = Span(" " * (len(number) + len(sign.text)))
@@ -108,7 +115,7 @@ def choice(index: int, sign: Span, label: str, description: str) -> LineBlock:
 def review_blocks(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], glyphs: Glyphs
 ) -> list[LineBlock]:
-    """Every answer once more before it is sent."""
+    """List every answer once more before they are sent."""
     blocks = [LineBlock(None, [[Span("Your answers", Tone.TITLE)], []])]
     for index, asked in enumerate(batch):
         text, tone = said(asked.question, drafts.get(asked.id, NOTHING))
@@ -126,7 +133,7 @@ def review_blocks(
 
 
 def said(question: Question, draft: Draft) -> tuple[str, Tone]:
-    """A draft in words."""
+    """Say a draft in words, with its tone."""
     if not draft.is_given:
         return "not answered yet", Tone.WARN
     if draft.declined:
@@ -137,7 +144,14 @@ def said(question: Question, draft: Draft) -> tuple[str, Tone]:
 def question_tabs(
     batch: Sequence[AskedQuestion], drafts: Mapping[str, Draft], at: int, glyphs: Glyphs
 ) -> list[Line]:
-    """One word per question and one for the review; the present one is marked."""
+    """Draw one tab per question and one for the review.
+
+    Args:
+        batch: The questions, in the order in which they are asked.
+        drafts: The answers so far, by the question's id.
+        at: The tab that is open.
+        glyphs: The signs to draw with.
+    """
     tabs: list[Line] = []
     for index, asked in enumerate(batch):
         given = drafts.get(asked.id, NOTHING).is_given
@@ -153,7 +167,7 @@ def _tab(name: str, sign: str, glyphs: Glyphs, *, here: bool) -> list[Span]:
 
 
 def keys_of_question(question: Question, *, alone: bool) -> str:
-    """What the keys do among the options."""
+    """Name what the keys do among the options."""
     last = min(9, len(question.options) + OWN)
     accept = "space mark, enter go on" if question.multi_select else "enter choose"
     turn = "" if alone else "n next, m back, "
@@ -163,7 +177,7 @@ def keys_of_question(question: Question, *, alone: bool) -> str:
 
 
 def keys_of_review(*, sends: bool) -> str:
-    """What the keys do where all answers are looked over."""
+    """Name what the keys do in the review of all answers."""
     return f"enter {'send' if sends else 'change'}, j k move, m back, esc later"
 
 
@@ -175,7 +189,7 @@ _TITLES = {
 
 
 def permission_title(asked: AskedQuestion) -> str:
-    """Who wants something."""
+    """Say who asks for permission."""
     if asked.permission and asked.permission.check:
         task = f", task {asked.task_id}" if asked.task_id else ""
         return f"{asked.phase.value}{task}: a check of the claim needs permission"
@@ -186,7 +200,7 @@ def permission_title(asked: AskedQuestion) -> str:
 
 
 def asked_briefly(asked: AskedQuestion) -> str:
-    """Who asks what, on the one line of the header: of a command the command comes first."""
+    """Say who asks what in one line; for a command the command comes first."""
     who = f"task {asked.task_id}" if asked.task_id else asked.phase.value
     wanted = asked.permission
     if wanted is None or wanted.tool != "Bash":
@@ -196,7 +210,7 @@ def asked_briefly(asked: AskedQuestion) -> str:
 
 
 def permission_sections(permission: Permission) -> list[Section]:
-    """The call as it will run, as the agent wrote it where that differs, and why it is asked about."""
+    """Show the call as it will run, as the agent wrote it where that differs, and why a person is asked."""
     title = _TITLES.get(permission.tool, f"The input of {permission.tool}")
     kind = SectionKind.COMMAND if permission.tool == "Bash" else SectionKind.TEXT
     sections = [
@@ -212,7 +226,7 @@ def permission_sections(permission: Permission) -> list[Section]:
 
 
 def permission_blocks(question: Question, draft: Draft) -> list[LineBlock]:
-    """The three answers; a reason that was typed stands beside its answer."""
+    """List the three answers; a reason that was typed stands beside its answer."""
     blocks = []
     for index, option in enumerate(question.options):
         typed = f": {draft.other}" if option.reasoned and draft.other else ""

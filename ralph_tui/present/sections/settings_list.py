@@ -1,4 +1,4 @@
-"""Settings with their sources, and the limits of this run. Pure functions."""
+"""Lists settings with their sources, and the limits that can change during a run. Pure functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from ralph_tui.present.text.spans import Line, Span, Tone
 
 @dataclass(frozen=True, slots=True)
 class LiveLimit:
-    """One of them.
+    """A limit or model that can change while the loop runs.
 
     Attributes:
         name: The field of `Adjusted`.
         key: The setting it stands for.
-        title: In words.
-        used: What is used of it now.
-        when: From when on a change counts.
+        title: Its name on the screen.
+        used: Says how much of it is used.
+        when: From when a change counts.
     """
 
     name: str
@@ -58,10 +58,10 @@ LIVE_LIMITS = (
 
 
 def parsed(live: LiveLimit, typed: str) -> Adjusted:
-    """What was typed, as a change.
+    """Read what was typed as a change.
 
     Raises:
-        RalphError: It is no such value.
+        RalphError: The text is no such value.
     """
     text = typed.strip().removeprefix("$")
     try:
@@ -86,7 +86,14 @@ def parsed(live: LiveLimit, typed: str) -> Adjusted:
 def live_blocks(
     settings: Mapping[str, Effective], adjusted: Adjusted | None, view: LoopView, *, running: bool
 ) -> list[LineBlock]:
-    """What can be changed now; without a loop, what the next one begins with."""
+    """List what can be changed now; without a loop, what the next run begins with.
+
+    Args:
+        settings: The effective settings, by key.
+        adjusted: The changes of this run; None where there are none.
+        view: The loop, for what is used of each limit.
+        running: Whether a loop runs.
+    """
     word = (
         "Enter changes a limit of the run that goes on; the settings stay as they are."
         if running
@@ -117,7 +124,7 @@ def live_blocks(
 
 
 def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[LineBlock]:
-    """Every setting under its section; what is not the default stands out."""
+    """List every setting under its section; what is not the default stands out."""
     del glyphs
     blocks: list[LineBlock] = []
     section = ""
@@ -138,7 +145,7 @@ def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[LineBl
 
 
 def theme_blocks(names: Sequence[str], kept: str) -> list[LineBlock]:
-    """The themes; the one that was in use is named."""
+    """List the themes, and name the one that was in use."""
     head: Line = [Span("The cursor shows a theme, Enter keeps it, leaving goes back.", Tone.MUTED)]
     rows = [
         LineBlock(

@@ -1,4 +1,4 @@
-"""A task in detail, as titled blocks of lines. Pure functions."""
+"""Shows a task in detail, as titled blocks of lines. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,14 @@ _TAIL_LINES = 6
 
 
 def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Part]:
-    """Every block that has something to say; `past` is what the journal knows, once it was read."""
+    """Show every block that has something to say.
+
+    Args:
+        task: The task.
+        view: The loop, for the other tasks and the receipts of this moment.
+        past: What the journal says of the task; None until it is read.
+        glyphs: The signs to draw with.
+    """
     attempts = past.attempts if past is not None else ()
     receipts = _receipts(task, view, past)
     parts = [
@@ -44,7 +51,7 @@ def task_parts(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs
 
 
 def _receipts(task: Task, view: LoopView, past: TaskPast | None) -> dict[str, Receipt]:
-    """Of its last claim, by command: what the loop just said, or else what the journal has."""
+    """Collect the receipts of its last claim by command: from the loop just now, or from the journal."""
     now = view.gate_task_id == task.id
     found = view.receipts if now else past.receipts if past is not None else ()
     return {receipt.command: receipt for receipt in found}
@@ -75,7 +82,7 @@ def _state(task: Task, view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 
 def _rests_on(task: Task) -> list[Line]:
-    """What its completion rests on."""
+    """Say what its completion rests on."""
     rests = task.verification
     if rests is None:
         return []
@@ -97,7 +104,7 @@ def _why(task: Task, view: LoopView, attempts: Sequence[Iteration]) -> list[Line
 def _also_checked(
     task: Task, view: LoopView, receipts: dict[str, Receipt], glyphs: Glyphs
 ) -> list[Line]:
-    """What the gate runs for every task."""
+    """List the checks that run for every task."""
     own = {runnable_command(criterion, view.checks) for criterion in task.verification_criteria}
     return [
         line
@@ -124,7 +131,7 @@ def _criteria(
 
 
 def _checked(text: str, receipt: Receipt | None, glyphs: Glyphs) -> list[Line]:
-    """A check and its receipt; of one that failed the end of what it printed, too."""
+    """Show a check and its receipt; for one that failed also the end of its output."""
     if receipt is None:
         untried = [
             Span(f"{glyphs.idle} ", Tone.MUTED),
@@ -174,7 +181,7 @@ def _tasks(ids: tuple[str, ...], view: LoopView, glyphs: Glyphs) -> list[Line]:
 
 
 def _tries(task: Task, view: LoopView, past: TaskPast | None, glyphs: Glyphs) -> list[Line]:
-    """Every attempt with what it cost; while the journal is being read, those of this screen."""
+    """List every attempt with its cost; while the journal is being read, those this screen saw."""
     if past is None:
         known = [_of_event(e) for e in view.iterations if e.task_id == task.id]
     else:

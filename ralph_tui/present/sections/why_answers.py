@@ -1,4 +1,4 @@
-"""Why this task, why blocked, why waiting, why stopped: rule, evidence, next step. Pure functions."""
+"""Answers why this task, why blocked, why waiting, why stopped: rule, evidence, next step. Pure functions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -33,7 +33,17 @@ def now_parts(
     glyphs: Glyphs,
     keys: Keys,
 ) -> list[Part]:
-    """The four answers; what does not apply is left out. `problems` are those of the view's plan."""
+    """Give the answers that apply.
+
+    Args:
+        view: The loop as it is known.
+        problems: What makes the view's plan unworkable.
+        last: The last run; None where there was none.
+        iterations: All iterations, oldest first.
+        now: The time, for what is left of a wait.
+        glyphs: The signs to draw with.
+        keys: The keys that the text names.
+    """
     plan = ImplementationPlan(tasks=tuple(view.tasks.values()))
     look = look_of(view)
     state = [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]
@@ -103,7 +113,7 @@ def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
 
 
 def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
-    """Tasks the person wants later."""
+    """List the tasks on hold."""
     held = [task for task in plan.tasks if task.is_held]
     lines: list[Line] = [
         [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)] for task in held[:MAX_LISTED]
@@ -116,7 +126,7 @@ def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
 
 
 def _not_yet(plan: ImplementationPlan) -> list[Part]:
-    """Tasks that wait for others, each with what holds it up in the end."""
+    """List the tasks that wait for others, each with what holds it up in the end."""
     tasks = {task.id: task for task in plan.tasks}
     done = plan.complete_ids()
     pending = (task for task in plan.tasks if task.status is TaskStatus.PENDING and not task.held)
@@ -132,7 +142,7 @@ def _not_yet(plan: ImplementationPlan) -> list[Part]:
 
 
 def root_cause(name: str, tasks: dict[str, Task]) -> str:
-    """What a dependency waits for in the end: `b (after a, which is blocked)`."""
+    """Follow a dependency to what it waits for in the end: `b (after a, which is blocked)`."""
     seen = [name]
     while (task := tasks.get(seen[-1])) is not None:
         left = [d for d in task.dependencies if d in tasks and not _done(tasks[d])]
@@ -181,7 +191,7 @@ def _waiting(view: LoopView, now: datetime, keys: Keys) -> list[Part]:
 def _stopped(
     view: LoopView, last: Run | None, iterations: Sequence[Iteration], keys: Keys
 ) -> list[Part]:
-    """How the last run ended, while none goes on."""
+    """Say how the last run ended, unless a run is under way."""
     under_way = view.run_state not in (
         *(RunState.IDLE, RunState.COMPLETE, RunState.STOPPED, RunState.FAILED),
     )

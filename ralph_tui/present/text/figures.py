@@ -1,4 +1,4 @@
-"""Numbers, amounts and times of the clock as people read them."""
+"""Writes numbers, amounts and times of the clock as people read them."""
 
 import re
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from ralph_tui.domain.run.breaker import CircuitBreaker
 
 
 def tokens(value: int) -> str:
-    """A token count with a unit: 950, 68.2k, 1.2M."""
+    """Write a token count with a unit: 950, 68.2k, 1.2M."""
     if value < 1_000:
         return str(value)
     if value < 999_950:
@@ -16,19 +16,19 @@ def tokens(value: int) -> str:
 
 
 def money(value: float) -> str:
-    """Dollars and cents; whole cents from a hundred dollars on are noise."""
+    """Write dollars and cents; from a hundred dollars on, whole dollars."""
     return f"${value:,.0f}" if value >= 100 else f"${value:.2f}"
 
 
 def limit(value: float) -> str:
-    """A limit in dollars, without cents when it has none; 0 is no limit."""
+    """Write a limit in dollars, without cents when it has none; 0 is no limit."""
     if not value:
         return "none"
     return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 task`, `2 tasks`."""
+    """Count things: `1 task`, `2 tasks`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -36,19 +36,19 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)? UTC")
 
 
 def clock(moment: datetime, now: datetime | None) -> str:
-    """`14:05`, with its date when that is not today's."""
+    """Write a local time, `14:05`, with its date when that is not today's."""
     here = moment.astimezone()
     today = now is None or here.date() == now.astimezone().date()
     return f"{here:%H:%M}" if today else f"{here:%Y-%m-%d %H:%M}"
 
 
 def when(moment: datetime | None) -> str:
-    """Date and time of something that is past, to the minute."""
+    """Write the local date and time of something in the past, to the minute."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "time unknown"
 
 
 def in_local(text: str, now: datetime | None) -> str:
-    """A sentence of the engine, which may be read anywhere and so names UTC, with the time it is here."""
+    """Replace the UTC times in a sentence of the engine with local times."""
 
     def here(found: re.Match[str]) -> str:
         try:
@@ -61,6 +61,6 @@ def in_local(text: str, now: datetime | None) -> str:
 
 
 def breaker_counts(breaker: CircuitBreaker) -> str:
-    """The counters above zero, such as `failures 1/3, same error 1/5`; costs are shown elsewhere."""
+    """List the counters above zero, such as `failures 1/3, same error 1/5`; costs are shown elsewhere."""
     signals = (s for s in breaker.signals() if s.count and s.threshold and s.name != "cost")
     return ", ".join(f"{s.name} {s.count:g}/{s.threshold:g}" for s in signals)

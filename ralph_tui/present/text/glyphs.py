@@ -1,4 +1,4 @@
-"""The signs of the screen, in Unicode and in ASCII; nothing else names a sign."""
+"""Holds the signs of the screen, in Unicode and in ASCII; nothing else names a sign."""
 
 import locale
 import os
@@ -101,7 +101,7 @@ ASCII = Glyphs(
 
 
 def choose(environ: Mapping[str, str] = os.environ, encoding: str | None = None) -> Glyphs:
-    """ASCII when RALPH_ASCII asks for it or the locale cannot show more."""
+    """Choose ASCII when RALPH_ASCII asks for it or the locale cannot show more."""
     asked = environ.get("RALPH_ASCII", "").strip().lower()
     if asked not in ("", "0", "false", "no"):
         return ASCII

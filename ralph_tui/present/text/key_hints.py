@@ -1,4 +1,4 @@
-"""Keys as people write them, and sentences that name the keys of commands; a click on a key is that key."""
+"""Writes keys as people know them, and sentences that name the keys of commands; a click on a key presses it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,12 +29,12 @@ ESCAPE = "esc"
 
 
 def key_label(key: str) -> str:
-    """A key as people write it."""
+    """Write a key as people do."""
     return _SHOWN.get(key, key.upper() if key.startswith("f") and key[1:].isdigit() else key)
 
 
 def key_named(label: str) -> str:
-    """The key that is written like this, as Textual names it."""
+    """Find Textual's name of a key that is written like this."""
     return _NAMED.get(label, label.lower() if label[1:].isdigit() else label)
 
 
@@ -43,21 +43,21 @@ class Keys:
     """The keys of every command.
 
     Attributes:
-        of: By name, as the settings have it: a page's own commands after the page, such as why.copy.
+        of: By the command's name in the settings; a page's own commands begin with the page, such as why.copy.
     """
 
     of: Mapping[str, tuple[str, ...]]
 
     def label(self, name: str) -> str:
-        """The key that is shown for a command."""
+        """Return the key that is shown for a command."""
         return key_label(self.of[name][0])
 
     def said(self, text: str, **values: str) -> str:
-        """A sentence with its keys: `{pause} goes on`; `values` are put in as they are."""
+        """Fill a sentence with keys: `{pause} goes on`; `values` are put in as they are."""
         return "".join(piece for piece, _ in self.pieces(text, **values))
 
     def pieces(self, text: str, **values: str) -> Iterator[tuple[str, bool]]:
-        """The same in pieces, each with whether it is a key."""
+        """Fill a sentence in pieces, each with whether it is a key."""
         at = 0
         for found in _PLACE.finditer(text):
             if before := text[at : found.start()]:
@@ -80,14 +80,14 @@ MAX_LINES = 2
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:
-    """A sentence as spans: `{pause} goes on` with the key that pauses here."""
+    """Make spans of a sentence: `{pause} goes on` with the key that pauses here."""
     return [
         Span(piece, Tone.KEY if is_key else tone) for piece, is_key in keys.pieces(text, **values)
     ]
 
 
 class HintPiece(NamedTuple):
-    """A part of what a dialog says of its keys."""
+    """A part of the line that names a dialog's keys."""
 
     text: str
     is_key: bool = False
@@ -96,10 +96,10 @@ class HintPiece(NamedTuple):
 
 
 def foot_lines(text: str, width: int) -> list[list[HintPiece]]:
-    """Keys with their words, which commas part, in as few lines as hold them; what does not fit is left out.
+    """Fold a dialog's keys, separated by commas, into few lines; what does not fit is left out.
 
-    What is behind a semicolon is not worth a line more. One key with its word is one place to click; where
-    several share a word each is its own.
+    What follows a semicolon is shown only where it fits. One key with its word is one place to click; where several
+    keys share a word each is its own.
     """
     needed, _, extra = text.partition("; ")
     lines: list[list[str]] = [[]]
@@ -146,12 +146,12 @@ def _pieces(item: str) -> Iterator[HintPiece]:
 
 
 def _leads(word: str) -> bool:
-    """Whether the word belongs to the keys of an item and not to what they do."""
+    """Tell whether a word belongs to the keys of an item and not to what they do."""
     return is_key(word) or _RANGE.fullmatch(word) is not None
 
 
 def is_key(word: str) -> bool:
-    """Whether a word names a key."""
+    """Tell whether a word names a key."""
     name = key_named(word)
     return (
         len(word) == 1 or "+" in name or name in _NAMES or re.fullmatch(r"f\d+", name) is not None
@@ -183,7 +183,7 @@ _COMMAND = re.compile("|".join(f"(?P<k{at}>`{words}`)" for at, (words, _) in enu
 
 
 def commands_as_keys(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
-    """A sentence of the engine for the screen: `ralph retry TASK` is the key that retries."""
+    """Replace the commands in a sentence of the engine with keys: `ralph retry TASK` is the key that retries."""
     spans: list[Span] = []
     at = 0
     for found in _COMMAND.finditer(text):
@@ -197,5 +197,5 @@ def commands_as_keys(keys: Keys, text: str, tone: Tone = Tone.TEXT) -> Line:
 
 
 def commands_as_key_text(keys: Keys, text: str) -> str:
-    """The same as plain text."""
+    """Replace commands with keys, as plain text."""
     return "".join(span.text for span in commands_as_keys(keys, text))

@@ -1,4 +1,4 @@
-"""Long texts in chunks that are laid out one by one, and unified diffs as two columns."""
+"""Cuts long texts into chunks that are laid out one by one, and reads unified diffs as two columns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -10,7 +10,10 @@ CHARACTERS = 5_000
 
 
 def text_chunks(text: str, first: int = LINES) -> Iterator[str]:
-    """The text cut at ends of lines, and sooner the `first` time; a line that is longer is cut at a space, or where there is none, anywhere."""
+    """Cut a text at line ends, after `LINES` lines or for the `first` chunk sooner.
+
+    A line that is too long is cut at a space, or anywhere if it has none.
+    """
     kept: list[str] = []
     size, most = 0, first
     for line in _short(text):
@@ -24,7 +27,7 @@ def text_chunks(text: str, first: int = LINES) -> Iterator[str]:
 
 
 def _short(text: str) -> Iterator[str]:
-    """Its lines, the long ones in parts."""
+    """Yield its lines, the long ones in parts."""
     for line in text.split("\n"):
         at = 0
         while len(line) - at > CHARACTERS:
@@ -36,7 +39,7 @@ def _short(text: str) -> Iterator[str]:
 
 
 class DiffLine(NamedTuple):
-    """A line of one column: its sign (` `, `-`, `+`, `@` or none) and its place in its text."""
+    """A line of one column: its sign (` `, `-`, `+`, `@` or none) and its number in its own text."""
 
     sign: str = ""
     text: str = ""
@@ -44,14 +47,14 @@ class DiffLine(NamedTuple):
 
 
 class DiffRow(NamedTuple):
-    """What was and what is, beside each other."""
+    """The line before and the line after, beside each other."""
 
     before: DiffLine
     after: DiffLine
 
 
 def diff_lines(lines: Iterable[str]) -> list[DiffLine]:
-    """Each line with its sign; its number is its place among the lines of its own text."""
+    """Read each line with its sign; its number counts the lines of its own text."""
     was = now = 0
     found: list[DiffLine] = []
     for line in lines:
@@ -68,7 +71,7 @@ def diff_lines(lines: Iterable[str]) -> list[DiffLine]:
 
 
 def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
-    """Removed lines beside the added lines that stand for them."""
+    """Put removed lines beside the added lines that replace them."""
     pairs: list[DiffRow] = []
     gone: list[DiffLine] = []
     new: list[DiffLine] = []
@@ -93,7 +96,7 @@ def diff_rows(sides: Sequence[DiffLine]) -> list[DiffRow]:
 
 
 def texts_before_and_after(sides: Iterable[DiffLine]) -> tuple[str, str]:
-    """The lines before and after, as far as the diff has them."""
+    """Rebuild the texts before and after, as far as the diff has them."""
     sides = tuple(sides)
     before = "\n".join(side.text for side in sides if side.sign in ("-", " "))
     after = "\n".join(side.text for side in sides if side.sign in ("+", " "))

@@ -1,4 +1,4 @@
-"""Markdown as toned lines: what a person reads, nothing that runs. Pure functions.
+"""Turns Markdown into toned lines: what a person reads, nothing that runs. Pure functions.
 
 One line in is one line out, so that thousands of lines cost nothing until they are in sight.
 """
@@ -31,7 +31,7 @@ _TONES = {
 
 
 def markdown_lines(text: str, glyphs: Glyphs) -> list[Line]:
-    """Every line of a text; code stays as it is written."""
+    """Color every line of a text; code stays as it is written."""
     lines: list[Line] = []
     fence = ""
     source = inert(text).expandtabs(4).splitlines()
@@ -91,14 +91,14 @@ def _item(item: re.Match[str], glyphs: Glyphs) -> Line:
 
 
 def hanging(line: Line) -> int:
-    """Cells that the rest of a folded line stands in: below the words of an item, not its mark."""
+    """Measure how far the rest of a folded line is indented: below the words of an item, not its mark."""
     if not line or line[0].text.strip():
         return 0
     return width_of(line[: 2 if len(line) > 2 else 1])
 
 
 def inline(text: str) -> list[Span]:
-    """A line's code, emphasis and links as tones; a link keeps its address in sight."""
+    """Color a line's code, emphasis and links; a link keeps its address in sight."""
     spans: list[Span] = []
     at = 0
     for found in _INLINE.finditer(text):

@@ -1,4 +1,4 @@
-"""Blocks of lines: what details and lists to choose from are made of."""
+"""Groups lines into parts and blocks, which details and lists are made of."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, fold, plain
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A titled block; `key` names what it is about, where something can be done to it."""
+    """A titled group of lines; `key` names what it is about, where something can be done to it."""
 
     title: str
     lines: list[Line]
@@ -17,12 +17,12 @@ class Part:
 
 
 class LazyLines(Sequence[Line]):
-    """Lines of which only the number is known until somebody looks: a list may have ten thousand."""
+    """Lines that are made when somebody looks: a list may have ten thousand."""
 
     __slots__ = ("_count", "_make")
 
     def __init__(self, make: Callable[[], Sequence[Line]], count: int = 1) -> None:
-        """What `make` returns must have `count` lines; it is asked whenever one is needed."""
+        """Take what makes the lines, and how many `make` returns."""
         self._make = make
         self._count = count
 
@@ -41,7 +41,7 @@ class LazyLines(Sequence[Line]):
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Lines that are one item of a list; one without a key cannot be chosen."""
+    """The lines of one item of a list; a block without a key cannot be chosen."""
 
     key: Hashable
     lines: Sequence[Line]
@@ -49,7 +49,7 @@ class LineBlock:
     """Lines that are too long go on below; else they are cut."""
 
     def folded(self, width: int) -> "LineBlock":
-        """Its lines in so many cells."""
+        """Fold the lines to `width` cells."""
         if not self.folds:
             return self
         lines = [piece for line in self.lines for piece in fold(line, width)]
@@ -57,14 +57,14 @@ class LineBlock:
 
 
 def parts_text(parts: list[Part]) -> str:
-    """Every part as plain text, for the clipboard."""
+    """Write every part as plain text, for the clipboard."""
     return "\n\n".join(
         "\n".join([part.title, *(plain(line) for line in part.lines)]) for part in parts
     )
 
 
 def parts_blocks(parts: Iterable[Part]) -> list[LineBlock]:
-    """Parts below each other, each under its title, with an empty line between."""
+    """Put parts below each other, each under its title, with an empty line between."""
     return [
         LineBlock(
             part.key,
@@ -79,7 +79,7 @@ def parts_blocks(parts: Iterable[Part]) -> list[LineBlock]:
 
 
 def _title(part: Part) -> Line:
-    """What a title says after its name wraps under itself."""
+    """Wrap what a title says after its name under itself."""
     tone = Tone.INFO if part.key is None else Tone.TITLE
     name, gap, rest = part.title.partition("  ")
     return [Span(name + gap, tone), Span(rest, tone)] if gap else [Span(name, tone)]

@@ -1,4 +1,4 @@
-"""Lines as toned spans: cut, padded and made safe by cell width. Pure functions.
+"""Cuts, pads and folds lines of toned spans by cell width, and makes their text safe. Pure functions.
 
 A span's text may come from a model, a tool or a file. `to_segments` and `to_content` of the widgets are
 the only ways from spans to the terminal, and both make the text inert.
@@ -48,24 +48,24 @@ EXPORT_WIDTH = 160
 
 
 def plain(line: Line) -> str:
-    """The text of a line without tones."""
+    """Return the text of a line without tones."""
     return "".join(span.text for span in line)
 
 
 def flat(text: str) -> str:
-    """Inert text that cannot leave its line."""
+    """Make text inert and keep it on one line."""
     return inert(text).replace("\n", " ").replace("\t", "    ")
 
 
 def width_of(line: Line) -> int:
-    """Cells a line takes."""
+    """Measure the cells of a line."""
     return sum(cell_len(span.text) for span in line)
 
 
 def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """At most `width` cells of a line, with a sign where it was cut.
+    """Cut a line to at most `width` cells, with a sign where it was cut.
 
-    Made safe before the cut: half a key would not be known for one any more.
+    The text is made safe before the cut: half an escape sequence would not be recognized afterwards.
     """
     line = [Span(flat(text), tone) for text, tone in line]
     if width_of(line) <= width:
@@ -85,7 +85,7 @@ def crop(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
 
 
 def crop_words(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """As `crop`, but between words where the last span has any; what is left says that it goes on."""
+    """Cut like `crop`, but between words where the last span has any."""
     cut = crop(line, width, ellipsis)
     if width_of(line) <= width or not cut:
         return cut
@@ -101,13 +101,13 @@ _BREAKS = " ,;:"
 
 
 def crop_fair(line: Line, width: int, ellipsis: str = "…") -> list[Span]:
-    """As `crop_words`, but inside a word where more than a third of the width would stay empty."""
+    """Cut like `crop_words`, but inside a word where more than a third of the width would stay empty."""
     between = crop_words(line, width, ellipsis)
     return between if width_of(between) * 3 >= width * 2 else crop(line, width, ellipsis)
 
 
 def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
-    """A path without its first directories where it is too long: its end says more."""
+    """Leave out the first directories of a path that is too long: its end says more."""
     parts = flat(path).split("/")
     while len(parts) > 2 and cell_len("/".join(parts)) > width:
         parts = [ellipsis, *parts[2:]]
@@ -115,7 +115,7 @@ def crop_path(path: str, width: int, ellipsis: str = "…") -> str:
 
 
 def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
-    """A command without its middle where it is too long: what it runs and on what says most."""
+    """Leave out the middle of a command that is too long: the program and the end say most."""
     flat_text = flat(text)
     if cell_len(flat_text) <= width:
         return flat_text
@@ -124,7 +124,15 @@ def crop_middle(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = crop) -> list[Span]:
-    """`left` and `right` at the two ends; the right side yields last, the left side is `cut`."""
+    """Put `left` and `right` at the two ends of a row.
+
+    Args:
+        left: Cut where both do not fit.
+        right: Cut only where it takes more than half of the row.
+        width: Cells of the row.
+        ellipsis: The sign where something was cut.
+        cut: How `left` is cut.
+    """
     left, right = [Span(flat(t), s) for t, s in left], [Span(flat(t), s) for t, s in right]
     right_width = width_of(right)
     if right_width > width // 2:
@@ -137,7 +145,7 @@ def row(left: Line, right: Line, width: int, ellipsis: str = "…", cut: Cut = c
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Inert text folded to `width` cells at spaces; words that are too long are chopped."""
+    """Fold inert text to `width` cells at spaces; words that are too long are chopped."""
     width = max(1, width)
     lines: list[str] = []
     for paragraph in inert(text).expandtabs(4).split("\n"):
@@ -171,7 +179,7 @@ def _wrap_paragraph(text: str, width: int) -> list[str]:
 
 
 def fold(line: Line, width: int) -> list[list[Span]]:
-    """A toned line folded to `width`; its last span wraps under itself where there is room."""
+    """Fold a toned line to `width`; its last span wraps under itself where there is room."""
     if width_of(line) <= width:
         return [list(line)]
     *before, last = line
@@ -188,7 +196,7 @@ _WORDS = re.compile(r"\s+|\S+")
 
 
 def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
-    """A toned line folded at spaces with every word in its tone; what is folded stands `indent` in."""
+    """Fold a toned line at spaces with every word in its tone; lines after the first are indented by `indent`."""
     safe = [Span(flat(text), tone) for text, tone in line]
     if width_of(safe) <= width:
         return [safe]
@@ -214,7 +222,7 @@ def flow(line: Line, width: int, indent: int = 0) -> list[list[Span]]:
 
 
 def _words(line: Line) -> list[list[Span]]:
-    """Runs of spaces, and words, which may begin in one span and end in another."""
+    """Split into runs of spaces and words, which may begin in one span and end in another."""
     words: list[list[Span]] = []
     for text, tone in line:
         for found in _WORDS.findall(text):

@@ -1,4 +1,4 @@
-"""How a state of the loop looks: glyph, word and tone, decided here for every part of the screen."""
+"""Decides how states look for every part of the screen: sign, word and tone."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ralph_tui.present.text.spans import Tone
 
 
 class Look(NamedTuple):
-    """A field of `Glyphs`, a word, a tone."""
+    """The name of a sign, a word and a tone."""
 
     glyph: str
     word: str
@@ -42,7 +42,7 @@ UNREADABLE = Look("failed", "unreadable", Tone.BAD)
 
 
 def look_of(view: LoopView) -> Look:
-    """What is known of the loop now, which is nothing before the project was read."""
+    """Tell how the loop looks now; before the project is read that is "opening"."""
     if view.trouble:
         return UNREADABLE
     unread = view.sight is Sight.NOTHING and view.run_state is RunState.IDLE
@@ -56,7 +56,7 @@ def look_of(view: LoopView) -> Look:
 
 
 def reading(view: LoopView) -> str:
-    """What is being read, in words."""
+    """Say what is being read."""
     if view.sight is Sight.PAST:
         return f"reading what the loop did so far: {view.caught_up} %"
     return "reading the project"

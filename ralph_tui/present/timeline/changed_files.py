@@ -1,4 +1,4 @@
-"""Which files an iteration changed, by how many lines, and how."""
+"""Collects which files an iteration changed, by how many lines, and how."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -25,7 +25,7 @@ _TONES = {"+": Tone.OK, "-": Tone.BAD, "@": Tone.ACCENT}
 
 
 def change_parts(calls: Iterable[Call], changed: Iterable[str]) -> list[Part]:
-    """One part per file in the order they were first touched; then what changed without a diff."""
+    """Show one part per file in the order they were first changed; then files without a diff."""
     diffs: dict[str, list[str]] = {}
     for call in calls:
         if call.name in CHANGING and call.state is CallState.OK:
@@ -65,7 +65,7 @@ MAX_FILES = 200
 
 
 class FileChange(NamedTuple):
-    """One file; without numbers when a command changed it."""
+    """A changed file; without numbers when a command changed it."""
 
     path: str
     added: int = 0
@@ -78,17 +78,17 @@ class FileChange(NamedTuple):
 
 
 class ChangedFiles:
-    """A fold of the stream that begins anew with each iteration."""
+    """Collects the files of an iteration from its events; each iteration begins anew."""
 
     def __init__(self, roots: tuple[str, ...] = ()) -> None:
-        """Paths below one of `roots` are shown relative to it."""
+        """Show paths below one of `roots` relative to it."""
         self._roots = roots
         self._open: dict[str, Call] = {}
         self._files: dict[str, FileChange] = {}
 
     @property
     def files(self) -> tuple[FileChange, ...]:
-        """In the order they were first changed."""
+        """The changed files, in the order they were first changed."""
         return tuple(self._files.values())
 
     def feed(self, event: ev.Event) -> None:

@@ -1,4 +1,4 @@
-"""What the stream is made of: entries, which are frozen, and the filters that choose among them."""
+"""Defines the entries of the stream, which are frozen, and the filters that choose among them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,7 +46,7 @@ class CheckEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoteEntry:
-    """Anything else, as label and text; `glyph` names a field of `Glyphs`."""
+    """Any other event, as label and text; `glyph` names a field of `Glyphs`."""
 
     number: int
     glyph: str
@@ -62,7 +62,7 @@ Entry = CallEntry | TextEntry | HeadingEntry | CheckEntry | NoteEntry
 
 
 class EntryFilter(StrEnum):
-    """Which entries pass; the values are the words on the screen."""
+    """Which entries are shown; the values are the words on the screen."""
 
     ALL = "everything"
     CALLS = "calls"
@@ -70,13 +70,13 @@ class EntryFilter(StrEnum):
     SAID = "what was said"
 
     def next(self) -> "EntryFilter":
-        """The one after this, round and round."""
+        """Return the next filter, round and round."""
         kinds = list(EntryFilter)
         return kinds[(kinds.index(self) + 1) % len(kinds)]
 
 
 def passes(entry: Entry, entry_filter: EntryFilter) -> bool:
-    """Whether an entry is wanted; headings always are, for orientation."""
+    """Tell whether an entry is shown; headings always are, for orientation."""
     if entry_filter is EntryFilter.ALL or isinstance(entry, HeadingEntry):
         return True
     if entry_filter is EntryFilter.SAID:
@@ -95,7 +95,7 @@ def _is_trouble(entry: Entry) -> bool:
 
 
 def holds(entry: Entry, words: str) -> bool:
-    """Whether an entry has the words anywhere, inputs and outputs included; case does not matter."""
+    """Tell whether an entry contains the words anywhere, inputs and outputs included, in any case."""
     return words.casefold() in _text(entry).casefold()
 
 

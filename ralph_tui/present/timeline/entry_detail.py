@@ -1,4 +1,4 @@
-"""What the detail screen says about one entry."""
+"""Shows one entry in full, on the detail screen."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class Detail:
 
 
 def detail_of(entry: Entry, glyphs: Glyphs) -> Detail:
-    """The whole of an entry, bounded."""
+    """Show the whole of an entry, bounded."""
     detail = _detail(entry, glyphs)
     sections = tuple(
         Section(s.title, _bounded(s), s.kind)
@@ -115,7 +115,7 @@ def _output(call: Call) -> Section:
 
 
 def allowance_text(call: Call) -> str:
-    """Why it was asked about, and what was decided."""
+    """Say why a person was asked, and what was decided."""
     if call.allowance is None:
         return ""
     e = call.allowance
@@ -126,7 +126,7 @@ def allowance_text(call: Call) -> str:
 
 
 def denial_text(call: Call) -> str:
-    """The rule, the part that broke it, and what to do instead."""
+    """Say which rule denied the call, for which part of it, and what to do instead."""
     if call.denial is None:
         return ""
     e = call.denial

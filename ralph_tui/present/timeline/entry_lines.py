@@ -1,4 +1,4 @@
-"""Entries as lines: one for everything but the model's text, which wraps."""
+"""Draws entries as lines: one for everything but problems and the model's text, which wrap."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -44,7 +44,7 @@ MAX_TEXT_LINES = 60
 
 
 def height(entry: Entry, width: int) -> int:
-    """Lines an entry takes at this width."""
+    """Count the lines of an entry at this width."""
     if isinstance(entry, HeadingEntry):
         return 2 if entry.number else 1
     if isinstance(entry, NoteEntry):
@@ -55,14 +55,14 @@ def height(entry: Entry, width: int) -> int:
 
 
 def _is_short(entry: TextEntry, width: int) -> bool:
-    """Whether it is one line for sure, which is known a hundred times sooner than it is drawn."""
+    """Tell for sure that a text has one line; that is a hundred times faster than to draw it."""
     text = entry.text
     fits = len(text) <= width - INDENT * (entry.depth + 1) and text.isascii()
     return fits and text.isprintable() and text[:1].isalpha()
 
 
 def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
-    """Entries as the stream shows them, for a file."""
+    """Write entries as the stream shows them, for a file."""
     rows = (
         plain(line(entry, index, EXPORT_WIDTH, glyphs)).rstrip()
         for entry in entries
@@ -72,7 +72,14 @@ def entries_text(entries: Iterable[Entry], glyphs: Glyphs) -> str:
 
 
 def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
-    """One line of an entry."""
+    """Draw one line of an entry.
+
+    Args:
+        entry: The entry.
+        index: Which of its lines, from 0.
+        width: Cells of the line.
+        glyphs: The signs to draw with.
+    """
     if isinstance(entry, TextEntry):
         return text_line(text_lines(entry, width, glyphs), index, entry.depth, glyphs)
     if isinstance(entry, CallEntry):
@@ -89,7 +96,7 @@ MAX_NOTE_LINES = 6
 
 
 def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line:
-    """Trouble is said whole, on as many lines as that takes; anything else on one."""
+    """Draw a problem in full, on several lines if needed; anything else on one."""
     label = entry.label.ljust(LABEL)
     texts = _note_texts(entry, width)
     if index:
@@ -116,9 +123,9 @@ def _note_texts(entry: NoteEntry, width: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]:
-    """An entry's Markdown folded to the width, cut where it would fill screens.
+    """Fold an entry's Markdown to the width, and cut a text that would fill screens.
 
-    As many lines with every set of glyphs, because each glyph is one cell wide.
+    Every set of signs gives as many lines, because each sign is one cell wide.
     """
     room = max(1, width - INDENT * (entry.depth + 1))
     lines = [
@@ -133,7 +140,14 @@ def text_lines(entry: TextEntry, width: int, glyphs: Glyphs) -> tuple[Line, ...]
 
 
 def text_line(lines: tuple[Line, ...], index: int, depth: int, glyphs: Glyphs) -> Line:
-    """One line of the model's text, with its bullet on the first."""
+    """Draw one line of the model's text, with a bullet on the first.
+
+    Args:
+        lines: The folded lines of the text.
+        index: Which of them, from 0.
+        depth: How many agents are above the one that speaks.
+        glyphs: The signs to draw with.
+    """
     bullet = f"{glyphs.text} " if index == 0 else "  "
     line = lines[index] if index < len(lines) else []
     return [Span(" " * INDENT * depth + bullet, Tone.ACCENT), *line]
@@ -172,14 +186,14 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
 
 
 def _note(text: str, tone: Tone, width: int) -> list[Span]:
-    """What came of it, cut so that the word and the duration after it always fit."""
+    """Cut what came of a call so that the word and the duration after it always fit."""
     if not text or width < 60:
         return []
     return [*crop([Span(text, tone)], width // 2 - 16), Span("  ")]
 
 
 def _first_line(text: str) -> str:
-    """The first line, with a sign when there are more; cut, because a line cannot show it all."""
+    """Return the first line, with a sign when there are more; a line cannot show more than that."""
     first, _, rest = text[:2_000].strip().partition("\n")
     return f"{first} …" if rest.strip() else first
 
@@ -220,7 +234,7 @@ def _took(receipt: Receipt) -> str:
 
 
 def receipt_note(receipt: Receipt) -> str:
-    """The reason of a check that did not run, or how a failed one exited."""
+    """Say why a check did not run, or how a failed one exited."""
     if receipt.reason:
         return receipt.reason
     return f"exit {receipt.exit_code}" if receipt.exit_code else ""

@@ -1,4 +1,4 @@
-"""Events folded into a bounded list of entries."""
+"""Folds events into a bounded list of entries."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -29,17 +29,17 @@ ASK_TOOL = "AskUserQuestion"
 
 
 class PendingCalls:
-    """The open questions, and since when each of their calls waits."""
+    """Keeps the open questions, and since when each of their calls waits."""
 
     def __init__(self) -> None:
-        """Nothing is asked."""
+        """Start without a question."""
         self._open: dict[str, AskedQuestion] = {}
         self._since: dict[str, datetime | None] = {}
 
     def changed(
         self, event: ev.QuestionAsked | ev.QuestionAnswered, calls: Iterable[CallEntry]
     ) -> list[CallEntry]:
-        """The calls that begin to wait with this event, or are done with waiting."""
+        """Return the calls that begin to wait with this event, or are done with waiting."""
         asked = event.question
         if isinstance(event, ev.QuestionAsked):
             self._open[asked.id] = asked
@@ -48,7 +48,7 @@ class PendingCalls:
         return [new for old in calls if (new := self.now(old, event.time)) is not old]
 
     def now(self, entry: CallEntry, time: datetime | None) -> CallEntry:
-        """The call as it is from `time` on: a question may be told before the call that asks it."""
+        """Return the call as it is from `time` on: a question may come before the call that asks it."""
         call = entry.call
         waits = any(_asks(asked, call) for asked in self._open.values())
         if waits and call.state is CallState.RUNNING:
@@ -61,7 +61,7 @@ class PendingCalls:
 
 
 def _asks(asked: AskedQuestion, call: Call) -> bool:
-    """Whether a question is what the call waits for; one of the model's own is told by its tool."""
+    """Tell whether a question is what the call waits for; the model's own questions are recognized by their tool."""
     if asked.permission is not None:
         return bool(call.tool_id) and asked.permission.tool_id == call.tool_id
     return call.name == ASK_TOOL
@@ -84,7 +84,7 @@ _CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev
 
 
 class Timeline:
-    """The newest entries of a run, and the text that is being written.
+    """Keeps the newest entries of a run, and the text that is being written.
 
     An entry keeps its number for life; `entries[0]` has the number `first`.
     """
@@ -127,11 +127,11 @@ class Timeline:
 
     @property
     def live_text(self) -> str:
-        """The end of what is being written now; one writer at a time, the latest."""
+        """The end of what is being written now, by the latest of the writers."""
         return next(reversed(self._live.values()), "")[-MAX_LIVE:]
 
     def last_text(self) -> str:
-        """What the model said last, of late, in the iteration that goes on."""
+        """Return what the model said last in the current iteration."""
         late = reversed(self.entries[-200:])
         here = takewhile(lambda entry: not isinstance(entry, HeadingEntry), late)
         said = next((e.text for e in here if isinstance(e, TextEntry) and not e.depth), "")
@@ -143,7 +143,7 @@ class Timeline:
         return self.first + len(self.entries)
 
     def entry(self, number: int) -> Entry | None:
-        """The entry with this number, or None when it is gone."""
+        """Return the entry with this number, or None when it is gone."""
         index = number - self.first
         return self.entries[index] if 0 <= index < len(self.entries) else None
 
@@ -169,19 +169,19 @@ class Timeline:
         )
 
     def _interrupt_open(self) -> None:
-        """Nobody will say any more how these ended."""
+        """Mark open calls as interrupted: no event will say how they ended."""
         for entry in self._open.values():
             if entry.call.state in (CallState.RUNNING, CallState.WAITING):
                 self._replace(replace(entry, call=replace(entry.call, state=CallState.INTERRUPTED)))
 
     def _wait_or_go_on(self, event: ev.QuestionAsked | ev.QuestionAnswered) -> None:
-        """A call that needs the person's word does not run, and its time is not its own."""
+        """Let a call that needs the person's word wait; the wait does not count as its time."""
         for entry in self._pending.changed(event, self._open.values()):
             self._open[entry.call.tool_id] = entry
             self._replace(entry)
 
     def tick(self, now: datetime) -> None:
-        """Say of every call that runs for how long it has."""
+        """Update for every running call how long it has run."""
         for tool_id, entry in self._open.items():
             call = entry.call
             if call.state is CallState.RUNNING and call.since is not None:

@@ -1,4 +1,4 @@
-"""A tool call as the screen keeps it, and what a renderer makes of it."""
+"""Defines a tool call as the screen keeps it, and the renderer that shows it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Input = dict[str, JsonValue]
 
 
 class CallState(StrEnum):
-    """Where a call is; the values are the words on the screen."""
+    """The state of a call; the values are the words on the screen."""
 
     RUNNING = "running"
     WAITING = "waits for you"
@@ -68,7 +68,7 @@ class Call:
     """The input and output were let go to keep memory bounded; the journal still has them."""
 
     def trim(self, argument: str) -> "Call":
-        """A copy that keeps only what its one line shows."""
+        """Return a copy that keeps only what its one line shows."""
         return replace(self, input={"argument": argument}, output="", trimmed=True)
 
 
@@ -114,7 +114,7 @@ class Renderer:
 
 
 def text_of(data: Input, *names: str) -> str:
-    """The first of the named inputs that is a text with something in it."""
+    """Return the first of the named inputs that is a text with something in it."""
     for name in names:
         value = data.get(name)
         if isinstance(value, str) and value.strip():
@@ -125,7 +125,7 @@ def text_of(data: Input, *names: str) -> str:
 
 
 def bounded(data: Input) -> Input:
-    """The input with very long texts cut, so that one call cannot fill the memory."""
+    """Cut very long texts of the input, so that one call cannot fill the memory."""
     return {
         name: head(value, MAX_FIELD) if isinstance(value, str) and len(value) > MAX_FIELD else value
         for name, value in data.items()
@@ -136,7 +136,7 @@ _PATHS = ("file_path", "notebook_path", "path")
 
 
 def with_relative_paths(data: Input, roots: tuple[str, ...]) -> Input:
-    """The input with paths inside a project as a person there would write them."""
+    """Write paths inside a project as a person there would."""
     return {
         name: _relative(value, roots) if name in _PATHS and isinstance(value, str) else value
         for name, value in data.items()
@@ -153,10 +153,10 @@ def _relative(path: str, roots: tuple[str, ...]) -> str:
 
 
 def last_line(text: str) -> str:
-    """The last line that says something; safe, because it is cut afterwards."""
+    """Return the last line that says something; it is made safe, because it is cut afterwards."""
     return inert(next((line.strip() for line in reversed(text.splitlines()) if line.strip()), ""))
 
 
 def count_lines(text: str) -> int:
-    """Lines in a text; an empty one has none."""
+    """Count the lines of a text; an empty one has none."""
     return len(text.splitlines())
