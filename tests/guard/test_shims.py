@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.sandbox.environment import (
@@ -16,6 +18,7 @@ from ralph_tui.guard.sandbox.environment import (
     hidden_names,
     repository,
 )
+from ralph_tui.guard.sandbox.git_shim import refused
 
 Run = Callable[[str], subprocess.CompletedProcess[str]]
 IDENTITY = {
@@ -210,4 +213,91 @@ def test_the_repository_a_project_is_a_part_of(project: Path) -> None:
     before = refs(project)
     for command in ("git branch pwn", "PATH=/usr/bin:/bin git branch pwn", "cd ../..; git tag pwn"):
         subprocess.run(command, shell=True, cwd=part, env=env, capture_output=True, check=False)
+    assert refs(project) == before
+
+
+CLI_SETTINGS = [
+    "core.askPass=", "protocol.ext.allow=never", "submodule.recurse=false", "log.showSignature=false",
+    "core.alternateRefsCommand=f() { git --git-dir=\"$1\" for-each-ref --format='%(objectname)'; }; f",
+    "format.pretty=medium", "gc.auto=0", "maintenance.auto=false", "diff.autoRefreshIndex=false",
+    "hook.pre-commit.enabled=false", "hook.p4-changelist.enabled=false", "core.hooksPath=/dev/null",
+    "core.fsmonitor=", "safe.bareRepository=explicit", "protocol.file.allow=never",
+]  # fmt: skip
+"""What the CLI lays over the settings for its own calls."""
+
+WORDS = st.sampled_from(
+    [
+        "log", "status", "diff", "show", "blame", "grep", "rev-list", "rev-parse", "remote", "config", "branch", "commit",
+        "tag", "ls-files", "--version", "get-url", "show", "origin", "add", "-c", "--", "-n", "5", "-1", "-O", "-oless", "-Sx",
+        "-S", "-e", "-f", "-v", "-h", "--help", "--oneline", "--output=x", "--outp", "--output", "--ext-diff", "--format=%H",
+        "--format", "--porcelain", "--porcelain=v2", "--short", "--untracked-files=no", "--get", "--get-all", "--unset",
+        "user.name", "a.b", "--show-current", "-d", "-m", "x", "HEAD", "-C", ".", "--git-dir=.git", "-p", "--all", "--stdin",
+        "--open-files-in-pager", "core.pager=x", "alias.log=!x", "hook.x.command=touch y.enabled=false",
+        "hook.x.command=y.enabled=false", "hook..enabled=false", "protocol.ext.allow=always", "", "--no-ext-diff", "--cached",
+    ]
+)  # fmt: skip
+SETTINGS = st.lists(st.sampled_from(CLI_SETTINGS), max_size=3).map(
+    lambda settings: [word for setting in settings for word in ("-c", setting)]
+)
+
+
+@pytest.fixture(scope="module")
+def who_runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[str]], str]:
+    """Say who runs git with these arguments: git itself at once, or first the guard's Python."""
+    place = tmp_path_factory.mktemp("programs")
+    for name in ("git", "python"):
+        (place / name).write_text(f"#!/bin/sh\nprintf {name}\n")
+        (place / name).chmod(0o755)
+    env = {"PATH": f"{SHIMS}:{place}:/usr/bin:/bin", "RALPH_GUARD_PYTHON": str(place / "python")}
+
+    def who_runs(arguments: list[str]) -> str:
+        done = subprocess.run(
+            [SHIMS / "git", *arguments], env=env, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    return who_runs
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [*(word for setting in CLI_SETTINGS for word in ("-c", setting)), "remote", "get-url", "origin"],
+        [*(word for setting in CLI_SETTINGS for word in ("-c", setting)), "remote"],
+        ["-c", "core.fsmonitor=", "ls-files", "--error-unmatch", "--", ":(icase).claude/settings.local.json"],
+        ["status", "--porcelain"],
+        ["log", "-n", "5", "--format=%h %s"],
+        ["diff", "--cached", "--stat", "--", "a.txt"],
+        ["config", "--get", "user.name"],
+        ["branch", "--show-current"],
+    ],
+)  # fmt: skip
+def test_the_clis_own_reading_starts_no_python(
+    who_runs: Callable[[list[str]], str], arguments: list[str]
+) -> None:
+    assert who_runs(arguments) == "git"
+
+
+@given(settings_of_the_cli=SETTINGS, words=st.lists(WORDS, max_size=5))
+@settings(max_examples=400)
+@example(settings_of_the_cli=[], words=["-c", "log", "commit"])
+@example(settings_of_the_cli=[], words=["-c", "hook.x.command=y.enabled=false", "log"])
+@example(settings_of_the_cli=[], words=["log", "-S", "--", "--output=x"])
+@example(settings_of_the_cli=[], words=["remote", "get-url", "x", "add"])
+@example(settings_of_the_cli=[], words=["core.fsmonitor=", "log"])
+def test_what_the_shell_lets_through_python_would_too(
+    who_runs: Callable[[list[str]], str], settings_of_the_cli: list[str], words: list[str]
+) -> None:
+    arguments = [*settings_of_the_cli, *words]
+    if who_runs(arguments) == "git":
+        assert refused(arguments) == ""
+        assert not any(word.startswith(("--outp", "--ext", "--open", "-O")) for word in words)
+
+
+def test_the_clis_settings_do_not_help_to_write(run: Run, project: Path) -> None:
+    before = refs(project)
+    prefix = "git -c core.hooksPath=/dev/null -c hook.reference-transaction.enabled=false"
+    assert run(f"{prefix} tag pwn").returncode == 1
+    assert run(f"{prefix} commit --allow-empty -m x").returncode == 1
+    assert run(f"{prefix} remote").returncode == 0
     assert refs(project) == before

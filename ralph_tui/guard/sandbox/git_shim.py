@@ -5,6 +5,7 @@ temporary one, uv's cache) git is itself.
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,14 @@ from ralph_tui.guard.core.working_dirs import Places
 from ralph_tui.guard.rules.git import RULE, judge_git
 from ralph_tui.guard.shell.nodes import literal
 
+_CLI_SETTINGS = re.compile(
+    r"core\.(?:hooksPath=/dev/null|fsmonitor=|askPass=|alternateRefsCommand=f\(\) \{ git --git-dir=\"\$1\""
+    r" for-each-ref --format='%\(objectname\)'; \}; f)|safe\.bareRepository=explicit"
+    r"|protocol\.(?:file|ext)\.allow=never|submodule\.recurse=false|log\.showSignature=false"
+    r"|format\.pretty=medium|gc\.auto=0|maintenance\.auto=false|diff\.autoRefreshIndex=false"
+    r"|hook\.[a-z0-9-]+\.enabled=false"
+)
+"""What the CLI lays over the settings for its own calls; none of it starts a program for what reads."""
 _WITH_VALUE = ("-C", "--git-dir", "--work-tree", "--namespace", "-c")
 
 
@@ -34,11 +43,21 @@ def refused(arguments: Sequence[str]) -> str:
     policy = Policy(root=Path(os.environ.get("RALPH_GUARD_ROOT", ".")))
     places = Places(policy, frozenset({str(Path.cwd())}))
     try:
-        for written in judge_git([literal(argument) for argument in arguments], policy):
+        for written in judge_git([literal(word) for word in without_settings(arguments)], policy):
             places.check_write(written, f"git {' '.join(arguments)}")
     except DeniedError as denied:
         return f"{denied.verdict.message} ({RULE})"
     return ""
+
+
+def without_settings(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments without the settings that the CLI puts before its own calls."""
+    at = 0
+    while arguments[at : at + 1] == ["-c"] and _CLI_SETTINGS.fullmatch(
+        "".join(arguments[at + 1 : at + 2])
+    ):
+        at += 2
+    return arguments[at:]
 
 
 def touches_project(git: str, arguments: Sequence[str]) -> bool:
