@@ -33,6 +33,8 @@ TRIMMED_REQUEST = {
     # We hand off ourselves; a silent summary mid-task would lose what the task needs.
     "DISABLE_AUTO_COMPACT": "1",
     "DISABLE_AUTOUPDATER": "1",
+    # All tools are named in the request; the search for others would add a placeholder to each.
+    "ENABLE_TOOL_SEARCH": "false",
 }
 """Environment that takes out of the request what the loop does not need (SDK-FACTS section 1.5)."""
 

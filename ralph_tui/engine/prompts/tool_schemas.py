@@ -221,17 +221,34 @@ def _specs(names: tuple[str, ...]) -> tuple[ToolSpec, ...]:
     )
 
 
-def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
-    """A JSON schema without the titles, which only cost tokens."""
+_ONLY_FOR_PYTHON = (
+    "title",
+    "maxLength",
+    "minLength",
+    "maximum",
+    "minimum",
+    "default",
+    "additionalProperties",
+)
+"""Keywords that `parse` checks and that no model needs; each costs tokens in every request."""
 
-    def bare(node: JsonValue) -> JsonValue:
-        if isinstance(node, dict):
-            kept = {
-                k: bare(v) for k, v in node.items() if not (k == "title" and isinstance(v, str))
-            }
-            kept.pop("description", None) if "properties" in node else None
-            return kept
-        return [bare(item) for item in node] if isinstance(node, list) else node
+
+def _schema(model: type[ToolInput]) -> dict[str, JsonValue]:
+    """Make the JSON schema that a model sees: names, types, choices and what is required."""
+
+    def bare(node: JsonValue, *, is_schema: bool = True) -> JsonValue:
+        if isinstance(node, list):
+            return [bare(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        kept = {
+            key: bare(value, is_schema=key not in ("properties", "$defs"))
+            for key, value in node.items()
+            if not (is_schema and key in _ONLY_FOR_PYTHON)
+        }
+        if is_schema and "properties" in node:
+            kept.pop("description", None)
+        return kept
 
     schema = bare(model.model_json_schema())
     assert isinstance(schema, dict)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 
 from ralph_tui.config.settings import Settings
@@ -9,6 +10,7 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.verification.check_commands import NO_CHECKS, ProjectChecks
 from ralph_tui.engine.context import SpecFor
 from ralph_tui.engine.core.ports import SessionSpec
+from ralph_tui.engine.core.project_tree import files_of
 from ralph_tui.engine.prompts.prompts import builtin_template, system_prompt
 from ralph_tui.engine.prompts.subagents import SUB_AGENTS
 from ralph_tui.engine.prompts.tool_schemas import review_tool_specs, tool_specs
@@ -52,6 +54,13 @@ def shielding_own(policy: Policy) -> Policy:
 
 CLAUDE_MD_LIMIT = 40_000
 """Characters of CLAUDE.md in the system prompt; it travels by argv, which is bounded."""
+
+
+NOTEBOOK_TOOL = "NotebookEdit"
+"""Its description is a twentieth of a request, so it is left out where there is no notebook."""
+
+MOST_FILES = 20_000
+"""How many files are looked through for a notebook."""
 
 
 def guard_policy(project: Project, settings: Settings, phase: Phase) -> Policy:
@@ -105,11 +114,14 @@ def spec_maker(
     checks = checks_of(project.root, settings)
     extras = extras_of(settings, phase)
     thinks = phase in (Phase.DISCOVERY, Phase.PLANNING)
+    tools = phase_tools(phase, skills=bool(extras.skills))
+    if NOTEBOOK_TOOL in tools and not _has_notebooks(project.root):
+        tools = tuple(tool for tool in tools if tool != NOTEBOOK_TOOL)
     spec = SessionSpec(
         phase=phase,
         cwd=project.root,
         system_prompt=_system_prompt(project, settings, phase, checks),
-        tools=phase_tools(phase, skills=bool(extras.skills)),
+        tools=tools,
         ralph_tools=tool_specs(phase),
         sub_agents=SUB_AGENTS[phase],
         mcp_servers=prepared_servers(extras),
@@ -117,7 +129,7 @@ def spec_maker(
         max_turns=settings.agent.max_turns,
         setting_sources=settings.agent.setting_sources,
         environment=dict(environment),
-        sandbox=sandbox if "Bash" in phase_tools(phase, skills=False) else None,
+        sandbox=sandbox if "Bash" in tools else None,
         max_api_retries=settings.agent.max_api_retries,
         api_timeout_seconds=int(settings.agent.api_timeout_seconds),
         idle_timeout_seconds=int(settings.agent.idle_timeout_seconds),
@@ -131,6 +143,10 @@ def spec_maker(
         return spec.model_copy(update={"max_budget_usd": most, "model": model})
 
     return spec_for
+
+
+def _has_notebooks(root: Path) -> bool:
+    return any(file.name.endswith(".ipynb") for file in islice(files_of(root), MOST_FILES))
 
 
 def review_spec(spec: SessionSpec, directory: Path, settings: Settings) -> SessionSpec:
