@@ -1,0 +1,82 @@
+"""The house stays in order: folders, doors, circles, names, and pages that name real places."""
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from tests.tools.house import ROOT, House, read_house
+from tests.tools.where_is_what import PAGE, page
+
+MOST_MODULES = 21
+"""In one folder, without its door."""
+
+MOST_FILES = 452
+MOST_REPEATED_CLASSES = 21
+"""What was reached. Lower a number when you can, and say why when you raise one."""
+
+DOOR = re.compile(r"^\S[^\n]*\n\n.*^May not: .*^Callers: ", re.DOTALL | re.MULTILINE)
+"""What lives in a package, what may not, and who calls it."""
+
+TELL_OF_OTHERS = ("README.md", "docs/how-hard-is-it-to-fool.md")
+"""Pages whose tests and documents are those of somebody's project."""
+
+TELL_OF_THE_PAST = ("CHANGELOG.md", "docs/contributing/three-ways.md")
+
+OURS = re.compile(r"\b(?:ralph_tui|styles)/[\w./-]*[\w/]")
+OF_THE_REPOSITORY = re.compile(r"\b(?:ralph_tui|styles|tests|docs|screenshots)/[\w./-]*[\w/]")
+
+
+def pages() -> list[str]:
+    found = (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md"))
+    names = {path.relative_to(ROOT).as_posix() for path in found}
+    return sorted(names.difference(TELL_OF_THE_PAST))
+
+
+@cache
+def house() -> House:
+    return read_house()
+
+
+def test_no_folder_has_more_modules_than_a_person_can_oversee() -> None:
+    crowded = {
+        name: count for name, count in house().modules_per_folder().items() if count > MOST_MODULES
+    }
+    assert crowded == {}
+
+
+def test_modules_do_not_import_each_other_in_circles() -> None:
+    assert house().circles() == []
+
+
+def test_sub_packages_do_not_import_each_other_in_circles() -> None:
+    assert house().room_circles() == []
+
+
+def test_every_package_says_what_lives_there_what_may_not_and_who_calls_it() -> None:
+    doors = [module for module in house().modules if module.is_door]
+    mute = [
+        module.name
+        for module in doors
+        if module.name != "ralph_tui" and not DOOR.match(ast.get_docstring(module.tree) or "")
+    ]
+    assert len(doors) > 30
+    assert mute == []
+
+
+def test_the_house_does_not_grow_back() -> None:
+    assert len(house().modules) <= MOST_FILES
+    assert len(house().repeated_classes()) <= MOST_REPEATED_CLASSES, house().repeated_classes()
+
+
+def test_every_question_of_a_newcomer_has_its_answer_where_the_page_says() -> None:
+    stale = "Run `uv run python -m tests.tools.where_is_what`."
+    assert PAGE.read_text(encoding="utf-8") == page(), stale
+
+
+@pytest.mark.parametrize("name", pages())
+def test_a_page_names_only_places_that_exist(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    named = (OURS if name in TELL_OF_OTHERS else OF_THE_REPOSITORY).findall(text)
+    assert {place for place in named if not (ROOT / place).exists()} == set()

@@ -1,0 +1,103 @@
+"""Write `docs/contributing/where-is-what.md`: `uv run python -m tests.tools.where_is_what`."""
+
+import ast
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+QUESTIONS = ROOT / "docs" / "contributing" / "where_is_what.yaml"
+PAGE = QUESTIONS.with_name("where-is-what.md")
+SEARCHED = ("ralph_tui", "tests/harness")
+"""The folders whose symbols can be answers."""
+
+HEAD = """\
+# Where is what?
+
+{count} questions that a newcomer asks, and where the answer lives. Guess before you look: the tree is meant to be guessed.
+
+This page is generated from `where_is_what.yaml`. After a change run `uv run python -m tests.tools.where_is_what`.
+"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question with its answer."""
+
+    about: str
+    ask: str
+    symbol: str
+    folder: str
+    why: str
+
+
+def answers() -> list[Answer]:
+    """Read the questions in their order."""
+    groups = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
+    return [
+        Answer(group["about"], one["ask"], str(one["answer"]), one.get("in", ""), one["why"])
+        for group in groups
+        for one in group["questions"]
+    ]
+
+
+def symbols() -> dict[str, list[str]]:
+    """Find the files that define each top-level class, function and method."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for folder in SEARCHED:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    found[node.name].append(name)
+                if isinstance(node, ast.ClassDef):
+                    for part in node.body:
+                        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+                            found[f"{node.name}.{part.name}"].append(name)
+    return found
+
+
+def place_of(answer: Answer, found: dict[str, list[str]]) -> str:
+    """Find the file of an answer.
+
+    Raises:
+        LookupError: The symbol is defined nowhere, or more than once.
+    """
+    if "/" in answer.symbol:
+        if not (ROOT / answer.symbol).is_file():
+            raise LookupError(f"{answer.ask} {answer.symbol} does not exist.")
+        return answer.symbol
+    places = [place for place in found.get(answer.symbol, ()) if place.startswith(answer.folder)]
+    if len(places) != 1:
+        raise LookupError(f"{answer.ask} {answer.symbol} is defined in {places or 'no file'}.")
+    return places[0]
+
+
+def page() -> str:
+    """Make the whole page."""
+    asked, found = answers(), symbols()
+    parts = [HEAD.format(count=len(asked))]
+    about = ""
+    for answer in asked:
+        if answer.about != about:
+            about = answer.about
+            parts.append(
+                f"\n## {about}\n\n| Question | File | Symbol | |\n| --- | --- | --- | --- |\n"
+            )
+        symbol = "" if "/" in answer.symbol else f"`{answer.symbol}`"
+        parts.append(f"| {answer.ask} | `{place_of(answer, found)}` | {symbol} | {answer.why} |\n")
+    return "".join(parts)
+
+
+def main() -> int:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"{PAGE}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
