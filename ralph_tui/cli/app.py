@@ -115,14 +115,13 @@ def _print_version() -> None:
     _version(True)  # noqa: FBT003
 
 
-for register in (
-    *(run.register, demo.register, init.register, status.register, tasks.register_list),
-    *(history.register, attach.register, metrics.register, replay.register, control.register),
-    *(tasks.register, limits.register, answer.register, memory.register, serve.register),
-    *(reset.register, doctor.register, build_tools.register, config.register),
-    *(guard.register, verify.register),
+for commands in (
+    *(run.app, demo.app, init.app, status.app, tasks.looking, history.app, attach.app),
+    *(metrics.app, replay.app, control.app, tasks.app, limits.app, answer.app, memory.app),
+    *(serve.app, reset.app, doctor.app, build_tools.app, verify.app),
+    *(build_tools.deps, config.app, guard.app),
 ):
-    register(app)
+    app.add_typer(commands)
 
 
 def is_request(word: str) -> bool:

@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from ralph_tui.domain.documents.questions import Answer, AskedQuestion
     from ralph_tui.domain.project_state import Approval
 
+app = typer.Typer()
+
 BY: Final = "command"
 MAX_ANSWER = 20_000
 
 
+@app.command(
+    epilog=examples(
+        "ralph answer",
+        "ralph answer q-1a2b3c4d-1 2",
+        'ralph answer q-1a2b3c4d-1 "Both"',
+        'ralph answer q-5e6f7a8b-1 3 "Not against the real server"',
+    )
+)
 def answer(
     question_id: Annotated[
         str,
@@ -61,6 +71,7 @@ def answer(
     out(f"{answered.question.header or answered.question.question}: {told}")
 
 
+@app.command(epilog=examples("ralph approve"))
 def approve(project_root: ProjectRoot = None) -> None:
     """Approve the specs, the plan or the result."""
     decided = controls_of(project_root).decide(approved=True, by=BY)
@@ -68,6 +79,7 @@ def approve(project_root: ProjectRoot = None) -> None:
     _go_on(project_root)
 
 
+@app.command(epilog=examples('ralph reject --reason "The report lacks a total"'))
 def reject(
     reason: Annotated[
         str,
@@ -137,17 +149,3 @@ def _given(asked: "AskedQuestion | None", words: list[str], *, decline: bool) ->
     if wrong := slip(question, text):
         raise RalphError(wrong, "Nothing was answered.")
     return parse_answer(question, text, by=BY)
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(
-        epilog=examples(
-            "ralph answer",
-            "ralph answer q-1a2b3c4d-1 2",
-            'ralph answer q-1a2b3c4d-1 "Both"',
-            'ralph answer q-5e6f7a8b-1 3 "Not against the real server"',
-        )
-    )(answer)
-    app.command(epilog=examples("ralph approve"))(approve)
-    app.command(epilog=examples('ralph reject --reason "The report lacks a total"'))(reject)

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from ralph_tui.cli.printer import Printer
     from ralph_tui.store.project import Project
 
+app = typer.Typer()
+
 OWNER_SECONDS = 1.0
 """How often to look whether the loop's process is still there, while it says nothing."""
 
 
+@app.command(epilog=examples("ralph attach", "ralph attach --json"))
 def attach(
     *,
     everything: Annotated[
@@ -107,8 +110,3 @@ def _start_of_run(project: "Project") -> int:
 
     found = last_run(project.layout.events)
     return found[0] if found else 0
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph attach", "ralph attach --json"))(attach)

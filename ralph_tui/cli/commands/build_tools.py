@@ -11,14 +11,19 @@ from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.project_lookup import project_directory
 from ralph_tui.domain.errors import SetupError
 
+app = typer.Typer()
+
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 Packages = Annotated[list[str], typer.Argument(metavar="PACKAGE")]
 Dev = Annotated[bool, typer.Option("--dev", help="As a development dependency.")]
 
-deps = typer.Typer(help="Add, remove or sync dependencies with uv.", rich_markup_mode=None)
+deps = typer.Typer(
+    name="deps", help="Add, remove or sync dependencies with uv.", rich_markup_mode=None
+)
 
 
+@app.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))
 def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
     """Run the project's tests.
 
@@ -27,6 +32,7 @@ def run_tests(context: typer.Context, project_root: ProjectRoot = None) -> None:
     _check("tests", context.args, project_root)
 
 
+@app.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))
 def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
     """Run the project's linter.
 
@@ -35,6 +41,7 @@ def lint(context: typer.Context, project_root: ProjectRoot = None) -> None:
     _check("lint", context.args, project_root)
 
 
+@app.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))
 def typecheck(context: typer.Context, project_root: ProjectRoot = None) -> None:
     """Run the project's type checker.
 
@@ -119,13 +126,3 @@ def _call(command: list[str], root: Path) -> int:
 
 def _leave(status: int) -> None:
     raise typer.Exit(status)
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command("test", context_settings=_PASS_ON, epilog=examples("ralph test -- -k parser"))(
-        run_tests
-    )
-    app.command(context_settings=_PASS_ON, epilog=examples("ralph lint"))(lint)
-    app.command(context_settings=_PASS_ON, epilog=examples("ralph typecheck"))(typecheck)
-    app.add_typer(deps, name="deps")

@@ -9,10 +9,10 @@ from ralph_tui.cli.console import note, out, out_json, out_table
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project, project_directory
 
-config = typer.Typer(help="Show and change the settings.", rich_markup_mode=None)
+app = typer.Typer(name="config", help="Show and change the settings.", rich_markup_mode=None)
 
 
-@config.command(epilog=examples("ralph config show"))
+@app.command(epilog=examples("ralph config show"))
 def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Print every setting, its value and where that comes from."""
     from ralph_tui.config.load import load_settings, provenance
@@ -30,7 +30,7 @@ def show(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
         out_table(("SETTING", "VALUE", "FROM"), rows)
 
 
-@config.command(epilog=examples("ralph config path"))
+@app.command(epilog=examples("ralph config path"))
 def path(project_root: ProjectRoot = None) -> None:
     """Print the settings files, the stronger one last.
 
@@ -42,7 +42,7 @@ def path(project_root: ProjectRoot = None) -> None:
         out(f"{file}{'' if file.exists() else ' (not there)'}")
 
 
-@config.command("set", epilog=examples("ralph config set phases.building.max_iterations 50"))
+@app.command("set", epilog=examples("ralph config set phases.building.max_iterations 50"))
 def set_value(
     key: Annotated[
         str,
@@ -65,8 +65,3 @@ def set_value(
     out(f"{key} = {changed.value}  ({changed.path})")
     if changed.stronger:
         note(f"{changed.stronger} is stronger, so it has no effect while that is set.")
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.add_typer(config, name="config")

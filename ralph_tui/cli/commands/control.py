@@ -11,18 +11,23 @@ from ralph_tui.cli.project_lookup import controls_of
 if TYPE_CHECKING:
     from ralph_tui.domain.project_state import StopMode
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph pause"))
 def pause(project_root: ProjectRoot = None) -> None:
     """Pause after this iteration. Asked again, at once."""
     out(f"The loop pauses {_when(controls_of(project_root).pause())}. `ralph resume` goes on.")
 
 
+@app.command(epilog=examples("ralph resume"))
 def resume(project_root: ProjectRoot = None) -> None:
     """Go on after a pause, or withdraw it."""
     controls_of(project_root).resume()
     out("The loop goes on.")
 
 
+@app.command(epilog=examples("ralph stop --now"))
 def stop(
     *,
     project_root: ProjectRoot = None,
@@ -34,6 +39,9 @@ def stop(
     out(f"The loop stops {_when(controls_of(project_root).stop(now=now))}.")
 
 
+@app.command(
+    epilog=examples('ralph inject "Use argparse, not click."', "ralph inject --now - < notes.md")
+)
 def inject(
     text: Annotated[
         list[str],
@@ -63,15 +71,3 @@ def _when(halt: "StopMode") -> str:
     from ralph_tui.domain.project_state import StopMode
 
     return "now" if halt is StopMode.NOW else "after this iteration (ask again: at once)"
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(epilog=examples("ralph pause"))(pause)
-    app.command(epilog=examples("ralph resume"))(resume)
-    app.command(epilog=examples("ralph stop --now"))(stop)
-    app.command(
-        epilog=examples(
-            'ralph inject "Use argparse, not click."', "ralph inject --now - < notes.md"
-        )
-    )(inject)

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
     from ralph_tui.engine.core.ports import Agent
 
+app = typer.Typer()
+
 MAX_SPEED = 1000.0
 
 
+@app.command(epilog=examples("ralph demo --headless"))
 def demo(
     *,
     headless: Headless = False,
@@ -123,8 +126,3 @@ def launch_demo(
 
 def _no_agent() -> "Agent":
     raise AssertionError("the demo's agent is made when its model is there")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph demo --headless"))(demo)

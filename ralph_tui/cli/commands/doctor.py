@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from ralph_tui.cli.doctor.finding import Finding
     from ralph_tui.present.text.glyphs import Glyphs
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph doctor", "ralph doctor --end-strays"))
 def doctor(
     *,
     project_root: ProjectRoot = None,
@@ -59,8 +62,3 @@ def _look(finding: "Finding", signs: "Glyphs") -> tuple[str, str]:
     if finding.is_next:
         return signs.chevron, "next "
     return (signs.failed, "wrong") if finding.needed else (signs.warning, "note ")
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(epilog=examples("ralph doctor", "ralph doctor --end-strays"))(doctor)

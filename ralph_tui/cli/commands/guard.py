@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 PhaseName = Literal["discovery", "planning", "building", "validation"]
 """The phases by name: importing the domain would slow every command down."""
 
-guard = typer.Typer(help="Ask the guard what an agent may do.", rich_markup_mode=None)
+app = typer.Typer(name="guard", help="Ask the guard what an agent may do.", rich_markup_mode=None)
 
 
-@guard.callback()
+@app.callback()
 def _guard() -> None:
     """Keep `check` a word of its own; Typer would drop it from a group with one command."""
 
 
-@guard.command(
+@app.command(
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog=examples("ralph guard check 'git push'", "ralph guard check --stdin < commands.jsonl"),
 )
@@ -89,8 +89,3 @@ def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
     except RalphError:
         project = Project(start)
     return guard_policy(project, load_settings(project.root), Phase(phase))
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.add_typer(guard, name="guard")

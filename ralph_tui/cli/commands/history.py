@@ -14,6 +14,8 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from ralph_tui.store.project import Project
 
+app = typer.Typer()
+
 
 class Form(StrEnum):
     """Forms of the history for other programs."""
@@ -23,6 +25,7 @@ class Form(StrEnum):
     MD = "md"
 
 
+@app.command(epilog=examples("ralph history", "ralph history --as csv > history.csv"))
 def history(
     *,
     project_root: ProjectRoot = None,
@@ -64,8 +67,3 @@ def _exported(project: "Project", form: Form) -> str:
     if library.unreadable:
         note(f"Passed over in the journal: {plural(library.unreadable, 'unreadable line')}.")
     return text
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph history", "ralph history --as csv > history.csv"))(history)

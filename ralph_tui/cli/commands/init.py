@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ralph_tui.domain.verification.check_commands import ProjectChecks
     from ralph_tui.store.layout import Layout
 
+app = typer.Typer()
+
 
 _HEAD = """\
 # Project operations guide
@@ -129,6 +131,7 @@ class Adoption:
     kept: tuple[Path, ...]
 
 
+@app.command(epilog=examples("ralph init", "ralph init --dry-run"))
 def init(
     *,
     project_root: ProjectRoot = None,
@@ -378,8 +381,3 @@ def _write_new(path: Path, text: str, root: Path) -> None:
         ) from error
     else:
         out(f"created  {name}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(epilog=examples("ralph init", "ralph init --dry-run"))(init)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from ralph_tui.domain.run.breaker import CircuitBreaker
     from ralph_tui.store.project import Project
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph limits --max-cost 5 --model opus", "ralph limits"))
 def limits(
     *,
     max_iterations: Annotated[
@@ -125,6 +128,7 @@ def _show(settings: "Settings") -> None:
     )
 
 
+@app.command(epilog=examples('ralph breaker --reset "The disk has room again"', "ralph breaker"))
 def breaker(
     *,
     reset: Annotated[
@@ -163,11 +167,3 @@ def _show_breaker(found: "CircuitBreaker") -> None:
         out(f"  {signal.name.ljust(width)}  {shown.format(signal.count)}/{most}")
         for line in signal.evidence if signal.count else ():
             out(f"  {' ' * width}    {line}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(epilog=examples("ralph limits --max-cost 5 --model opus", "ralph limits"))(limits)
-    app.command(
-        epilog=examples('ralph breaker --reset "The disk has room again"', "ralph breaker")
-    )(breaker)

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from ralph_tui.domain.documents.memory import ActiveMemory
     from ralph_tui.store.project import Project
 
+app = typer.Typer()
+
 KEPT_DAYS = 30
 """How long the archive is kept (seeds, "Memory System")."""
 
 
+@app.command(epilog=examples("ralph memory --show", "ralph memory --stats"))
 def memory(
     *,
     show: Annotated[bool, typer.Option("--show", help="Print it, as the model gets it.")] = False,
@@ -150,8 +153,3 @@ def _clean_up(project: "Project", *, as_json: bool) -> None:
         out(f"removed  {name}")
     if not archived and not removed:
         out("Nothing was archived or removed.")
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(epilog=examples("ralph memory --show", "ralph memory --stats"))(memory)

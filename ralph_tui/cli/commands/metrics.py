@@ -11,7 +11,10 @@ from ralph_tui.cli.project_lookup import find_project
 if TYPE_CHECKING:
     from ralph_tui.domain.view.metrics import Metric
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph metrics --json"))
 def metrics(*, project_root: ProjectRoot = None, as_json: AsJson = False) -> None:
     """Compute the seven success metrics from the journal."""
     from ralph_tui.present.text.figures import plural
@@ -38,8 +41,3 @@ def _print(found: "tuple[Metric, ...]") -> None:
         )
         out(f"{metric.title.ljust(width)}  {value.rjust(7)}  (target {metric.target})  {why}")
         out(f"{' ' * width}  {metric.definition}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph metrics --json"))(metrics)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from ralph_tui.domain.view.run_history import Iteration
     from ralph_tui.store.project import Project
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph replay", "ralph replay 3", "ralph replay --json"))
 def replay(
     session: Annotated[
         str,
@@ -86,8 +89,3 @@ def _events(project: "Project", iteration: "Iteration") -> "Iterator[Event]":
         if iteration.end and offset > iteration.end:
             return
         yield event
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph replay", "ralph replay 3", "ralph replay --json"))(replay)

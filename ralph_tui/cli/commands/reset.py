@@ -13,7 +13,22 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from ralph_tui.store.layout import Layout
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph restore"))
+def restore(*, project_root: ProjectRoot = None) -> None:
+    """Put back a .ralph that is gone or was reset.
+
+    Its copy is kept outside the project, for a `git clean -fdx` or a slip. Nothing that is there is overwritten.
+    """
+    from ralph_tui.store.backup.restore import restore_from_mirror
+
+    for name in restore_from_mirror(start_directory(project_root)):
+        out(f"put back  {name}")
+
+
+@app.command(epilog=examples("ralph reset --keep-specs"))
 def reset(
     *,
     keep_specs: Annotated[
@@ -70,20 +85,3 @@ def _ask(names: list[str]) -> None:
         raise RalphError("Nothing was removed: there is nobody to ask.", "Give --yes to do it.")
     if not typer.confirm("Remove all this?", default=False, err=True):
         raise RalphError("Nothing was removed.", "Your project is as it was.")
-
-
-def restore(*, project_root: ProjectRoot = None) -> None:
-    """Put back a .ralph that is gone or was reset.
-
-    Its copy is kept outside the project, for a `git clean -fdx` or a slip. Nothing that is there is overwritten.
-    """
-    from ralph_tui.store.backup.restore import restore_from_mirror
-
-    for name in restore_from_mirror(start_directory(project_root)):
-        out(f"put back  {name}")
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    app.command(epilog=examples("ralph restore"))(restore)
-    app.command(epilog=examples("ralph reset --keep-specs"))(reset)

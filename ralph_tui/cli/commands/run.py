@@ -13,6 +13,8 @@ from ralph_tui.cli.run.mode import show_run
 if TYPE_CHECKING:
     from ralph_tui.engine.control.launch import Launch
 
+app = typer.Typer()
+
 Request = Annotated[
     list[str] | None,
     typer.Argument(
@@ -27,6 +29,12 @@ Feedback = Annotated[
 ]
 
 
+@app.command(
+    epilog=examples(
+        'ralph run "A habit tracker" --max-cost 5', "ralph run @request.md --headless --yes"
+    )
+)
+@takes_run_options
 def run(request: Request = None, *, options: RunOptions) -> None:
     """Go the whole way: discover, plan, build, validate.
 
@@ -35,11 +43,15 @@ def run(request: Request = None, *, options: RunOptions) -> None:
     _start(request, None, options)
 
 
+@app.command(epilog=examples('ralph discover "A habit tracker"'))
+@takes_run_options
 def discover(request: Request = None, *, options: RunOptions) -> None:
     """Turn a request into specs, asking what is unclear."""
     _start(request, "discovery", options)
 
 
+@app.command(epilog=examples("ralph plan", 'ralph plan "Smaller tasks, tests first"'))
+@takes_run_options
 def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Turn the specs into a plan, or change it with feedback.
 
@@ -48,6 +60,8 @@ def plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     _start(feedback, "planning", options)
 
 
+@app.command(epilog=examples('ralph regenerate-plan "Use sqlite"'))
+@takes_run_options
 def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     """Throw the open tasks away and plan again.
 
@@ -58,6 +72,8 @@ def regenerate_plan(feedback: Feedback = None, *, options: RunOptions) -> None:
     _start(feedback or [REPLAN], "planning", options)
 
 
+@app.command(epilog=examples("ralph build --headless --max-iterations 10"))
+@takes_run_options
 def build(*, options: RunOptions) -> None:
     """Build the plan, one task per iteration.
 
@@ -66,6 +82,8 @@ def build(*, options: RunOptions) -> None:
     _start(None, "building", options)
 
 
+@app.command(epilog=examples("ralph validate --headless"))
+@takes_run_options
 def validate(*, options: RunOptions) -> None:
     """Check what was built against the criteria of the specs."""
     _start(None, "validation", options)
@@ -131,17 +149,3 @@ def _again(options: RunOptions) -> list[str]:
     words += ["--allow-unverified"] if options.allow_unverified else []
     words += ["--answers", str(options.answers.resolve())] if options.answers else []
     return [*words, "--model", options.model] if options.model else words
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands."""
-    for command, *shown in (
-        (run, 'ralph run "A habit tracker" --max-cost 5', "ralph run @request.md --headless --yes"),
-        (discover, 'ralph discover "A habit tracker"'),
-        (plan, "ralph plan", 'ralph plan "Smaller tasks, tests first"'),
-        (regenerate_plan, 'ralph regenerate-plan "Use sqlite"'),
-        (build, "ralph build --headless --max-iterations 10"),
-        (validate, "ralph validate --headless"),
-    ):
-        name = command.__name__.replace("_", "-")
-        app.command(name, epilog=examples(*shown))(takes_run_options(command))

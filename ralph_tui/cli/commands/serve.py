@@ -10,7 +10,10 @@ from ralph_tui.cli.console import note
 from ralph_tui.cli.options import ProjectRoot, examples
 from ralph_tui.cli.project_lookup import find_project
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))
 def serve(
     *,
     port: Annotated[
@@ -47,8 +50,3 @@ def _has_desktop() -> bool:
     """Whether a browser would open in a window, and not in this terminal."""
     here = ("DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in here)
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph serve", "ralph serve --port 9000 --no-open"))(serve)

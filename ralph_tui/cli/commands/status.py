@@ -6,7 +6,10 @@ import typer
 
 from ralph_tui.cli.options import AsJson, ProjectRoot, examples
 
+app = typer.Typer()
 
+
+@app.command(epilog=examples("ralph status --json"))
 def status(
     *,
     project_root: ProjectRoot = None,
@@ -19,8 +22,3 @@ def status(
     from ralph_tui.cli.status_report import print_status
 
     print_status(project_root, verbose=verbose, as_json=as_json)
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph status --json"))(status)

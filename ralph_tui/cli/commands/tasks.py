@@ -14,6 +14,10 @@ from ralph_tui.domain.errors import RalphError
 if TYPE_CHECKING:
     from ralph_tui.engine.control.plan_edits import TaskFields
 
+app = typer.Typer()
+looking = typer.Typer()
+"""`ralph tasks` alone, which `--help` lists beside the other commands that only look."""
+
 TaskId = Annotated[
     str,
     typer.Argument(
@@ -50,6 +54,7 @@ Tokens = Annotated[
 ]
 
 
+@looking.command(epilog=examples("ralph tasks --pending"))
 def tasks(
     *,
     project_root: ProjectRoot = None,
@@ -70,12 +75,14 @@ def tasks(
         status_report.tasks_table(plan, shown)
 
 
+@app.command(epilog=examples("ralph skip task-003"))
 def skip(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     """Block a task; the loop goes on with the next."""
     task = controls_of(project_root).skip(task_id)
     out(f"Skipped {task.id}: {task.title}. `ralph retry {task.id}` puts it back.")
 
 
+@app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))
 def complete(
     task_id: TaskId,
     reason: Annotated[
@@ -92,6 +99,7 @@ def complete(
     out(f"{task.id} is complete, accepted by you: {task.title}.")
 
 
+@app.command(epilog=examples("ralph retry task-003", "ralph retry"))
 def retry(
     task_id: Annotated[
         str,
@@ -113,6 +121,7 @@ def retry(
     out(f"{task.id} is pending again: {task.title}.")
 
 
+@app.command(epilog=examples("ralph hold task-003"))
 def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     """Have a task not chosen until it is released.
 
@@ -122,6 +131,7 @@ def hold(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     out(f"Held {task.id}: {task.title}. `ralph release {task.id}` lets it go on.")
 
 
+@app.command(epilog=examples("ralph release task-003"))
 def release(
     task_id: Annotated[
         str, typer.Argument(metavar="TASK", help="A held task.", autocompletion=held_tasks)
@@ -133,6 +143,13 @@ def release(
     out(f"{task.id} can be chosen again: {task.title}.")
 
 
+@app.command(
+    epilog=examples(
+        "ralph edit task-003 --priority 1 --after task-001",
+        "ralph edit task-003 --model opus --tokens 30000",
+        'ralph edit task-003 --part "The model" --part "The command"',
+    )
+)
 def edit(  # noqa: PLR0913 - an option of the command for each
     task_id: TaskId,
     *,
@@ -184,6 +201,11 @@ def edit(  # noqa: PLR0913 - an option of the command for each
     out(f"Changed {task.id}: {task.title} (priority {task.priority}{own}).")
 
 
+@app.command(
+    epilog=examples(
+        'ralph add "Say how long it took" --after task-003 --check "uv run pytest"',
+    )
+)
 def add(
     text: Annotated[
         list[str],
@@ -231,34 +253,8 @@ def _fields(
     )
 
 
+@app.command(epilog=examples("ralph drop task-003"))
 def drop(task_id: TaskId, project_root: ProjectRoot = None) -> None:
     """Take a task out of the plan."""
     task = controls_of(project_root).drop_task(task_id)
     out(f"Dropped {task.id}: {task.title}.")
-
-
-def register_list(app: typer.Typer) -> None:
-    """Add `ralph tasks`, which `--help` shows beside the other commands that only look."""
-    app.command(epilog=examples("ralph tasks --pending"))(tasks)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands that change the plan."""
-    app.command(epilog=examples("ralph skip task-003"))(skip)
-    app.command(epilog=examples('ralph complete task-003 --reason "Tried it by hand"'))(complete)
-    app.command(epilog=examples("ralph retry task-003", "ralph retry"))(retry)
-    app.command(epilog=examples("ralph hold task-003"))(hold)
-    app.command(epilog=examples("ralph release task-003"))(release)
-    app.command(
-        epilog=examples(
-            "ralph edit task-003 --priority 1 --after task-001",
-            "ralph edit task-003 --model opus --tokens 30000",
-            'ralph edit task-003 --part "The model" --part "The command"',
-        )
-    )(edit)
-    app.command(
-        epilog=examples(
-            'ralph add "Say how long it took" --after task-003 --check "uv run pytest"',
-        )
-    )(add)
-    app.command(epilog=examples("ralph drop task-003"))(drop)

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from ralph_tui.domain.events import Event
     from ralph_tui.domain.verification.verification import GateResult, Receipt
 
+app = typer.Typer()
+
 _TAIL_LINES = 20
 
 
+@app.command(epilog=examples("ralph verify", "ralph verify task-002 --json"))
 def verify(
     task: Annotated[
         str | None,
@@ -84,8 +87,3 @@ def _receipt(receipt: "Receipt") -> list[str]:
         printed = inert(receipt.tail).strip().splitlines()[-_TAIL_LINES:]
         lines += [f"  | {text}" for text in printed]
     return lines
-
-
-def register(app: typer.Typer) -> None:
-    """Add this command."""
-    app.command(epilog=examples("ralph verify", "ralph verify task-002 --json"))(verify)
