@@ -34,7 +34,7 @@ from ralph_tui.store.project import Documents, Project
 TOUCH = Permission(tool="Bash", argument="touch a", rule="ask-first", patterns=("touch",))
 
 
-class SessionSupervisor:
+class Setup:
     """A session's permissions, and the person who answers them in the documents."""
 
     def __init__(self, project_state: ProjectState, settings: Settings, *, there: bool) -> None:
@@ -68,14 +68,14 @@ class SessionSupervisor:
 @asynccontextmanager
 async def supervisor(
     root: Path, settings: Settings | None = None, *, there: bool = True
-) -> AsyncIterator[SessionSupervisor]:
+) -> AsyncIterator[Setup]:
     project = Project(root)
     project.create()
     told: list[Event] = []
     project_state = ProjectState(project, told.append)
     await project_state.open()
     async with asyncio.timeout(20):
-        yield SessionSupervisor(project_state, settings or Settings(), there=there)
+        yield Setup(project_state, settings or Settings(), there=there)
 
 
 async def both(permit: Awaitable[Ruling], person: Awaitable[None]) -> Ruling:
@@ -97,7 +97,7 @@ async def test_an_allowance_for_the_session_is_for_its_pattern_and_this_session(
         ruling = await both(permit(two), d.answer(3, "3: not yet"))
         assert (ruling.allowed, ruling.reason) == (False, "not yet")
         assert not d.permitting.waiting
-        fresh = SessionSupervisor(d.project_state, Settings(), there=True)
+        fresh = Setup(d.project_state, Settings(), there=True)
         assert not (await both(fresh.permitting.permit(TOUCH), fresh.answer(4, "3"))).allowed
 
 

@@ -21,7 +21,8 @@ from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.engine.run.startup import begin
 from ralph_tui.engine.session.guidance import taken
 from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, recorded
-from ralph_tui.engine.session.turns import Conversation, SessionSupervisor
+from ralph_tui.engine.session.supervisor import SessionSupervisor
+from ralph_tui.engine.session.turns import Conversation
 from ralph_tui.store.project import Documents, Project
 from tests.harness.projects import ALLOWING, make_project, task
 from tests.harness.runs import NO_GATE, NO_REVIEW

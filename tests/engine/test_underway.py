@@ -29,6 +29,7 @@ from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.building import BuildLoop
 from ralph_tui.engine.session.supervisor import TaskSupervisor
 from ralph_tui.engine.session.task_tools import TaskTools
+from ralph_tui.engine.session.task_tracker import TaskTracker
 from ralph_tui.engine.verification.detection.project_checks import GateRules
 from ralph_tui.engine.verification.gate import Gate
 from ralph_tui.store.project import Project
@@ -68,7 +69,8 @@ class Work:
             ),
         )
         self.run = cast("RunContext", run)
-        self.work = TaskTools(docs.plan.tasks[0], self.run, cast("Meter", None))
+        self.task = TaskTracker(docs.plan.tasks[0], self.project_state, self.run.emit)
+        self.tools = TaskTools(self.task, self.run, cast("Meter", None))
         return self
 
     def edit(self, change: Edit) -> None:
@@ -82,12 +84,12 @@ class Work:
         """The same, and the loop has seen it."""
         self.edit(change)
         await self.project_state.refresh()
-        self.work.mind_edits()
+        self.task.mind_edits()
 
     async def claim(self) -> ToolAnswer:
         """The agent says that it is done, by the name it was given."""
         claim = {"task_id": "a", "verification_notes": "Done."}
-        return await self.work.answer("ralph_mark_task_complete", claim)
+        return await self.tools.answer("ralph_mark_task_complete", claim)
 
     @property
     def sees(self) -> str:
@@ -117,13 +119,13 @@ def work(tmp_path: Path) -> Work:
 async def test_a_renamed_task_goes_on_under_its_new_name(work: Work) -> None:
     await work.begin()
     await work.edited(lambda tasks: tasks[0].update(id="better"))
-    assert (work.work.taken_away, work.work.working) == ("", True)
+    assert (work.task.taken_away, work.task.working) == ("", True)
     assert work.notices == ["a is called better now; its iteration goes on."]
     assert work.sees == "better"
     assert "ACCEPTED" in (await work.claim()).text
     assert task_of(work.root, "better").status is TaskStatus.COMPLETE
-    assert work.work.settled is TaskStatus.COMPLETE
-    assert work.work.task_id == "better"
+    assert work.task.settled is TaskStatus.COMPLETE
+    assert work.task.task_id == "better"
 
 
 async def test_a_model_that_stops_is_told_of_an_edit_that_it_does_not_know(work: Work) -> None:
@@ -145,10 +147,10 @@ async def test_what_was_settled_stays_settled_however_often_the_agent_says_so(wo
     again = await work.claim()
     assert (again.is_error, again.text) == (False, "Task a is complete already. Stop now.")
     block = {"task_id": "a", "reason": "No idea."}
-    blocked = await work.work.answer("ralph_mark_task_blocked", block)
+    blocked = await work.tools.answer("ralph_mark_task_blocked", block)
     assert blocked.text == again.text
     assert receipts == len([event for event in work.told if isinstance(event, ev.GateStarted)])
-    assert (work.work.settled, work.work.taken_away) == (TaskStatus.COMPLETE, "")
+    assert (work.task.settled, work.task.taken_away) == (TaskStatus.COMPLETE, "")
     assert task_of(work.root, "a").status is TaskStatus.COMPLETE
 
 
@@ -166,14 +168,14 @@ async def test_who_sees_a_settled_task_before_the_agent_does_takes_it_for_nobody
     async def watch() -> None:
         while True:
             await work.project_state.wait_changed()
-            seen.append(work.work.taken_away)
+            seen.append(work.task.taken_away)
 
     monkeypatch.setattr(work.project_state, "transact", late)
     watching = asyncio.create_task(watch())
     assert "ACCEPTED" in (await work.claim()).text
     watching.cancel()
     assert seen == [""]
-    assert work.work.settled is TaskStatus.COMPLETE
+    assert work.task.settled is TaskStatus.COMPLETE
 
 
 async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the_same(
@@ -198,11 +200,11 @@ async def test_a_claim_that_is_cut_off_while_it_is_written_is_the_agents_all_the
     with pytest.raises(asyncio.CancelledError):
         await claiming
     may_go.set()
-    await until(lambda: work.work.status is TaskStatus.COMPLETE, what="the claim")
-    assert (work.work.settled, work.work.taken_away) == (TaskStatus.COMPLETE, "")
+    await until(lambda: work.task.status is TaskStatus.COMPLETE, what="the claim")
+    assert (work.task.settled, work.task.taken_away) == (TaskStatus.COMPLETE, "")
     await work.edited(lambda tasks: tasks[0].update(status="pending"))
-    assert work.work.settled is None
-    assert work.work.taken_away == "the person took the task away: it is pending now"
+    assert work.task.settled is None
+    assert work.task.taken_away == "the person took the task away: it is pending now"
 
 
 LEFT: dict[str, tuple[Edit, str]] = {
@@ -237,8 +239,8 @@ async def test_a_task_that_is_not_to_be_worked_any_more_is_left_and_never_comple
     answer = await work.claim()
     assert answer.is_error
     assert f"({why}). Stop now." in answer.text
-    assert work.work.taken_away == f"the person took the task away: {why}"
-    assert work.work.settled is None
+    assert work.task.taken_away == f"the person took the task away: {why}"
+    assert work.task.settled is None
     assert plan_of(work.root).tasks == before.tasks
 
 
@@ -248,7 +250,7 @@ async def test_what_a_task_waited_for_may_be_opened_again_while_it_is_worked(
     tasks = [task("a", **RUNNING, dependencies=["b"]), task("b", status="complete")]
     work = await Work(make_project(tmp_path, tasks)).begin()
     await work.edited(lambda tasks: tasks[1].update(status="pending"))
-    assert work.work.taken_away == ""
+    assert work.task.taken_away == ""
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ async def test_a_claim_is_held_against_the_words_of_now_and_the_agent_hears_them
     assert refused.text.startswith("NOT YET: The person changed your task meanwhile.")
     assert now in refused.text
     assert task_of(work.root, "a").status is TaskStatus.IN_PROGRESS
-    assert not work.work.claim_refused, "the agent did nothing wrong"
+    assert not work.tools.claim_refused, "the agent did nothing wrong"
     assert "ACCEPTED" in (await work.claim()).text
     assert task_of(work.root, "a").status is TaskStatus.COMPLETE
     assert len(work.notices) == 1

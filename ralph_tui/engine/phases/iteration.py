@@ -127,7 +127,7 @@ class Iteration:
     @property
     def task_id(self) -> str:
         """What the task is called now; the person may have renamed it."""
-        return self._supervisor.work.task_id
+        return self._supervisor.task.task_id
 
     async def run(self, prompt: str) -> tuple[IterationResult, AgentSession]:
         """Work on the task; the caller closes the session.
@@ -145,12 +145,12 @@ class Iteration:
         async with talk:
             ended = await talk.say(prompt)
             # What is claimed at the moment a limit is reached is still judged.
-            await self._supervisor.work.finish_checking(at_once=talk.cut in AT_ONCE)
+            await self._supervisor.tools.finish_checking(at_once=talk.cut in AT_ONCE)
             if why := self._why_hand_off(ended, talk.cut):
                 await self._hand_off(talk, why)
         result = self._result(ended, talk.cut).model_copy(
             update={
-                "note": self._supervisor.work.note,
+                "note": self._supervisor.tools.note,
                 "dependencies": await self._added(),
                 "session_id": talk.session_id,
                 "handed_off": bool(self._handed_off),
@@ -162,19 +162,19 @@ class Iteration:
                 "output_tokens": self._meter.output_tokens,
                 "denied": self._supervisor.denied,
                 "tests_only": self._supervisor.tests_only,
-                "refused_claim": self._supervisor.work.claim_refused,
-                "failed_checks": self._supervisor.work.failed_checks,
+                "refused_claim": self._supervisor.tools.claim_refused,
+                "failed_checks": self._supervisor.tools.failed_checks,
             }
         )
         return result, talk.session
 
     def _prepare_next(self) -> None:
         """Connect the next session while this one works, so that nobody waits for it later."""
-        plan, task_id = self._run.project_state.docs.plan, self._supervisor.work.task_id
+        plan, task_id = self._run.project_state.docs.plan, self._supervisor.task.task_id
         if not self._supervisor.handing_off:
             plan = plan.with_task(task_id, status=TaskStatus.COMPLETE)
         following = (
-            self._supervisor.work.task if self._supervisor.handing_off else plan.get_next_task()
+            self._supervisor.task.task if self._supervisor.handing_off else plan.get_next_task()
         )
         if following is not None and self._run.settings.agent.standby_session:
             self._run.agent.prepare(fitted(self._usual, following))
@@ -206,7 +206,7 @@ class Iteration:
         path = await write_handoff(
             self._run, self._supervisor, self._number, self._meter, await self._added()
         )
-        summarised = self._supervisor.work.note is not None and ended.failure is None
+        summarised = self._supervisor.tools.note is not None and ended.failure is None
         self._run.emit(ev.HandoffFinished(path=path, summarised=summarised))
 
     async def _added(self) -> tuple[str, ...]:
@@ -216,18 +216,17 @@ class Iteration:
 
     def _result(self, ended: TurnEnded, cut: InterruptReason) -> IterationResult:
         """The outcome, from the facts on disk first and the turn's end second."""
-        work = self._supervisor.work
-        if work.settled is TaskStatus.COMPLETE:
-            told = work.told
-            return _result(IterationOutcome.COMPLETE, told)
-        if work.settled is TaskStatus.BLOCKED:
-            blockers = work.task.blockers if work.task else ()
+        task = self._supervisor.task
+        if task.settled is TaskStatus.COMPLETE:
+            return _result(IterationOutcome.COMPLETE, self._supervisor.tools.told)
+        if task.settled is TaskStatus.BLOCKED:
+            blockers = task.task.blockers if task.task else ()
             return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")
         if self._handed_off:
             return _result(IterationOutcome.HANDED_OFF, self._handed_off)
         undisturbed = cut is InterruptReason.NONE and ended.failure is None
-        if cut is InterruptReason.TASK_TAKEN or (undisturbed and work.taken_away):
-            return _result(IterationOutcome.SKIPPED, work.taken_away or cut.value)
+        if cut is InterruptReason.TASK_TAKEN or (undisturbed and task.taken_away):
+            return _result(IterationOutcome.SKIPPED, task.taken_away or cut.value)
         if cut is not InterruptReason.NONE:
             return self._interrupted_result(cut)
         if ended.failure is not None:
@@ -251,12 +250,12 @@ class Iteration:
         return _result(IterationOutcome.FAILED, reason, retry=not others)
 
     def _without_claim(self) -> IterationResult:
-        gate = self._supervisor.work.gate_result
-        reason = self._supervisor.work.review_refusal or "the model stopped without a claim"
-        if gate is not None and self._supervisor.work.claim_refused:
+        gate = self._supervisor.tools.gate_result
+        reason = self._supervisor.tools.review_refusal or "the model stopped without a claim"
+        if gate is not None and self._supervisor.tools.claim_refused:
             reason = f"the claim was refused: {gate.refusal}"
         return _result(
-            IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.work.retry_counted
+            IterationOutcome.INCOMPLETE, reason, retry=not self._supervisor.tools.retry_counted
         )
 
 

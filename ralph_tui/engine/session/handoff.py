@@ -6,7 +6,6 @@ for a whole session only, and made each of its turns some 25 times as dear in lo
 
 import asyncio
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from ralph_tui.domain.documents.memory import SessionFacts, render_memory, said_sections
 from ralph_tui.domain.plan.plan import TaskStatus
@@ -15,35 +14,34 @@ from ralph_tui.domain.sanitize import one_line
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.session.iteration_result import IterationResult
-
-if TYPE_CHECKING:  # the two need each other's types only
-    from ralph_tui.engine.session.supervisor import TaskSupervisor
+from ralph_tui.engine.session.supervisor import TaskSupervisor
 
 
 async def write_handoff(
     run: RunContext,
-    supervisor: "TaskSupervisor",
+    supervisor: TaskSupervisor,
     iteration: int,
     meter: Meter,
     dependencies: tuple[str, ...],
 ) -> str:
     """Write MEMORY.md and the session memory; the path of MEMORY.md, relative to the project."""
     docs = run.project_state.docs
-    task = supervisor.work.task
-    receipts = supervisor.work.gate_result.receipts if supervisor.work.gate_result else ()
+    task, result = supervisor.task.task, supervisor.tools.gate_result
     facts = SessionFacts(
         iteration=iteration,
         phase=docs.state.current_phase,
-        task_id=supervisor.work.task_id if task and task.status is not TaskStatus.COMPLETE else "",
+        task_id=supervisor.task.task_id if task and task.status is not TaskStatus.COMPLETE else "",
         task_description=task.description if task else "",
         files=tuple(supervisor.files),
-        receipts=tuple(f"{r.status.value}: {r.command}" for r in receipts),
+        receipts=tuple(
+            f"{r.status.value}: {r.command}" for r in (result.receipts if result else ())
+        ),
         dependencies=dependencies,
         session_cost_usd=meter.costs.iteration,
         session_tokens=meter.tokens,
         progress=docs.plan.completion_percentage,
     )
-    text = render_memory(facts, supervisor.work.note)
+    text = render_memory(facts, supervisor.tools.note)
     project = run.project_state.project
 
     def write() -> str:
@@ -55,7 +53,7 @@ async def write_handoff(
 
 
 def iteration_memory(
-    number: int, task_id: str, title: str, result: "IterationResult", phase: Phase, now: datetime
+    number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
 ) -> str:
     """What Python writes down of an iteration (seeds, "What Gets Captured"), and what the model did."""
     progress = "yes" if result.outcome.value == "complete" else "no"
@@ -76,7 +74,7 @@ def iteration_memory(
 
 
 def session_record(
-    number: int, task_id: str, result: "IterationResult", phase: Phase = Phase.BUILDING
+    number: int, task_id: str, result: IterationResult, phase: Phase = Phase.BUILDING
 ) -> SessionRecord:
     """The archive's line for the session that an iteration used; only building completes tasks."""
     building = phase is Phase.BUILDING

@@ -37,19 +37,27 @@ MOST_REJECTIONS = 2
 """Claims a reviewer may reject before the task waits for the person."""
 
 
-class TaskTools(TaskTracker):
+class TaskTools:
     """Answers about the task; every claim passes the gate."""
 
     def __init__(
         self,
-        task: Task,
+        task: TaskTracker,
         run: RunContext,
         meter: Meter,
         permit: Permit = unasked,
         permit_change: PermitChange = unasked_change,
     ) -> None:
-        """Work on `task`, in progress and in the words that the agent was given."""
-        super().__init__(task, run.project_state, run.emit)
+        """Answer about a task.
+
+        Args:
+            task: The task of the session, followed through the person's edits.
+            run: The parts of the run.
+            meter: What the session has used, reported to the model and charged for a review.
+            permit: Asks the person about a check that the guard does not allow by itself.
+            permit_change: Asks the person about changed check files.
+        """
+        self._task = task
         self.note: MemoryNote | None = None
         self.gate_result: GateResult | None = None
         self.retry_counted = False
@@ -57,6 +65,7 @@ class TaskTools(TaskTracker):
         """What the reviewer objected to in the last claim that it rejected; empty when none was."""
         self._checking: asyncio.Task[ToolAnswer] | None = None
         self._run = run
+        self._project_state = run.project_state
         self._meter = meter
         self._permit = permit
         self._permit_change = permit_change
@@ -64,7 +73,7 @@ class TaskTools(TaskTracker):
     @property
     def told(self) -> str:
         """What the completion of the task rests on, in one line."""
-        rests = self.task.verification if self.task else None
+        rests = self._task.task.verification if self._task.task else None
         if rests is not None and rests.outcome is VerificationOutcome.REVIEWED:
             return rests.reason
         return self.gate_result.told if self.gate_result is not None else ""
@@ -109,7 +118,7 @@ class TaskTools(TaskTracker):
         if name == "ralph_get_plan_summary":
             return rt.plan_summary(docs.plan)
         if name == "ralph_get_next_task":
-            task = self.task
+            task = self._task.task
             return rt.answer({"task": rt.task_json(task) if task else None})
         budget, costs = self._meter.budget, self._meter.costs
         return rt.answer(
@@ -126,12 +135,12 @@ class TaskTools(TaskTracker):
         )
 
     def _not_mine(self, task_id: str) -> ToolAnswer | None:
-        self.mind_edits()
-        if self.is_called(task_id):
+        self._task.mind_edits()
+        if self._task.is_called(task_id):
             return None
         return rt.error(
-            f"Python chose task {self.task_id} for this session, not {task_id}. "
-            f"Work on {self.task_id} only."
+            f"Python chose task {self._task.task_id} for this session, not {task_id}. "
+            f"Work on {self._task.task_id} only."
         )
 
     async def _refer(self, name: str, ref: rt.TaskRef) -> ToolAnswer:
@@ -139,16 +148,20 @@ class TaskTools(TaskTracker):
             return refused
         if name == "ralph_increment_retry":
             return await self._increment_retry()
-        status = self.status.value if self.status else "gone from the plan"
+        status = self._task.status.value if self._task.status else "gone from the plan"
         return rt.answer({"task_id": ref.task_id, "status": status})
 
     async def _increment_retry(self) -> ToolAnswer:
         if self.retry_counted:
             return rt.error("This attempt was counted already; Python counts each attempt once.")
         self.retry_counted = True
-        await self.change("an attempt failed", retry_count=(self.retries + 1))
+        await self._task.change("an attempt failed", retry_count=(self._task.retries + 1))
         return rt.answer(
-            {"task_id": self.task_id, "retry_count": self.retries, "blocks_at": MAX_RETRIES}
+            {
+                "task_id": self._task.task_id,
+                "retry_count": self._task.retries,
+                "blocks_at": MAX_RETRIES,
+            }
         )
 
     async def _check(self, claim: rt.Claim) -> ToolAnswer:
@@ -176,12 +189,12 @@ class TaskTools(TaskTracker):
     async def _claim(self, claim: rt.Claim) -> ToolAnswer:
         if refused := self._not_mine(claim.task_id):
             return refused
-        if self.settled is not None:
+        if self._task.settled is not None:
             return self._settled_already()
-        task = self.task
-        if task is None or self.taken_away:
+        task = self._task.task
+        if task is None or self._task.taken_away:
             return self._taken_away()
-        if news := self.news():
+        if news := self._task.news():
             return _not_yet(news)
         gate, notes = self._run.gate, claim.verification_notes
         rules = await asyncio.to_thread(gate.rules)
@@ -209,7 +222,7 @@ class TaskTools(TaskTracker):
         verification = await asyncio.to_thread(
             self._project_state.project.receipts.record, task.id, verification
         )
-        settled = await self.settle(
+        settled = await self._task.settle(
             told,
             TaskStatus.COMPLETE,
             judged=task,
@@ -222,8 +235,8 @@ class TaskTools(TaskTracker):
             review_rejections=0,
         )
         if not settled:
-            news = self.news()  # edited while the checks ran
-            return _not_yet(news) if news and not self.taken_away else self._taken_away()
+            news = self._task.news()  # edited while the checks ran
+            return _not_yet(news) if news and not self._task.taken_away else self._taken_away()
         await gate.accept(task)
         await self._run.reviewer.finished(task.id)
         remaining = sum(
@@ -242,17 +255,17 @@ class TaskTools(TaskTracker):
                 f"NOT YET: the claim could not be reviewed ({review.failure}). Claim again once."
             )
         self.review_refusal = review.told
-        rejections = (self.task.review_rejections if self.task else 0) + 1
+        rejections = (self._task.task.review_rejections if self._task.task else 0) + 1
         if rejections < MOST_REJECTIONS:
-            await self.change("a reviewer rejected the claim", review_rejections=rejections)
+            await self._task.change("a reviewer rejected the claim", review_rejections=rejections)
             objections = "\n".join(f"- {text}" for text in review.objections)
             return rt.error(
                 "NOT YET: the checks passed, but a reviewer who read the files rejected this:\n"
                 f"{objections}\nDo what is missing, then claim again. The next rejection blocks the task."
             )
         blocker = f"Needs your decision: {review.told}"
-        blockers = (*(self.task.blockers if self.task else ()), blocker)
-        await self.settle(
+        blockers = (*(self._task.task.blockers if self._task.task else ()), blocker)
+        await self._task.settle(
             f"blocked: {blocker}",
             TaskStatus.BLOCKED,
             blockers=blockers,
@@ -261,22 +274,22 @@ class TaskTools(TaskTracker):
         return ToolAnswer(text="The reviewer rejected it again. The person decides now. Stop.")
 
     def _settled_already(self) -> ToolAnswer:
-        status = self.status.value if self.status else "gone"
-        return ToolAnswer(text=f"Task {self.task_id} is {status} already. Stop now.")
+        status = self._task.status.value if self._task.status else "gone"
+        return ToolAnswer(text=f"Task {self._task.task_id} is {status} already. Stop now.")
 
     def _taken_away(self) -> ToolAnswer:
-        why = self.taken_away.partition(": ")[2]
+        why = self._task.taken_away.partition(": ")[2]
         return rt.error(
-            f"The person took task {self.task_id} away meanwhile{f' ({why})' if why else ''}. Stop now."
+            f"The person took task {self._task.task_id} away meanwhile{f' ({why})' if why else ''}. Stop now."
         )
 
     async def _block(self, block: rt.Block) -> ToolAnswer:
         if refused := self._not_mine(block.task_id):
             return refused
-        if self.settled is not None:
+        if self._task.settled is not None:
             return self._settled_already()
-        blockers = (*(self.task.blockers if self.task else ()), block.reason)
-        settled = await self.settle(
+        blockers = (*(self._task.task.blockers if self._task.task else ()), block.reason)
+        settled = await self._task.settle(
             f"blocked: {block.reason}", TaskStatus.BLOCKED, blockers=blockers
         )
         if not settled:
@@ -287,8 +300,8 @@ class TaskTools(TaskTracker):
         """Let the person decide about changed check files; where nobody is there, the task waits for them."""
         if refused := self._not_mine(wanted.task_id):
             return refused
-        task, root = self.task, self._project_state.project.root
-        if task is None or self.settled is not None:
+        task, root = self._task.task, self._project_state.project.root
+        if task is None or self._task.settled is not None:
             return self._settled_already()
         changes, diff = await self._run.gate.check_changes(task)
         paths = paths_of(changes)
@@ -300,7 +313,9 @@ class TaskTools(TaskTracker):
         ruling = await self._permit_change(check_change_permission(paths, diff, wanted.reason))
         if ruling.allowed:
             allowed = (*task.allowed_check_changes, *shown)
-            await self.change("the person allowed changed checks", allowed_check_changes=allowed)
+            await self._task.change(
+                "the person allowed changed checks", allowed_check_changes=allowed
+            )
             return rt.answer(
                 {"allowed": list(paths), "note": "Exactly these changes, as they are."}
             )
@@ -317,7 +332,9 @@ class TaskTools(TaskTracker):
             f"To allow it: `ralph edit {task.id} --may-change-checks`, then `ralph retry {task.id}`."
         )
         blockers = (*task.blockers, blocker)
-        settled = await self.settle(f"blocked: {blocker}", TaskStatus.BLOCKED, blockers=blockers)
+        settled = await self._task.settle(
+            f"blocked: {blocker}", TaskStatus.BLOCKED, blockers=blockers
+        )
         if not settled:
             return self._taken_away()
         return rt.answer(
@@ -332,7 +349,7 @@ class TaskTools(TaskTracker):
             added = docs.replacing(plan=docs.plan.adding([task]))
             return Outcome(added, rt.answer({"added": wanted.id, "status": "pending"}))
 
-        reason = f"added during {self.task_id}"
+        reason = f"added during {self._task.task_id}"
         return (await self._project_state.transact_returning(change, reason)).value
 
     def _remember(self, memory: rt.Memory) -> ToolAnswer:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
-from typing import Protocol, Self
+from typing import Self
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.costs import CostLevel
@@ -26,6 +26,7 @@ from ralph_tui.engine.core.usage_meter import Meter, limit_event, spent_told
 from ralph_tui.engine.limits.backoff import wait_until
 from ralph_tui.engine.prompts.prompts import wrap_up_note
 from ralph_tui.engine.session.guidance import taken
+from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.store.last_prompt import keep_given
 
 STARTS = 5
@@ -121,34 +122,6 @@ def interrupt_told(cut: InterruptReason, meter: Meter, seconds: float) -> str:
             return f"the iteration took longer than {duration(seconds)}"
         case _:
             return cut.value
-
-
-class SessionSupervisor(Supervisor, Protocol):
-    """A supervisor that also reports where its work stands."""
-
-    handing_off: bool
-    wrap_up: str
-    ending: str
-    """Why the turn is to end after the tool that is being used; empty while it may go on."""
-
-    @property
-    def working(self) -> bool:
-        """Whether there is still something to do in this session."""
-        ...
-
-    @property
-    def taken_away(self) -> str:
-        """Why the person's edit ends the work; empty while it goes on."""
-        ...
-
-    @property
-    def unanswered(self) -> bool:
-        """Whether the session cannot continue without an answer that nobody is there to give."""
-        ...
-
-    def mind_edits(self) -> None:
-        """Tell what the person's edits lead to."""
-        ...
 
 
 class Conversation:
