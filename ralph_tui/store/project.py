@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -229,13 +229,6 @@ class Project:
         injection = new_injection(guidance, by, self._clock()).model_copy(update={"now": now})
         self.transact(lambda d: d.replacing(pending=(*d.pending, injection)))
         return injection
-
-    def consume_injections(self, ids: Collection[str]) -> None:
-        """Remove guidance that went into a prompt."""
-        used = frozenset(ids)
-        self.transact(
-            lambda d: d.replacing(pending=tuple(i for i in d.pending if i.id not in used))
-        )
 
     def append_learning(self, category: str, text: str) -> None:
         """Add `[time] CATEGORY: text` as one line to progress.txt."""

@@ -9,8 +9,9 @@ import pytest
 
 from ralph_tui.store.backup import mirror
 from ralph_tui.store.backup.mirror import mirror_of
+from ralph_tui.store.io.files import replace_file
 from ralph_tui.store.journal import agent_activity
-from ralph_tui.store.journal.agent_activity import Activity, ActivityLog, put, read_activity
+from ralph_tui.store.journal.agent_activity import Activity, ActivityLog, read_activity
 from ralph_tui.store.lock import boot_id
 from ralph_tui.store.project import Project
 from tests.store.helpers import count_up, with_tasks
@@ -59,7 +60,7 @@ def test_what_changes_while_no_command_runs_is_the_persons(worked_on: Project) -
     log.end("1")
     later = read_activity(worked_on.root)
     ended = tuple((b - 10, e - 10) for b, e in later.spans)
-    put(
+    replace_file(
         mirror_of(worked_on.root) / agent_activity.NAME,
         later.model_copy(update={"spans": ended}).model_dump_json().encode(),
     )
@@ -81,7 +82,7 @@ def test_what_a_dead_loop_left_running(
     worked_on: Project, activity: Activity, *, is_the_persons: bool
 ) -> None:
     gone = activity if activity.owner else activity.model_copy(update={"owner": 2**22 + 1})
-    put(mirror_of(worked_on.root) / agent_activity.NAME, gone.model_dump_json().encode())
+    replace_file(mirror_of(worked_on.root) / agent_activity.NAME, gone.model_dump_json().encode())
     mark_complete(worked_on)
     assert (statuses(worked_on)[0] == "complete") is is_the_persons
 

@@ -14,6 +14,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup import mirror
 from ralph_tui.store.backup.mirror import mirror_of
 from ralph_tui.store.backup.restore import restore_from_mirror
+from ralph_tui.store.io.files import replace_file
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 from ralph_tui.store.project import Project
 from tests.store.helpers import NOW, count_up, with_tasks
@@ -126,13 +127,12 @@ def test_a_home_that_cannot_be_written_is_told_once_and_stops_nobody(
 def test_only_what_changed_is_copied(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     worked_on(project)
     put: list[str] = []
-    real = mirror._put
 
     def noted(target: Path, data: bytes) -> None:
         put.append(target.name)
-        real(target, data)
+        replace_file(target, data)
 
-    monkeypatch.setattr(mirror, "_put", noted)
+    monkeypatch.setattr(mirror, "replace_file", noted)
     project.transact(count_up)
     assert sorted(put) == [".ralph--implementation_plan.json", ".ralph--state.json"]
 

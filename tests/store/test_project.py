@@ -390,12 +390,16 @@ def test_a_large_plan_is_quick(project: Project) -> None:
     assert len(fresh.load().plan.tasks) == 10_000
 
 
+def consume(project: Project, *ids: str) -> None:
+    project.transact(lambda d: d.replacing(pending=tuple(i for i in d.pending if i.id not in ids)))
+
+
 def test_injections_are_queued_and_consumed(project: Project) -> None:
     first = project.queue_injection("Use the existing parser")
     second = project.queue_injection("And\nbe brief", by="alice")
     assert project.load().pending == (first, second)
     assert len(project.layout.injections.read_bytes().splitlines()) == 2
-    project.consume_injections([first.id])
+    consume(project, first.id)
     assert project.load().pending == (second,)
 
 
@@ -408,7 +412,7 @@ def test_injections_appended_by_hand_get_a_stable_id(project: Project) -> None:
     assert [i.guidance for i in pending] == ["one", "two", "two", "three"]
     assert len({i.id for i in pending}) == 4
     assert Project(project.root).load().pending == pending
-    project.consume_injections([queued.id, pending[1].id])
+    consume(project, queued.id, pending[1].id)
     assert project.load().pending == pending[2:]
 
 
@@ -419,7 +423,7 @@ def test_lines_that_are_no_guidance_stay_and_are_told_once(project: Project) -> 
     told = project.damage()
     assert len(told) == 2
     assert "look at the tests" in told[0]
-    project.consume_injections([pending[0].id])
+    consume(project, pending[0].id)
     assert project.damage() == ()
     assert project.layout.injections.read_text() == 'look at the tests\n{"guidance": 5}\n'
 

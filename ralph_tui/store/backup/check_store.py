@@ -1,6 +1,5 @@
 """Keep the originals of a project's check files outside the project, where no agent writes."""
 
-import contextlib
 import json
 from collections.abc import Collection, Mapping
 from hashlib import sha256
@@ -13,7 +12,7 @@ from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.verification.check_commands import CheckCommand, CheckKind
 from ralph_tui.store import project_dir
 from ralph_tui.store.backup.mirror import mirror_of
-from ralph_tui.store.io.files import stage
+from ralph_tui.store.io.files import replace_file
 
 
 class FileMark(Model):
@@ -172,7 +171,7 @@ class CheckStore:
         try:
             target = self._home / name
             _make_private(target.parent, self._home.parent)
-            _replace(target, data)
+            replace_file(target, data)
         except (OSError, StoreError) as error:
             self.trouble = error.message if isinstance(error, StoreError) else str(error)
             return False
@@ -185,16 +184,6 @@ def _make_private(directory: Path, above: Path) -> None:
     for part in reversed((directory, *directory.parents)):
         if part.is_relative_to(above) and part != above:
             part.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
-
-
-def _replace(target: Path, data: bytes) -> None:
-    temp = stage(target, data, durable=False)
-    try:
-        temp.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temp.unlink()
-        raise
 
 
 def _outcomes_name(command: str) -> str:

@@ -1,7 +1,7 @@
 """Keep a copy of the state outside the work tree, so that `git clean -fdx` loses nothing.
 
 Best effort by nature: written after the documents, not synced, a failure is told and stops nobody. The
-journal itself is kept there once a loop has begun (see `journal_place`); before that it has a second name there.
+journal itself is kept there once a loop has begun (see `journal_location`); before that it has a second name there.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store import project_dir
-from ralph_tui.store.io.files import DamagedError, read_regular, stage
+from ralph_tui.store.io.files import DamagedError, read_regular, replace_file
 from ralph_tui.store.layout import Layout
 
 FILE_LIMIT = 16 * 1024 * 1024
@@ -129,7 +129,7 @@ class Mirror:
             _forget_old(directory.parent)
             directory.mkdir(mode=project_dir.PRIVATE, exist_ok=True)
         self._seen.clear()
-        _put(directory / ORIGIN, os.fsencode(self._layout.root))
+        replace_file(directory / ORIGIN, os.fsencode(self._layout.root))
         self._ready = True
 
     def _copy(self, path: Path, target: Path, name: str) -> None:
@@ -145,7 +145,7 @@ class Mirror:
         except (DamagedError, StoreError):
             return  # no document of ours, or not ours to follow; who reads it says so
         if data is not None and self._may_copy(path, data):
-            _put(target, data)
+            replace_file(target, data)
             self._seen[name] = signature
 
 
@@ -223,15 +223,6 @@ def link(source: Path, target: Path) -> None:
         target.hardlink_to(source)
     except OSError:
         return
-
-
-def _put(target: Path, data: bytes) -> None:
-    temp = stage(target, data, durable=False)
-    try:
-        temp.replace(target)
-    except BaseException:
-        temp.unlink(missing_ok=True)
-        raise
 
 
 def _forget_old(home: Path) -> None:

@@ -15,9 +15,15 @@ from pathlib import Path
 
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup.mirror import copy_name, mirror_of
-from ralph_tui.store.io.files import DamagedError, file_stamp, read_regular, write_atomic
+from ralph_tui.store.io.files import (
+    DamagedError,
+    file_stamp,
+    read_regular,
+    replace_file,
+    write_atomic,
+)
 from ralph_tui.store.io.quarantine import forget_older
-from ralph_tui.store.journal.agent_activity import commands_alive, put, read_activity
+from ralph_tui.store.journal.agent_activity import commands_alive, read_activity
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import boot_id
 
@@ -87,7 +93,7 @@ class DocumentGuard:
         """Record what is about to be written, so that a crash right after the write is not taken for an edit."""
         digests = {path.name: _digest(data) for path, data in writes.items()}
         try:
-            put(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
+            replace_file(mirror_of(self._layout.root) / INTENT, json.dumps(digests).encode())
         except (OSError, StoreError):
             return  # there is no own copy either, and the mirror says so
 
@@ -135,7 +141,7 @@ class DocumentGuard:
 
     def _keep(self, path: Path, data: bytes) -> None:
         try:
-            put(mirror_of(self._layout.root) / copy_name(self._layout, path), data)
+            replace_file(mirror_of(self._layout.root) / copy_name(self._layout, path), data)
         except (OSError, StoreError):
             return  # the mirror says so
 

@@ -18,7 +18,7 @@ from ralph_tui.domain.plan.plan import ImplementationPlan
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import CircuitBreaker
 from ralph_tui.store.documents.documents import Decoded, Document, decode_document, encode_document
-from ralph_tui.store.io.files import DamagedError, read_regular, stage
+from ralph_tui.store.io.files import DamagedError, read_regular, replace_file
 from ralph_tui.store.io.quarantine import set_aside
 from ralph_tui.store.layout import Layout
 
@@ -45,14 +45,8 @@ def keep_backup(path: Path, data: bytes) -> str:
     Not synced to the disk: after a power cut the document itself is whole, and that is enough. A
     failure is told and not raised, because the document was written.
     """
-    backup = backup_path(path)
     try:
-        temp = stage(backup, data, durable=False)
-        try:
-            temp.replace(backup)
-        except OSError:
-            temp.unlink(missing_ok=True)
-            raise
+        replace_file(backup_path(path), data)
     except OSError as error:
         return f"No good copy of {path.name} could be kept: {error.strerror or error}."
     return ""
@@ -95,8 +89,22 @@ def unchanged_for(path: Path) -> float:
 
 
 def good_copy(kind: Document[R], path: Path) -> R | None:
-    """Return the last known good copy, or None."""
-    return _from_backup(kind, path)
+    """Return the last known good copy, or None when it is missing or damaged itself.
+
+    Raises:
+        StoreError: It cannot be read just now, which does not mean that it is no good.
+    """
+    try:
+        data = read_regular(backup_path(path))
+    except DamagedError:
+        return None
+    if data is None:
+        return None
+    try:
+        decoded: Decoded[R] = decode_document(kind, data, backup_path(path))
+    except (DamagedError, StoreError):
+        return None
+    return decoded.value
 
 
 def repair(
@@ -130,7 +138,7 @@ def repair(
 
 def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, str] | None:
     """Return the best known content of a document, its bytes, and a phrase that names the source."""
-    if (kept := _from_backup(kind, path)) is not None:
+    if (kept := good_copy(kind, path)) is not None:
         return *encode_document(kind, kept, path), "the last good copy was restored"
     view = _view(layout.events)
     rebuilt = _REBUILD[kind.name](view) if view is not None else None
@@ -139,25 +147,6 @@ def restore(kind: Document[R], path: Path, layout: Layout) -> tuple[R, bytes, st
     if kind.model is ImplementationPlan:
         return None
     return *encode_document(kind, kind.model(), path), "it starts afresh with default values"
-
-
-def _from_backup(kind: Document[R], path: Path) -> R | None:
-    """Return the good copy, or None when it is missing or damaged itself.
-
-    Raises:
-        StoreError: It cannot be read just now, which does not mean that it is no good.
-    """
-    try:
-        data = read_regular(backup_path(path))
-    except DamagedError:
-        return None
-    if data is None:
-        return None
-    try:
-        decoded: Decoded[R] = decode_document(kind, data, backup_path(path))
-    except (DamagedError, StoreError):
-        return None
-    return decoded.value
 
 
 def _view(events: Path) -> "LoopView | None":

@@ -59,12 +59,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """
     with explained("write", path):
         target = write_target(path)
-        temp = stage(target, data, mode=mode)
-        try:
-            temp.replace(target)
-        except BaseException:
-            temp.unlink(missing_ok=True)
-            raise
+        _swap_in(stage(target, data, mode=mode), target)
         sync_directory(target.parent)
 
 
@@ -96,6 +91,23 @@ def stage(target: Path, data: bytes, *, mode: int = 0o600, durable: bool = True)
         temp.unlink(missing_ok=True)
         raise
     return temp
+
+
+def replace_file(target: Path, data: bytes) -> None:
+    """Replace a file atomically; the content need not survive a power cut.
+
+    Raises:
+        OSError: The file could not be written; the old one is in place.
+    """
+    _swap_in(stage(target, data, durable=False), target)
+
+
+def _swap_in(temp: Path, target: Path) -> None:
+    try:
+        temp.replace(target)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
 
 
 def write_target(path: Path) -> Path:

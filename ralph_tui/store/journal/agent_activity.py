@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ralph_tui.domain.base import Record
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.store.backup.mirror import mirror_of
-from ralph_tui.store.io.files import DamagedError, process_exists, read_regular, stage
+from ralph_tui.store.io.files import DamagedError, process_exists, read_regular, replace_file
 from ralph_tui.store.lock import boot_id
 
 NAME = "agent.json"
@@ -109,7 +109,7 @@ class ActivityLog:
             at=time.time(),
         )
         try:
-            put(mirror_of(self._root) / NAME, activity.model_dump_json().encode())
+            replace_file(mirror_of(self._root) / NAME, activity.model_dump_json().encode())
         except (OSError, StoreError) as error:
             self._tell(f"What the agent's commands change cannot be told apart: {error}.")
 
@@ -136,13 +136,3 @@ def commands_alive(activity: Activity) -> bool:
                 if process.pid not in agents and process.environ().get(name) == value:
                     return True
     return False
-
-
-def put(target: Path, data: bytes) -> None:
-    """Replace one of ralph's own files atomically; it need not survive a power cut."""
-    temp = stage(target, data, durable=False)
-    try:
-        temp.replace(target)
-    except BaseException:
-        temp.unlink(missing_ok=True)
-        raise
