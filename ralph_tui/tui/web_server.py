@@ -35,7 +35,7 @@ MOST_CELLS = 2000
 Cells = Annotated[int, Field(ge=1, le=MOST_CELLS)]
 
 
-class Size(BaseModel):
+class PageSize(BaseModel):
     """Of the page's terminal."""
 
     width: Cells = 80
@@ -43,7 +43,9 @@ class Size(BaseModel):
 
 
 _Said = (
-    tuple[Literal["stdin"], str] | tuple[Literal["resize"], Size] | tuple[Literal["focus", "blur"]]
+    tuple[Literal["stdin"], str]
+    | tuple[Literal["resize"], PageSize]
+    | tuple[Literal["focus", "blur"]]
 )
 _SAID: TypeAdapter[_Said] = TypeAdapter(_Said)
 """What a page says; its pings want no answer, because the socket has its own."""
@@ -131,12 +133,12 @@ async def show_page(
     return socket
 
 
-def _size(request: web.Request) -> Size:
+def _size(request: web.Request) -> PageSize:
     """As the page was opened; it says at once when it has another."""
     try:
-        return Size.model_validate(dict(request.query))
+        return PageSize.model_validate(dict(request.query))
     except ValidationError:
-        return Size()
+        return PageSize()
 
 
 HTTP_PORT = 80

@@ -67,7 +67,7 @@ def test_what_a_terminal_does_not_take_is_dropped_whole_and_drawn_anew(
     anew, gone = threading.Event(), threading.Event()
     reader, writer = pty.openpty()
     os.set_blocking(reader, False)
-    file = drawing.Terminal(writer, redraw=anew.set, hang_up=gone.set)
+    file = drawing.TerminalWriter(writer, redraw=anew.set, hang_up=gone.set)
     for number in range(2_000):
         file.write(f"<{number:0500}>")
         if number == 500:

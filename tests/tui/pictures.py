@@ -18,8 +18,8 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.pages.history import History
-from ralph_tui.tui.screens.pages.iterations import Iterations
+from ralph_tui.tui.screens.pages.history import HistoryPage
+from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from ralph_tui.tui.screens.pages.page import Page
 from tests.tui import feed, waiting
 from tests.tui.conftest import ROOT, script_of
@@ -191,7 +191,7 @@ def _slowly(page: Callable[[JournalLibrary], Page]) -> Callable[[RalphApp], None
 
 def _cannot_read(app: RalphApp) -> None:
     page = app.screen
-    assert isinstance(page, History)
+    assert isinstance(page, HistoryPage)
     page._failed(f"{ROOT}/.ralph/events.jsonl is not a regular file. Move it away and try again.")
 
 
@@ -325,7 +325,7 @@ def _can_detach(launch: Launch) -> Launch:
 
 def _held_in_the_middle(app: RalphApp) -> None:
     page = app.screen
-    assert isinstance(page, Iterations)
+    assert isinstance(page, IterationsPage)
     page.do_rewind()
     page.player.playing = True
     page.transcript.play(page.player.advance(8.0))
@@ -465,10 +465,10 @@ PAGES: dict[str, Picture] = {
     "why_limited": Picture(None, told(waiting.limited), ("7",), "Why waiting"),
     "memory_searched": Picture(None, in_past, ("6", "slash", *"acceptance"), "1 of ", runs=False),
     "loading": Picture(
-        SMALL, in_past, ("5",), "37%", runs=False, then=_slowly(History), reads_on=True
+        SMALL, in_past, ("5",), "37%", runs=False, then=_slowly(HistoryPage), reads_on=True
     ),
     "loading_iterations": Picture(
-        None, in_past, ("4",), "37%", runs=False, then=_slowly(Iterations), reads_on=True
+        None, in_past, ("4",), "37%", runs=False, then=_slowly(IterationsPage), reads_on=True
     ),
     "unreadable": Picture(MEDIUM, in_past, ("5",), "regular file", runs=False, then=_cannot_read),
     "damaged": Picture(SMALL, damaged_journal, ("4",), "unreadable", runs=False),

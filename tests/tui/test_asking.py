@@ -14,7 +14,7 @@ from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.text_input import Inject
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, toasts, until
 from tests.tui.test_hostile import HOSTILE, assert_inert
@@ -175,11 +175,11 @@ async def test_it_waits_while_the_person_writes_and_rings_once(
     async with open_app(script, clock=moment) as pilot:
         app = ralph(pilot)
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         script.news.put_nowait(ev.QuestionAsked(question=asked(LANGUAGE)))
         await until(pilot, lambda: app.view.run_state is RunState.WAITING)
         await pilot.press(*"12 a")
-        assert isinstance(app.screen, Inject)
+        assert isinstance(app.screen, GuidanceDialog)
         editor = app.screen.query_one(TextArea)
         await until(pilot, lambda: editor.text == "12 a")
         assert rung == [True]

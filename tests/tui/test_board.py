@@ -20,9 +20,9 @@ from ralph_tui.present.text.glyphs import UNICODE
 from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.dialogs.text_input import Value
+from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 from ralph_tui.tui.screens.pages.page import Page
-from ralph_tui.tui.screens.pages.settings import Settings
+from ralph_tui.tui.screens.pages.settings import SettingsPage
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, toasts, until
 from tests.tui.past import past_project
@@ -87,11 +87,11 @@ async def test_m_gives_a_task_a_model_and_keeps_what_was_typed_when_refused(open
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("1", "j", "m")
-        await until(pilot, lambda: isinstance(app.screen, Value))
+        await until(pilot, lambda: isinstance(app.screen, ValueDialog))
         script.controls.error = RalphError("That is no model.", "`ralph build` goes on.")
         await pilot.press(*"opus", "enter")
         await until(pilot, lambda: "That is no model. b goes on." in toasts(app))
-        await until(pilot, lambda: isinstance(app.screen, Value))
+        await until(pilot, lambda: isinstance(app.screen, ValueDialog))
         script.controls.error = None
         await pilot.press("enter")
         await until(pilot, lambda: script.controls.asked == ["edit demo-04: {'model': 'opus'}"])
@@ -191,7 +191,7 @@ async def test_a_theme_of_the_palette_outlives_an_open_settings_page(
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
         await pilot.press("8")
-        await until(pilot, lambda: isinstance(app.screen, Settings))
+        await until(pilot, lambda: isinstance(app.screen, SettingsPage))
         app.search_themes()
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press(*"ralph-light")

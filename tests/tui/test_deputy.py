@@ -8,7 +8,7 @@ from textual.events import MouseScrollDown
 
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from tests.tui import waiting
 from tests.tui.conftest import Moment, screen_text, script_of, until
 from tests.tui.feed import Script
@@ -46,7 +46,7 @@ async def test_any_key_keeps_the_answer_for_the_person(
     launch = replace(script().launch, auto_responder=auto_responder)
     app = RalphApp(launch, autostart=True, clock=moment)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await until(pilot, lambda: isinstance(app.screen, AutoDialog))
         await until(pilot, lambda: SOON in screen_text(app))
         await pilot.press(key)
         assert auto_responder.seconds_left is None, (
@@ -62,7 +62,7 @@ async def test_the_mouse_is_as_good_as_a_key(touch: str) -> None:
         replace(result().launch, auto_responder=auto_responder), autostart=True, clock=Moment()
     )
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await until(pilot, lambda: isinstance(app.screen, AutoDialog))
         await pilot.hover("#approved")
         assert auto_responder.seconds_left is not None, (
             "a mouse that passes over it is no hand on it"
@@ -77,6 +77,6 @@ async def test_the_mouse_is_as_good_as_a_key(touch: str) -> None:
 async def test_without_a_deputy_nothing_is_announced() -> None:
     app = RalphApp(questions().launch, autostart=True, clock=Moment())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await until(pilot, lambda: isinstance(app.screen, AutoDialog))
         await until(pilot, lambda: "discovery asks" in screen_text(app))
         assert "answers in" not in screen_text(app)

@@ -11,8 +11,8 @@ from ralph_tui.store.project import Project
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.dialog import Dialog, text_of
-from ralph_tui.tui.screens.pages.history import History
-from ralph_tui.tui.screens.pages.settings import Settings
+from ralph_tui.tui.screens.pages.history import HistoryPage
+from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.widgets.search import SearchLine
 from tests.tui.conftest import screen_text, toasts, until
 from tests.tui.pictures import MEDIUM, PICTURES
@@ -66,7 +66,7 @@ async def _searched(pilot: Pilot[int], text: str) -> None:
     if isinstance(screen, Dialog) and (pane := screen.searched_in()):
         text = text_of(pane)
     words = _words(text)
-    if isinstance(screen, Settings):  # of which all are copied, and those in sight searched
+    if isinstance(screen, SettingsPage):  # of which all are copied, and those in sight searched
         shown = set(_words(screen_text(app)))
         words = [word for word in words if word in shown]
     if not words:
@@ -100,7 +100,7 @@ async def _copied(pilot: Pilot[int], key: str) -> str:
 async def _exported(pilot: Pilot[int], root: Path) -> str:
     app = ralph(pilot)
     files = root / ".ralph" / "exports"
-    asks = isinstance(app.screen, History)
+    asks = isinstance(app.screen, HistoryPage)
     await pilot.press("E")
     if asks:
         await until(pilot, lambda: bool(app.screen.query("#csv")))

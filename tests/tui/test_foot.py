@@ -8,7 +8,7 @@ import pytest
 from ralph_tui.present.text.key_hints import foot_lines, key_named
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.jump import Jump
-from ralph_tui.tui.widgets.footer import Foot
+from ralph_tui.tui.widgets.footer import DialogFooter
 from tests.tui.conftest import screen_text, until
 from tests.tui.pictures import DASHBOARD, DIALOGS, MEDIUM, SMALL, Size
 from tests.tui.test_pictures import staged
@@ -46,7 +46,7 @@ async def test_under_every_dialog_are_its_own_keys_whole_and_bound(
     app, look = staged(replace(LAYERS[name], shows=""), tmp_path, theme=theme)
     async with app.run_test(size=size, notifications=True) as pilot:
         await look(pilot)
-        foot = app.screen.query_one(Foot)
+        foot = app.screen.query_one(DialogFooter)
         lines = foot_lines(foot.keys, size[0] - 4)
         shown = screen_text(app).splitlines()
         assert ["".join(p.text for p in line) for line in lines] == [

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.terminal.line_cache import QuickBar
+from ralph_tui.tui.terminal.line_cache import CachedScrollBar
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, script_of
 from tests.tui.test_board import ralph
@@ -67,7 +67,7 @@ async def test_what_is_kept_is_what_textual_would_draw(open_app: Open, theme: st
                     same(pane, ScrollView, crop)
                     same(pane, ScrollView, crop)
                 bar = pane.vertical_scrollbar
-                assert isinstance(bar, QuickBar)
+                assert isinstance(bar, CachedScrollBar)
                 same(bar, ScrollBar, bar.outer_size.region)
         app.dashboard.stream.styles.opacity = 0.5
         same(app.dashboard.stream, ScrollView, app.dashboard.stream.outer_size.region)

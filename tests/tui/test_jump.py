@@ -9,8 +9,8 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.jump import LETTERS, Jump, labels
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
-from ralph_tui.tui.screens.pages.history import History
-from ralph_tui.tui.screens.pages.why import Why
+from ralph_tui.tui.screens.pages.history import HistoryPage
+from ralph_tui.tui.screens.pages.why import WhyPage
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 from tests.tui.past import past_project
@@ -90,15 +90,15 @@ async def test_a_jump_on_a_page_and_in_a_dialog(open_app: Open, tmp_path: Path) 
     async with open_app(script, autostart=False) as pilot:
         app = ralph(pilot)
         await pilot.press("7")
-        await until(pilot, lambda: isinstance(app.screen, Why))
+        await until(pilot, lambda: isinstance(app.screen, WhyPage))
         page = app.screen
-        assert isinstance(page, Why)
+        assert isinstance(page, WhyPage)
         places = {name: at for at, name in page.head.places()}
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, Jump))
         x, y = page.head.content_region.offset
         await pilot.press(letter_at(app, x + places["history"], y))
-        await until(pilot, lambda: isinstance(app.screen, History))
+        await until(pilot, lambda: isinstance(app.screen, HistoryPage))
         await pilot.click("PageHead", offset=(3, 0))
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         await pilot.press("v")

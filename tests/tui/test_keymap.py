@@ -13,8 +13,8 @@ from ralph_tui.domain.errors import ConfigError
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.commands.keymap import keymap_of
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.pages.history import History
-from ralph_tui.tui.screens.pages.why import Why
+from ralph_tui.tui.screens.pages.history import HistoryPage
+from ralph_tui.tui.screens.pages.why import WhyPage
 from tests.tui import feed
 from tests.tui.conftest import SIZE, drained, screen_text, script_of, until
 from tests.tui.past import past_project
@@ -46,7 +46,7 @@ async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await drained(pilot)
         await pilot.press("5")
-        await until(pilot, lambda: isinstance(app.screen, History))
+        await until(pilot, lambda: isinstance(app.screen, HistoryPage))
         await until(pilot, lambda: "E export" in screen_text(app).splitlines()[-1])
         await pilot.press("p")  # the page's, although it is also what nothing else means now
         await until(pilot, lambda: "Copied " in screen_text(app))
@@ -57,7 +57,7 @@ async def test_a_pages_own_keys_are_remapped_and_win_on_the_page(tmp_path: Path)
         await pilot.press("escape", "v")  # the page's own view, not the pause it is elsewhere
         await until(pilot, lambda: "sessions" in screen_text(app))
         await pilot.press("W")
-        await until(pilot, lambda: isinstance(app.screen, Why))
+        await until(pilot, lambda: isinstance(app.screen, WhyPage))
 
 
 @pytest.mark.parametrize(

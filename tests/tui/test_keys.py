@@ -13,8 +13,8 @@ from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS, EVERY, LEADS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import TaskDetail, ToolDetail
-from ralph_tui.tui.screens.dialogs.help import Help
-from ralph_tui.tui.screens.dialogs.text_input import Inject
+from ralph_tui.tui.screens.dialogs.help import HelpDialog
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
 
@@ -134,18 +134,18 @@ async def test_i_keeps_a_draft_over_escape_and_sends_many_lines(open_app: Open) 
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("a", "enter", "q")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         assert script.controls.asked == []
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("!", "ctrl+s")
         await until(pilot, lambda: script.controls.asked == ["inject a\nq!"])
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
-        assert isinstance(app.screen, Inject)
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
+        assert isinstance(app.screen, GuidanceDialog)
         assert app.screen.draft == ""
 
 
@@ -155,13 +155,13 @@ async def test_guidance_is_kept_when_sending_fails(open_app: Open) -> None:
         app = ralph(pilot)
         script.controls.error = RalphError("The disk is full.", "Make room.")
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("a", "ctrl+s")
         await until(pilot, lambda: "The disk is full. Make room." in toasts(app))
         await until(pilot, lambda: "The disk is full." in screen_text(app))
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
-        assert isinstance(app.screen, Inject)
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
+        assert isinstance(app.screen, GuidanceDialog)
         assert app.screen.draft == "a"
 
 
@@ -170,10 +170,10 @@ async def test_empty_guidance_is_not_sent(open_app: Open) -> None:
     async with open_app(script) as pilot:
         app = ralph(pilot)
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: any("Write some guidance" in t for t in toasts(app)))
-        assert isinstance(app.screen, Inject)
+        assert isinstance(app.screen, GuidanceDialog)
 
 
 @pytest.mark.parametrize(("key", "asked"), [("x", ["stop"]), ("n", ["stop now"]), ("k", [])])
@@ -261,7 +261,7 @@ async def test_help_lists_every_command(open_app: Open, key: str) -> None:
     async with open_app(script_of(feed.running()), size=(120, 85)) as pilot:
         app = ralph(pilot)
         await pilot.press(key)
-        await until(pilot, lambda: isinstance(app.screen, Help))
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         flat = " ".join(screen_text(app).replace("│", " ").split())
         for command in COMMANDS:
             assert DEFAULT_KEYS.said(command.help) in flat
@@ -281,7 +281,7 @@ async def test_the_palette_runs_our_commands(open_app: Open) -> None:
         await pilot.press(*"inject")
         await until(pilot, lambda: "Loop: Stop the loop" not in screen_text(app))
         await pilot.press("down", "enter")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
 
 
 async def test_tab_and_numbers_move_between_panes(open_app: Open) -> None:
@@ -374,8 +374,8 @@ async def test_a_double_click_opens_detail(open_app: Open) -> None:
 async def test_the_footer_can_be_clicked(open_app: Open) -> None:
     async with open_app(script_of(feed.running())) as pilot:
         app = ralph(pilot)
-        await pilot.click("KeyBar", offset=(2 + len("p pause  i"), 0))
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await pilot.click("DashboardFooter", offset=(2 + len("p pause  i"), 0))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
 
 
 async def test_y_copies_what_is_selected(open_app: Open) -> None:

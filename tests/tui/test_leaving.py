@@ -16,7 +16,7 @@ from ralph_tui.engine.control.launch import Remaining
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.text_input import Inject
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from ralph_tui.tui.screens.too_small import TooSmall
 from ralph_tui.tui.terminal.driver import OneReader
 from tests.tui import feed, waiting
@@ -291,10 +291,10 @@ async def test_a_dialog_that_opens_while_it_is_too_small_is_covered_and_leaves_n
         await pilot.resize_terminal(50, 12)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
         await pilot.press("i")
-        await until(pilot, lambda: isinstance(app.screen_stack[-2], Inject))
+        await until(pilot, lambda: isinstance(app.screen_stack[-2], GuidanceDialog))
         assert isinstance(app.screen, TooSmall)
         await pilot.resize_terminal(120, 40)
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
 

@@ -12,7 +12,7 @@ from ralph_tui.present.sections import history_table, iteration_lines
 from ralph_tui.store.journal import journal_library
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.tui.screens.pages.iterations import Iterations
+from ralph_tui.tui.screens.pages.iterations import IterationsPage
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, until
 from tests.tui.feed import Script
@@ -60,7 +60,7 @@ async def test_the_newest_iterations_are_there_while_the_rest_is_read(
 ) -> None:
     async with open_app(long_past, autostart=False) as pilot:
         page = await open_page(pilot, "4", f"work-{COUNT}")
-        assert isinstance(page, Iterations)
+        assert isinstance(page, IterationsPage)
         await see(pilot, "reading the rest: 25%")
         assert page.choices.row_count() < COUNT
         await pilot.press("j", "j")

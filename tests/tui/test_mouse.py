@@ -7,7 +7,7 @@ import pytest
 
 from ralph_tui.config.settings import ScreenSettings
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.dialogs.help import Help
+from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from tests.tui import feed, waiting
 from tests.tui.conftest import Opened, click_on, drained, screen_text, script_of, toasts, until
@@ -26,10 +26,10 @@ async def test_a_click_beside_a_dialog_closes_it(open_app: Open) -> None:
     async with open_app(script_of(feed.running())) as pilot:
         app = ralph(pilot)
         await pilot.press("f1")
-        await until(pilot, lambda: isinstance(app.screen, Help))
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         await pilot.click(".dialog", offset=(5, 5))
-        await pilot.click("Foot", offset=(110, 0))
-        assert isinstance(app.screen, Help)
+        await pilot.click("DialogFooter", offset=(110, 0))
+        assert isinstance(app.screen, HelpDialog)
         await pilot.click(offset=(0, 20))
         await until(pilot, lambda: app.screen is app.dashboard)
 

@@ -15,7 +15,7 @@ from ralph_tui.tui.commands.registry import COMMANDS, DEFAULT_KEYS
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.text_input import Inject
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, script_of, until
 from tests.tui.pictures import MEDIUM, PICTURES, Picture
@@ -105,7 +105,7 @@ async def test_a_click_on_the_foot_of_a_frame_is_its_key(open_app: Open) -> None
         await click_on(pilot, "esc close")
         await until(pilot, lambda: not isinstance(app.screen, ToolDetail))
         await pilot.press("i", *"mind")
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await click_on(pilot, "ctrl+s send")
         await until(pilot, lambda: "inject mind" in script.controls.asked)
 

@@ -22,7 +22,7 @@ from ralph_tui.present.text.spans import plain
 from ralph_tui.present.text.status_labels import look_of
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.availability import cannot_build
-from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.registry import DEFAULT_KEYS
 from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.host.widget_host import TOAST
@@ -61,7 +61,7 @@ def test_building_is_offered_where_a_run_would_do_something(
 ) -> None:
     view = reduce(LoopView(), feed.read().model_copy(update={"phase": phase}))
     view = reduce(view, ev.PlanLoaded(tasks=tasks))
-    now = Situation(view, DEFAULT_KEYS, running=False, request=asked)
+    now = CommandContext(view, DEFAULT_KEYS, running=False, request=asked)
     reason = cannot_build(now)
     assert why in reason
     assert bool(reason) is bool(why)

@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
-from ralph_tui.tui.screens.dialogs.text_input import Inject
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog
 from tests.tui import feed
 from tests.tui.conftest import Opened, script_of, until
 from tests.tui.test_keys import ralph
@@ -44,7 +44,7 @@ async def test_of_what_is_clicked_in_one_instant_only_the_first_opens(
         await pilot.press("1")
         for name in ("inject", "stop"):
             app.action_invoke(name)
-        await until(pilot, lambda: isinstance(app.screen, Inject))
+        await until(pilot, lambda: isinstance(app.screen, GuidanceDialog))
         await pilot.pause()
         assert app.screen_stack[:-1] == app.screen_stack[:2], "the dialog lies on the dashboard"
         await pilot.press("escape")

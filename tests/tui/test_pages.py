@@ -30,15 +30,15 @@ from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.screens.dialogs.help import Help
+from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.jump import Jump
-from ralph_tui.tui.screens.dialogs.text_input import Value
-from ralph_tui.tui.screens.pages.history import History
-from ralph_tui.tui.screens.pages.iterations import Iterations
-from ralph_tui.tui.screens.pages.memory import Memory
+from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
+from ralph_tui.tui.screens.pages.history import HistoryPage
+from ralph_tui.tui.screens.pages.iterations import IterationsPage
+from ralph_tui.tui.screens.pages.memory import MemoryPage
 from ralph_tui.tui.screens.pages.page import Page
-from ralph_tui.tui.screens.pages.settings import Settings
-from ralph_tui.tui.screens.pages.why import BreakerReason, Why
+from ralph_tui.tui.screens.pages.settings import SettingsPage
+from ralph_tui.tui.screens.pages.why import BreakerReasonDialog, WhyPage
 from tests.tui import feed, waiting
 from tests.tui.conftest import Moment, Opened, click_on, screen_text, toasts, until
 from tests.tui.feed import Script
@@ -46,11 +46,11 @@ from tests.tui.past import past_project, two_iterations, write_journal
 
 Open = Callable[..., Opened]
 CLASSES: dict[str, type[Page]] = {
-    "iterations": Iterations,
-    "history": History,
-    "memory": Memory,
-    "why": Why,
-    "settings": Settings,
+    "iterations": IterationsPage,
+    "history": HistoryPage,
+    "memory": MemoryPage,
+    "why": WhyPage,
+    "settings": SettingsPage,
 }
 
 
@@ -170,7 +170,7 @@ async def test_the_help_and_the_palette_know_the_keys_of_the_page(
         app = ralph(pilot)
         await open_page(pilot, "4", "every check passed")
         await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, Help))
+        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
         flat = " ".join(screen_text(app).replace("│", " ").split())
         for command in PAGE_COMMANDS["iterations"]:
             assert key_label(command.keys[0]) in flat
@@ -193,7 +193,7 @@ async def test_keys_of_the_dashboard_that_act_on_what_is_hidden_do_nothing(
         await pilot.press("s", "t", "d", "plus")
         await pilot.press("p")
         await until(pilot, lambda: past.controls.asked == ["pause"])
-        assert isinstance(app.screen, Why)
+        assert isinstance(app.screen, WhyPage)
 
 
 @pytest.mark.parametrize("key", ["4", "5"])
@@ -286,7 +286,7 @@ async def test_past_iterations_are_walked_while_the_loop_runs(open_app: Open, pa
     past.first = feed.running()
     async with open_app(past) as pilot:
         page = await open_page(pilot, "4", "iteration 4")
-        assert isinstance(page, Iterations)
+        assert isinstance(page, IterationsPage)
         await see(pilot, "iterations 2", "every check passed", "✓   4 demo-02")
         await pilot.press("j")
         await see(pilot, "iteration 3 · demo-02 · failed", "the gate refused the claim 3 times")
@@ -324,7 +324,7 @@ async def test_replay_plays_holds_hurries_and_shows_everything_again(
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
         page = await open_page(pilot, "4", "every check passed")
-        assert isinstance(page, Iterations)
+        assert isinstance(page, IterationsPage)
         whole = page.transcript.timeline.end
         await pilot.press("space")
         await until(pilot, lambda: page.player.playing and page.transcript.timeline.end < whole)
@@ -351,7 +351,7 @@ async def test_the_transcript_is_sifted_and_searched(open_app: Open, past: Scrip
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
         page = await open_page(pilot, "4", "every check passed")
-        assert isinstance(page, Iterations)
+        assert isinstance(page, IterationsPage)
         await pilot.press("f", "f")
         await see(pilot, "only trouble", "git stash")
         assert "I'll read what is there" not in screen_text(app)
@@ -452,7 +452,7 @@ async def test_memory_shows_what_the_model_was_given_and_is_searched(
     async with open_app(past, autostart=False) as pilot:
         app = ralph(pilot)
         page = await open_page(pilot, "6", "Ralph Building Mode")
-        assert isinstance(page, Memory)
+        assert isinstance(page, MemoryPage)
         assert "Task ID: demo-02" in screen_text(app)
         await pilot.press("e")
         await until(pilot, lambda: any("as it was sent" in t for t in toasts(app)))
@@ -563,7 +563,7 @@ async def test_the_breaker_is_shown_with_its_evidence_and_reset_with_a_reason(
         await pilot.press("v", "v")
         await see(pilot, "✗ open", "mypy failed", "How it came to this", "(3 iterations in a")
         await pilot.press("R")
-        await until(pilot, lambda: isinstance(app.screen, BreakerReason))
+        await until(pilot, lambda: isinstance(app.screen, BreakerReasonDialog))
         await pilot.press(*"fixed", "ctrl+s")
         await see(pilot, "✓ closed", "Last reset: fixed")
         breaker = project.load().breaker
@@ -604,7 +604,7 @@ async def test_a_breaker_that_cools_down_counts_the_seconds_and_is_reset_with_a_
         await pilot.press("v", "v")
         await see(pilot, "✗ open", "cool-down one iteration tries by itself in 28m 59s")
         await click_on(pilot, "R resets it")
-        await until(pilot, lambda: isinstance(app.screen, BreakerReason))
+        await until(pilot, lambda: isinstance(app.screen, BreakerReasonDialog))
         await pilot.press(*"fixed", "ctrl+s")
         await until(pilot, lambda: any("The breaker is closed: fixed" in t for t in toasts(app)))
         approval = Project(root).load().state.approval
@@ -628,12 +628,12 @@ async def test_a_setting_is_changed_in_the_file_and_a_wrong_value_is_said(
         await pilot.press("escape", "v", "v")
         await see(pilot, "dollars in total")
         await pilot.press("g", "enter")
-        await until(pilot, lambda: isinstance(app.screen, Value))
+        await until(pilot, lambda: isinstance(app.screen, ValueDialog))
         await pilot.press("backspace", "backspace", "backspace", *"many", "enter")
         await until(pilot, lambda: any("must be a whole number" in t for t in toasts(app)))
         await until(pilot, lambda: app.screen is page)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, Value))
+        await until(pilot, lambda: isinstance(app.screen, ValueDialog))
         await pilot.press("backspace", "backspace", "backspace", *"7", "enter")
         await see(pilot, "from .ralph/config.yaml:")
         assert load_settings(root, environ={}).phases.building.max_iterations == 7
@@ -650,12 +650,12 @@ async def test_limits_of_a_run_are_changed_while_it_goes_on(open_app: Open, past
             await open_page(pilot, "8", "1 begun")
             await see(pilot, "$0.19 spent", "counts from the next session on")
             await pilot.press("j", "j", "enter")
-            await until(pilot, lambda: isinstance(app.screen, Value))
+            await until(pilot, lambda: isinstance(app.screen, ValueDialog))
             await pilot.press("backspace", "backspace", *"12.5", "enter")
             await see(pilot, "changed here; configured: 50")
             assert Project(root).load().state.adjusted == Adjusted(per_session=12.5)
             await pilot.press("j", "enter")
-            await until(pilot, lambda: isinstance(app.screen, Value))
+            await until(pilot, lambda: isinstance(app.screen, ValueDialog))
             await pilot.press("x", "enter")
             await until(pilot, lambda: any("is not an amount in dollars" in t for t in toasts(app)))
     finally:
@@ -693,7 +693,7 @@ async def test_contents_that_come_after_the_keys_have_a_cursor(
 ) -> None:
     async with open_app(past, autostart=False, size=(80, 24)) as pilot:
         page = await open_page(pilot, "4", "iterations 2")
-        assert isinstance(page, Iterations)
+        assert isinstance(page, IterationsPage)
         await pilot.press("enter")
         await until(pilot, lambda: page.transcript.has_focus)
         page.transcript.restart(page.transcript.timeline)

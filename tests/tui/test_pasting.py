@@ -7,7 +7,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.widgets import Input
 
-from ralph_tui.tui.terminal.paste import END, START, Pasted, text_of
+from ralph_tui.tui.terminal.paste import END, START, PasteFilter, text_of
 from tests.tui.conftest import Moment, Opened, script_of, toasts, until
 from tests.tui.test_asking import asks
 from tests.tui.waiting import PARTS, asking
@@ -22,7 +22,7 @@ HOSTILE = (
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 4096])
 def test_no_key_is_seen_in_it_and_those_around_it_stay(size: int) -> None:
     typed = f"a\x1b[A{START}{HOSTILE}{END}{START}{END}\x1b[Bb"
-    parser, pasted = XTermParser(), Pasted()
+    parser, pasted = XTermParser(), PasteFilter()
     seen = []
     for at in range(0, len(typed), size):
         if piece := pasted.hidden(typed[at : at + size]):

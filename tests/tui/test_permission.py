@@ -15,7 +15,7 @@ from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
 from tests.tui import feed
@@ -185,7 +185,7 @@ async def test_an_answer_from_elsewhere_while_a_dialog_opens_is_not_missed(
     open_app: Open,
     monkeypatch: pytest.MonkeyPatch,
     events: list[ev.Event],
-    dialog: type[WaitingDialog[object]],
+    dialog: type[AutoDialog[object]],
     news: ev.Event,
     said: str,
 ) -> None:
@@ -193,7 +193,7 @@ async def test_an_answer_from_elsewhere_while_a_dialog_opens_is_not_missed(
     script = script_of(events)
     composed = dialog.compose
 
-    def late(self: WaitingDialog[object]) -> ComposeResult:
+    def late(self: AutoDialog[object]) -> ComposeResult:
         cast("RalphApp", self.app).bridge.sink(news)
         cast("RalphApp", self.app).lifecycle.flush()
         return composed(self)

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from ralph_tui.tui.app.app import RalphApp
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
-from ralph_tui.tui.screens.pages.history import History
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
+from ralph_tui.tui.screens.pages.history import HistoryPage
 from tests.tui import feed
 from tests.tui.conftest import Moment, drained, screen_text, until
 from tests.tui.pictures import LARGE, MEDIUM, PICTURES, SIZES, Picture, Size, busy, told
@@ -35,7 +35,7 @@ def staged(
         if picture.opens:
             await until(pilot, lambda: isinstance(app.screen, ModalScreen))
             await drained(pilot)
-        if isinstance(app.screen, WaitingDialog):
+        if isinstance(app.screen, AutoDialog):
             moment.passes(1)
             app.lifecycle.refresher.tick()
         for key in picture.keys:
@@ -69,7 +69,7 @@ def _answered(app: RalphApp) -> bool:
     screen = app.screen
     if not screen.is_mounted:
         return False
-    if isinstance(screen, History) and not screen._trouble and screen.not_now("export"):
+    if isinstance(screen, HistoryPage) and not screen._trouble and screen.not_now("export"):
         return False
     if any(screen in w.node.ancestors_with_self and not w.is_finished for w in app.workers):
         return False

@@ -16,9 +16,15 @@ from ralph_tui.present.text.glyphs import ASCII, UNICODE
 from ralph_tui.present.text.spans import plain, width_of
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.details import TaskDetail
-from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Typed, Wrong, meant
+from ralph_tui.tui.screens.dialogs.edit_task import (
+    AddTask,
+    EditTask,
+    FieldError,
+    TypedFields,
+    meant,
+)
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
-from ralph_tui.tui.screens.dialogs.split_task import Split
+from ralph_tui.tui.screens.dialogs.split_task import SplitTask
 from tests.tui import feed
 from tests.tui.conftest import Opened, screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
@@ -116,7 +122,7 @@ async def test_a_task_is_split_and_a_refusal_keeps_the_parts(open_app: Open) -> 
         await pilot.press("1")
         app.dashboard.board.move_cursor("demo-04")
         await pilot.press("S")
-        await until(pilot, lambda: isinstance(app.screen, Split))
+        await until(pilot, lambda: isinstance(app.screen, SplitTask))
         script.controls.error = RalphError("Task demo-04 is being worked.", "Pause first.")
         await pilot.press(*"and write", "ctrl+s")
         said = "Task demo-04 is being worked. Pause first."
@@ -127,7 +133,7 @@ async def test_a_task_is_split_and_a_refusal_keeps_the_parts(open_app: Open) -> 
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         await pilot.press("S")
         await until(
-            pilot, lambda: isinstance(app.screen, Split) and "and write" in app.screen.draft
+            pilot, lambda: isinstance(app.screen, SplitTask) and "and write" in app.screen.draft
         )
         await pilot.press("ctrl+s")
         await until(pilot, lambda: len(script.controls.asked) == 1)
@@ -209,7 +215,7 @@ async def test_a_draft_is_not_laid_over_a_task_that_somebody_changed_meanwhile(
         assert app.screen.description.text == "Read them from a file"
 
 
-BEFORE = Typed("Do it", "tests", "a", "2", "30000", "")
+BEFORE = TypedFields("Do it", "tests", "a", "2", "30000", "")
 
 
 @pytest.mark.parametrize(
@@ -240,14 +246,14 @@ def test_what_is_typed_is_meant_or_its_field_is_named(
     changes: dict[str, str], found: TaskFields | str
 ) -> None:
     means = meant(BEFORE, BEFORE._replace(**changes))
-    assert (means.field if isinstance(means, Wrong) else means) == found
+    assert (means.field if isinstance(means, FieldError) else means) == found
 
 
 def test_a_new_task_needs_a_description_and_nothing_else() -> None:
-    assert isinstance(meant(Typed(), Typed(priority="3")), Wrong)
-    assert meant(Typed(), Typed("Do it")) == TaskFields("Do it")
-    wrong = meant(Typed(), Typed("Do it", priority="soon"))
-    assert isinstance(wrong, Wrong)
+    assert isinstance(meant(TypedFields(), TypedFields(priority="3")), FieldError)
+    assert meant(TypedFields(), TypedFields("Do it")) == TaskFields("Do it")
+    wrong = meant(TypedFields(), TypedFields("Do it", priority="soon"))
+    assert isinstance(wrong, FieldError)
     assert wrong.field == "priority"
 
 
@@ -270,7 +276,9 @@ async def test_a_task_is_added_where_the_plan_is_reviewed(open_app: Open) -> Non
         wanted = {"text": "Say when", "after": ("demo-05",), "tokens": 9_000}
         assert script.controls.asked == [f"add: {wanted}"]
         await pilot.press("A")
-        await until(pilot, lambda: isinstance(app.screen, AddTask) and app.screen.typed == Typed())
+        await until(
+            pilot, lambda: isinstance(app.screen, AddTask) and app.screen.typed == TypedFields()
+        )
 
 
 async def test_a_very_long_plan_is_a_line_a_task_and_moves_like_a_short_one(open_app: Open) -> None:

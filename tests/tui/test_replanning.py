@@ -12,7 +12,7 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
 from ralph_tui.tui.screens.dialogs.confirm import Confirm
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
-from ralph_tui.tui.screens.dialogs.text_input import Replan
+from ralph_tui.tui.screens.dialogs.text_input import ReplanDialog
 from tests.tui import feed
 from tests.tui.conftest import Moment, drained, screen_text, script_of, toasts, until
 from tests.tui.feed import Script
@@ -44,7 +44,7 @@ async def test_the_plan_is_made_anew_from_its_page_and_then_built(
         await pilot.press("v")
         await until(pilot, lambda: "P plan again" in screen_text(app))
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(app.screen, Replan))
+        await until(pilot, lambda: isinstance(app.screen, ReplanDialog))
         await pilot.press(*typed, "ctrl+s")
         await until(pilot, lambda: script.replans == [said])
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
@@ -61,7 +61,7 @@ async def test_what_was_typed_is_kept_and_nothing_is_begun_when_it_is_left(open_
         app = ralph(pilot)
         await until(pilot, lambda: app.view.is_known)
         await pilot.press("P")
-        await until(pilot, lambda: isinstance(app.screen, Replan))
+        await until(pilot, lambda: isinstance(app.screen, ReplanDialog))
         await pilot.press(*"Fewer", "escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard))
         await pilot.press("P")

@@ -57,13 +57,13 @@ async def test_what_moves_under_a_dialog_does_not_draw_the_screen_again_and_agai
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[Visual] = []
-    real = frozen_background.Still
+    real = frozen_background.FrozenVisual
 
-    def counted(moving: Visual) -> frozen_background.Still:
+    def counted(moving: Visual) -> frozen_background.FrozenVisual:
         looks.append(moving)
         return real(moving)
 
-    monkeypatch.setattr(frozen_background, "Still", counted)
+    monkeypatch.setattr(frozen_background, "FrozenVisual", counted)
     script = script_of(feed.running())
     async with open_app(script) as pilot:
         app = ralph(pilot)

@@ -28,7 +28,7 @@ from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
 from ralph_tui.tui.widgets import code
 from ralph_tui.tui.widgets.code import DiffView
-from ralph_tui.tui.widgets.scroll_text import Prose
+from ralph_tui.tui.widgets.scroll_text import ScrollText
 from tests.tui import feed
 from tests.tui.conftest import Opened, drained, screen_text, script_of, until
 
@@ -125,7 +125,7 @@ def test_a_text_in_pieces_is_the_whole_text(lines: list[str]) -> None:
 
 def texts_of(app: RalphApp) -> list[str]:
     """The texts in the reader's frame, as far as they are there."""
-    frame = app.screen.query_one("#reader", Prose)
+    frame = app.screen.query_one("#reader", ScrollText)
     return ["\n".join(frame.lines_of(text)) for text in frame.children]
 
 
@@ -149,13 +149,13 @@ async def test_of_a_long_output_what_is_in_sight_is_laid_out_first(
         assert isinstance(app, RalphApp)
         await drained(pilot)
         await pilot.press("G")
-        real = Prose.mount
+        real = ScrollText.mount
 
-        def watched(frame: Prose, *texts: Widget, **where: None) -> AwaitMount:
+        def watched(frame: ScrollText, *texts: Widget, **where: None) -> AwaitMount:
             laid_out.append([sum(map(len, frame.lines_of(text))) for text in texts])
             return real(frame, *texts, **where)
 
-        monkeypatch.setattr(Prose, "mount", watched)
+        monkeypatch.setattr(ScrollText, "mount", watched)
         await pilot.press("enter")
         await until(
             pilot, lambda: isinstance(app.screen, ToolDetail) and "line 9 " in screen_text(app)

@@ -13,7 +13,7 @@ from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.present.sections.history_table import on_target
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.pages import settings
-from ralph_tui.tui.screens.pages.settings import Settings
+from ralph_tui.tui.screens.pages.settings import SettingsPage
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.theme.themes import THEMES
 from ralph_tui.tui.widgets.charts import even_ticks
@@ -95,7 +95,7 @@ async def test_a_search_in_the_settings_takes_the_cursor_along(
         await until(pilot, lambda: "lint_command" in screen_text(app))
         await pilot.press("slash", *"typecheck_comm")
         await until(pilot, lambda: "1 of " in screen_text(app))
-        assert isinstance(app.screen, Settings)
+        assert isinstance(app.screen, SettingsPage)
         assert app.screen.text.cursor == "build.typecheck_command"
 
 

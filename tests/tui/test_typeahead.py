@@ -11,7 +11,7 @@ from ralph_tui.domain.events import Event
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app.app import RalphApp
 from ralph_tui.tui.screens.dashboard import Dashboard
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.screens.dialogs.details import TaskDetail
 from tests.tui import feed
 from tests.tui.conftest import Moment, Opened, screen_text, script_of, toasts, until
@@ -97,7 +97,7 @@ async def test_a_reason_typed_at_once_is_no_other_answer(
     script = script_of(waiting)
     async with open_app(script, clock=moment) as pilot:
         app = ralph(pilot)
-        await until(pilot, lambda: isinstance(app.screen, WaitingDialog))
+        await until(pilot, lambda: isinstance(app.screen, AutoDialog))
         await pilot.pause()
         moment.passes(1)
         typed(app, keys)

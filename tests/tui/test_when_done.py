@@ -1,7 +1,7 @@
 """A finished project offers what can be done with it: to look at what was built, or to ask for more."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.tui.screens.dialogs.text_input import Request
+from ralph_tui.tui.screens.dialogs.text_input import RequestDialog
 from tests.tui import feed
 from tests.tui.conftest import screen_text, script_of, toasts, until
 from tests.tui.test_keys import ralph
@@ -42,7 +42,7 @@ async def test_a_project_without_a_plan_offers_to_say_what_to_build(open_app: Op
     script.takes_requests, script.idle = True, [feed.read(), ev.PlanLoaded(tasks=())]
     async with open_app(script, size=(80, 24), autostart=False) as pilot:
         app = ralph(pilot)
-        await until(pilot, lambda: isinstance(app.screen, Request))
+        await until(pilot, lambda: isinstance(app.screen, RequestDialog))
         await pilot.press("escape")
         await until(pilot, lambda: screen_text(app).splitlines()[-1].startswith("  n new request"))
         shown = screen_text(app).splitlines()

@@ -22,9 +22,9 @@ def open_here(project_root: Path | None) -> int:
 
         print_status(project.root)
         return 0
-    from ralph_tui.tui.terminal.splash import curtain
+    from ralph_tui.tui.terminal.splash import splash
 
-    with curtain(project_directory(project_root)) as drawn:
+    with splash(project_directory(project_root)) as drawn:
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.doctor.checks import readiness
         from ralph_tui.cli.run.background import going_on

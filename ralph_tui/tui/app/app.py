@@ -24,7 +24,7 @@ from ralph_tui.domain.errors import ExitCode
 from ralph_tui.engine.control.launch import Launch
 from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.app.key_queue import KeyQueue
-from ralph_tui.tui.app.lifecycle import Lifecycle
+from ralph_tui.tui.app.lifecycle import ScreenLifecycle
 from ralph_tui.tui.commands.registry import BY_NAME, bindings
 from ralph_tui.tui.host.widget_host import Clock, Host, described, utc_now
 from ralph_tui.tui.host.workers import do
@@ -62,7 +62,7 @@ class RalphApp(Host):
         """Show `launch`; `autostart` begins the loop after the first paint."""
         super().__init__(launch, clock)
         self.dashboard = Dashboard()
-        self.lifecycle = Lifecycle(self, self.dashboard, autostart=autostart)
+        self.lifecycle = ScreenLifecycle(self, self.dashboard, autostart=autostart)
         self.key_queue = KeyQueue(self, self._deliver)
         self.invoke = self._run_command
         self.work_ended = self.key_queue.check

@@ -15,7 +15,7 @@ from ralph_tui.tui.terminal.writer import quiet_stderr
 
 if TYPE_CHECKING:
     from ralph_tui.domain.events import EventSink
-    from ralph_tui.tui.terminal.splash import Curtain
+    from ralph_tui.tui.terminal.splash import Splash
 
 
 def run_app(launch: Launch, *, autostart: bool) -> int:
@@ -23,10 +23,10 @@ def run_app(launch: Launch, *, autostart: bool) -> int:
     return show(RalphApp(launch, autostart=autostart))
 
 
-def show(app: RalphApp, curtain: "Curtain | None" = None) -> int:
-    """Open the screen, over the curtain if one is drawn, and return the loop's exit status, 0 when nothing ran."""
-    if curtain is not None:
-        app.driver_class = curtain.behind(app.driver_class)
+def show(app: RalphApp, splash: "Splash | None" = None) -> int:
+    """Open the screen, over the splash if one is drawn, and return the loop's exit status, 0 when nothing ran."""
+    if splash is not None:
+        app.driver_class = splash.behind(app.driver_class)
     with (
         swept_by_hand(),
         quiet_stderr(

@@ -24,7 +24,7 @@ MET_SECONDS = 1.0
 """Longest that what a key may need waits for the first look at the project; a long past takes longer."""
 
 
-class Lifecycle:
+class ScreenLifecycle:
     """Runs the loop, or watches the project while none runs here."""
 
     def __init__(self, app: Host, dashboard: Dashboard, *, autostart: bool) -> None:

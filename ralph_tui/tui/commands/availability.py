@@ -9,18 +9,18 @@ from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.present.board.board_rows import why_not_build
-from ralph_tui.tui.commands.context import Situation, goes_on_at
+from ralph_tui.tui.commands.context import CommandContext, goes_on_at
 
-Reason = Callable[[Situation], str]
+Reason = Callable[[CommandContext], str]
 """Why a command cannot be used now; empty when it can."""
 
 
-def always(_: Situation) -> str:
+def always(_: CommandContext) -> str:
     """Never disabled."""
     return ""
 
 
-def no_loop(now: Situation) -> str:
+def no_loop(now: CommandContext) -> str:
     """A loop must run."""
     return "" if now.running else now.keys.said(_NO_LOOP)
 
@@ -28,7 +28,7 @@ def no_loop(now: Situation) -> str:
 _NO_LOOP = "No loop is running here; press {build} to start one."
 
 
-def not_running(now: Situation) -> str:
+def not_running(now: CommandContext) -> str:
     """None may run yet."""
     if now.view.elsewhere is not None:
         return f"The loop is already running, in process {now.view.elsewhere.pid}."
@@ -39,39 +39,39 @@ def not_running(now: Situation) -> str:
     return "" if now.view.is_known or now.ended else "The project is still being read."
 
 
-def cannot_build(now: Situation) -> str:
+def cannot_build(now: CommandContext) -> str:
     """None runs yet, and there is something to do for one."""
     wrong = f"Nothing can be built: {now.view.unworkable}" if now.view.unworkable else ""
     return not_running(now) or wrong or now.keys.said(why_not_build(now.view, now.request))
 
 
-def is_done(now: Situation) -> bool:
+def is_done(now: CommandContext) -> bool:
     """Whether nothing runs and nothing is left to do: what was built is looked at, or more is asked for."""
     tasks = now.view.tasks
     built = bool(tasks) and tasks.complete == len(tasks)
     return built and not now.running and bool(cannot_build(now))
 
 
-def is_empty(now: Situation) -> bool:
+def is_empty(now: CommandContext) -> bool:
     """Whether nothing runs, and there is nothing yet to run for."""
     blank = now.view.is_known and not now.view.tasks and not now.view.trouble
     return blank and not now.running and bool(cannot_build(now))
 
 
-def cannot_pause(now: Situation) -> str:
+def cannot_pause(now: CommandContext) -> str:
     """It runs and does not stop already."""
     if now.state is RunState.STOPPING:
         return "The loop is stopping already."
     return no_loop(now)
 
 
-def cannot_resume(now: Situation) -> str:
+def cannot_resume(now: CommandContext) -> str:
     """Something is paused."""
     waiting = now.state in (RunState.PAUSED, RunState.PAUSING)
     return no_loop(now) or ("" if waiting else "Nothing is paused.")
 
 
-def cannot_skip(now: Situation) -> str:
+def cannot_skip(now: CommandContext) -> str:
     """The task can be blocked."""
     if now.task is None:
         return "Select a task on the board first; none is being worked."
@@ -80,7 +80,7 @@ def cannot_skip(now: Situation) -> str:
     return f"Task {now.task.id} is blocked already." if _is_blocked(now) else ""
 
 
-def cannot_hold(now: Situation) -> str:
+def cannot_hold(now: CommandContext) -> str:
     """The task is held, or may be."""
     if now.task is not None and now.task.held:
         return ""
@@ -90,18 +90,18 @@ def cannot_hold(now: Situation) -> str:
     return reason
 
 
-def cannot_retry(now: Situation) -> str:
+def cannot_retry(now: CommandContext) -> str:
     """The task is blocked."""
     if now.task is None:
         return "Select a blocked task on the board first."
     return "" if _is_blocked(now) else f"Task {now.task.id} is not blocked."
 
 
-def _is_blocked(now: Situation) -> bool:
+def _is_blocked(now: CommandContext) -> bool:
     return now.task is not None and now.task.status is TaskStatus.BLOCKED
 
 
-def pause_label(now: Situation) -> str:
+def pause_label(now: CommandContext) -> str:
     """What the key does next."""
     if not now.running:
         return ""
@@ -110,55 +110,55 @@ def pause_label(now: Situation) -> str:
     return "pause now" if now.state is RunState.PAUSING else "pause"
 
 
-def build_label(now: Situation) -> str:
+def build_label(now: CommandContext) -> str:
     """Only while nothing runs."""
     return "" if now.running else "build"
 
 
-def stop_label(now: Situation) -> str:
+def stop_label(now: CommandContext) -> str:
     """What the key does next; only while something runs."""
     if not now.running:
         return ""
     return "stop now" if now.state is RunState.STOPPING else "stop"
 
 
-def nothing_waits(now: Situation) -> str:
+def nothing_waits(now: CommandContext) -> str:
     """A question or a decision waits."""
     return "" if now.waiting else "Nothing waits for you."
 
 
-def answer_label(now: Situation) -> str:
+def answer_label(now: CommandContext) -> str:
     """Only while something waits."""
     return "answer" if now.waiting else ""
 
 
-def no_limit(now: Situation) -> str:
+def no_limit(now: CommandContext) -> str:
     """The loop waits for a time."""
     return "" if _counts_down(now) else "The loop does not wait for a limit or a cool-down."
 
 
-def hurry_label(now: Situation) -> str:
+def hurry_label(now: CommandContext) -> str:
     """Only while it waits."""
     return "try now" if _counts_down(now) else ""
 
 
-def _counts_down(now: Situation) -> bool:
+def _counts_down(now: CommandContext) -> bool:
     return now.running and goes_on_at(now.view) is not None
 
 
-def no_request(now: Situation) -> str:
+def no_request(now: CommandContext) -> str:
     """A request can be typed here, now."""
     if not now.takes_requests:
         return 'A request cannot be typed here; use ralph run "what to build".'
     return not_running(now)
 
 
-def request_label(now: Situation) -> str:
+def request_label(now: CommandContext) -> str:
     """Only while it can be typed."""
     return "" if no_request(now) else "new request"
 
 
-def cannot_replan(now: Situation) -> str:
+def cannot_replan(now: CommandContext) -> str:
     """The plan can be made anew here, and nothing works on it."""
     approval = now.view.approval
     if now.running and approval is not None and approval.kind is ApprovalKind.PLAN:
@@ -174,14 +174,14 @@ def cannot_replan(now: Situation) -> str:
     return not_running(now)
 
 
-def no_plan(now: Situation) -> str:
+def no_plan(now: CommandContext) -> str:
     """The plan was read."""
     if now.view.trouble:
         return f"Nothing can be added: {now.view.trouble}"
     return "" if now.view.is_known else "The project is still being read."
 
 
-def cannot_change(now: Situation) -> str:
+def cannot_change(now: CommandContext) -> str:
     """There is a task, and it is not complete."""
     if now.task is None:
         return "Select a task on the board first."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ralph_tui.tui.commands.availability import Reason, always
-from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.commands.context import CommandContext
 
 
 class Leads(Enum):
@@ -59,10 +59,10 @@ class Command:
     footer: str = ""
     rank: int = 0
     disabled: Reason = always
-    label: Callable[[Situation], str] | None = None
+    label: Callable[[CommandContext], str] | None = None
     leads: Leads = Leads.NOWHERE
     on_pages: bool = False
 
-    def footer_label(self, now: Situation) -> str:
+    def footer_label(self, now: CommandContext) -> str:
         """The footer's word for it; empty while another command has its place."""
         return self.label(now) if self.label else self.footer

@@ -15,7 +15,7 @@ def goes_on_at(view: LoopView) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class CommandContext:
     """The view, who runs the loop, and what is selected."""
 
     view: LoopView

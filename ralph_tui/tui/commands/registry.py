@@ -338,7 +338,7 @@ MOVES = (
 
 
 def bindings() -> list[BindingType]:
-    """The app's bindings; the footer is drawn by `KeyBar`, so Textual need not show them."""
+    """The app's bindings; the footer is drawn by `DashboardFooter`, so Textual need not show them."""
     return [
         Binding(
             ",".join(c.keys), f"invoke('{c.name}')", c.title, show=False, id=c.name, tooltip=c.help

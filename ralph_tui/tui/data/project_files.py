@@ -46,7 +46,7 @@ LEARNINGS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class MemoryDocument:
     """One text.
 
     Attributes:
@@ -68,7 +68,7 @@ class Paper:
     lacks: tuple[str, ...] = ()
 
 
-def read_papers(root: Path) -> list[Paper]:
+def read_papers(root: Path) -> list[MemoryDocument]:
     """Everything, in the order of a person's questions; what is not there says so.
 
     Raises:
@@ -84,27 +84,27 @@ def read_papers(root: Path) -> list[Paper]:
     ]
 
 
-def _given(project: Project) -> list[Paper]:
+def _given(project: Project) -> list[MemoryDocument]:
     given = read_given(project.layout)
     group = "What the model was given"
     nothing = "No session has begun yet; the next one's words are kept here."
     return [
-        Paper("message", group, given.message if given else "", "the first message of the last session, exactly as sent" if given else nothing),
-        Paper("system prompt", group, given.system if given else "", "appended to Claude Code's own" if given else nothing),
+        MemoryDocument("message", group, given.message if given else "", "the first message of the last session, exactly as sent" if given else nothing),
+        MemoryDocument("system prompt", group, given.system if given else "", "appended to Claude Code's own" if given else nothing),
     ]  # fmt: skip
 
 
-def _memory(project: Project) -> list[Paper]:
+def _memory(project: Project) -> list[MemoryDocument]:
     layout, group = project.layout, "Memory"
     learnings = "\n".join(f"- {line}" for line in reversed(project.read_learnings(LEARNINGS)))
     return [
         _file(project, layout.memory, group, "the hand-off to the next session"),
         _file(project, layout.active_memory, group, "the memory that goes into the next prompt", ".ralph/MEMORY.md"),
-        Paper("learnings", group, learnings, "progress.txt, newest first" if learnings else "Nothing was learned yet.", layout.progress),
+        MemoryDocument("learnings", group, learnings, "progress.txt, newest first" if learnings else "Nothing was learned yet.", layout.progress),
     ]  # fmt: skip
 
 
-def _instructions(project: Project) -> list[Paper]:
+def _instructions(project: Project) -> list[MemoryDocument]:
     layout, group = project.layout, "Instructions"
     own = [layout.prompt(phase) for phase in Phase]
     return [
@@ -118,19 +118,23 @@ def _instructions(project: Project) -> list[Paper]:
     ]
 
 
-def _file(project: Project, path: Path, group: str, note: str, name: str = "") -> Paper:
+def _file(project: Project, path: Path, group: str, note: str, name: str = "") -> MemoryDocument:
     text = project.read_text(path, TAIL_BYTES)
-    return Paper(
+    return MemoryDocument(
         name or path.name, group, text, note if text else "It is not there, or empty.", path
     )
 
 
-def _specs(project: Project) -> list[Paper]:
+def _specs(project: Project) -> list[MemoryDocument]:
     specs = project.read_specs()
     if not specs:
-        return [Paper("specs", "Specs", "", "There is no file in specs/; discovery writes them.")]
+        return [
+            MemoryDocument(
+                "specs", "Specs", "", "There is no file in specs/; discovery writes them."
+            )
+        ]
     return [
-        Paper(
+        MemoryDocument(
             spec.name,
             "Specs",
             spec.text,
@@ -142,13 +146,13 @@ def _specs(project: Project) -> list[Paper]:
     ]
 
 
-def _report(project: Project) -> list[Paper]:
+def _report(project: Project) -> list[MemoryDocument]:
     try:
         report = read_report(project.root)
     except RalphError:
         report = None  # a page that shows ten texts does not fail for one of them
     path = project.layout.validation_report
     if report is None:
-        return [Paper("report", "Validation", "", "Nothing was validated yet.")]
+        return [MemoryDocument("report", "Validation", "", "Nothing was validated yet.")]
     note = f"round {report.round}, {'passed' if report.passed else 'not passed'}"
-    return [Paper("report", "Validation", "", note, path, report)]
+    return [MemoryDocument("report", "Validation", "", note, path, report)]

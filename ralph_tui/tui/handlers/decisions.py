@@ -13,7 +13,7 @@ from ralph_tui.present.sections.approval_parts import approval_heading, report_p
 from ralph_tui.present.sections.breaker_signals import breaker_parts
 from ralph_tui.present.sections.question_options import Draft
 from ralph_tui.present.text.parts import Part
-from ralph_tui.tui.data.attention import Attention, Wait, approval_key, waits
+from ralph_tui.tui.data.attention import Attention, PendingDecision, approval_key, waits
 from ralph_tui.tui.data.project_files import read_report, read_specs
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
@@ -21,7 +21,7 @@ from ralph_tui.tui.screens.dialogs.approval import ApprovalDialog
 from ralph_tui.tui.screens.dialogs.permission import PermissionDialog
 from ralph_tui.tui.screens.dialogs.plan_review import PlanApproval
 from ralph_tui.tui.screens.dialogs.question import QuestionDialog
-from ralph_tui.tui.screens.dialogs.text_input import SendBack
+from ralph_tui.tui.screens.dialogs.text_input import RequestChangesDialog
 
 CONTEXT_LINES = 3
 """Lines of what the model said before it asked."""
@@ -77,7 +77,7 @@ class DecisionHandlers:
         else:
             await self._ask(wait)
 
-    async def _ask(self, wait: Wait) -> None:
+    async def _ask(self, wait: PendingDecision) -> None:
         make = PermissionDialog if wait.questions[0].permission else QuestionDialog
         dialog = make(wait.questions, self._drafts, self._context())
         replies = await self._app.push_screen_wait(dialog)
@@ -107,7 +107,7 @@ class DecisionHandlers:
                 return
             reason, needs_one = "", verdict == "reject" and approval.kind in REASONED
             if needs_one:
-                dialog = SendBack(approval.kind, self._reason)
+                dialog = RequestChangesDialog(approval.kind, self._reason)
                 reason = await self._app.push_screen_wait(dialog) or ""
                 self._reason = dialog.draft
             if reason or not needs_one:

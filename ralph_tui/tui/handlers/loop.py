@@ -3,8 +3,8 @@
 from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
-from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
-from ralph_tui.tui.screens.dialogs.text_input import Inject, Urge
+from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
+from ralph_tui.tui.screens.dialogs.text_input import GuidanceDialog, UrgentGuidanceDialog
 
 
 class LoopHandlers:
@@ -49,9 +49,9 @@ class LoopHandlers:
                 "stop the loop",
                 "Nothing is lost. When it is interrupted, its task goes back to the board.",
                 (
-                    Choice("x", "Stop after this iteration", "after"),
-                    Choice("n", "Stop now, interrupt the agent", "now", danger=True),
-                    Choice("k", "Keep running", "keep"),
+                    ConfirmChoice("x", "Stop after this iteration", "after"),
+                    ConfirmChoice("n", "Stop now, interrupt the agent", "now", danger=True),
+                    ConfirmChoice("k", "Keep running", "keep"),
                 ),
                 moot=self._app.bridge.over,
             )
@@ -71,8 +71,8 @@ class LoopHandlers:
                 "give up waiting",
                 "Nothing is lost: the task is on the board for the next run.",
                 (
-                    Choice("x", "Give up: end this run", "now"),
-                    Choice("k", "Keep waiting", "keep"),
+                    ConfirmChoice("x", "Give up: end this run", "now"),
+                    ConfirmChoice("k", "Keep waiting", "keep"),
                 ),
                 moot=over,
             )
@@ -82,7 +82,7 @@ class LoopHandlers:
 
     async def inject(self) -> None:
         """Guidance for the next iteration; a draft survives Escape and a failed send."""
-        dialog = Inject(self._draft)
+        dialog = GuidanceDialog(self._draft)
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if not text:
@@ -94,7 +94,7 @@ class LoopHandlers:
 
     async def urge(self) -> None:
         """Words for the turn that runs."""
-        dialog = Urge(self._draft)
+        dialog = UrgentGuidanceDialog(self._draft)
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if (

@@ -22,7 +22,7 @@ class PageOpener:
         module = await asyncio.to_thread(import_module, f"ralph_tui.tui.screens.pages.{name}")
         from ralph_tui.tui.screens.pages.page import Page
 
-        page: Page = getattr(module, name.capitalize())(self.library, **wanted)
+        page: Page = getattr(module, f"{name.capitalize()}Page")(self.library, **wanted)
         read_sheets(self._app, page)
         if isinstance(self._app.screen, Page):
             if name == self._app.screen.NAME and not wanted:

@@ -15,10 +15,10 @@ from ralph_tui.present.text.key_hints import commands_as_key_text, key_label
 from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
-from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
-from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, Typed
-from ralph_tui.tui.screens.dialogs.split_task import Split
-from ralph_tui.tui.screens.dialogs.text_input import Value
+from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
+from ralph_tui.tui.screens.dialogs.edit_task import AddTask, EditTask, Save, TypedFields
+from ralph_tui.tui.screens.dialogs.split_task import SplitTask
+from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
 
 
 class PlanHandlers:
@@ -29,9 +29,9 @@ class PlanHandlers:
         self._on = on
         self._app = on.app
         self._controls = on.app.launch.controls
-        self._left: dict[str, tuple[Typed, Typed]] = {}
+        self._left: dict[str, tuple[TypedFields, TypedFields]] = {}
         """By task: its fields when somebody began to edit them, and what they had typed when they left."""
-        self._new: Typed | None = None
+        self._new: TypedFields | None = None
         """What was typed of a task that was not added yet."""
         self._parts: dict[str, str] = {}
         """By task: the parts that were typed and not sent."""
@@ -47,8 +47,8 @@ class PlanHandlers:
                 f"{one_line(task.title)}: the task is blocked and the loop goes on with the next. "
                 "Tasks that wait for it keep waiting.",
                 (
-                    Choice("s", "Skip it", "skip", danger=True),
-                    Choice("k", "Keep it", "keep"),
+                    ConfirmChoice("s", "Skip it", "skip", danger=True),
+                    ConfirmChoice("k", "Keep it", "keep"),
                 ),
             )
         )
@@ -105,7 +105,7 @@ class PlanHandlers:
         hint = "Its next session works with it, such as opus. Empty: the configured model."
         while (
             typed := await self._app.push_screen_wait(
-                Value(f"model of {task.id}", hint, typed or "")
+                ValueDialog(f"model of {task.id}", hint, typed or "")
             )
         ) is not None:
             fields = TaskFields(model=typed.strip())
@@ -170,7 +170,7 @@ class PlanHandlers:
                 return commands_as_key_text(self._app.keys, str(error))
             return ""
 
-        dialog = Split(task.id, self._parts.pop(task.id, f"{one_line(task.title)}\n"), write)
+        dialog = SplitTask(task.id, self._parts.pop(task.id, f"{one_line(task.title)}\n"), write)
         before = dialog.draft
         if await self._app.push_screen_wait(dialog) is not None:
             self._app.say(f"{task.id} is split into {plural(len(made), 'task')}.")
@@ -187,7 +187,10 @@ class PlanHandlers:
             Confirm(
                 f"drop {task.id}",
                 f"{one_line(task.title)}: it is taken out of the plan.",
-                (Choice("d", "Drop it", "drop", danger=True), Choice("k", "Keep it", "keep")),
+                (
+                    ConfirmChoice("d", "Drop it", "drop", danger=True),
+                    ConfirmChoice("k", "Keep it", "keep"),
+                ),
             )
         )
         if answer != "drop":

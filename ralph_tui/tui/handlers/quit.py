@@ -8,14 +8,14 @@ from ralph_tui.domain.view.loop_view import RunState
 from ralph_tui.engine.control.launch import Remaining
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.host.workers import attempt
-from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
+from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 
-_AFTER = Choice("x", "Stop after this iteration, then quit", "end")
-_STAY = Choice("k", "Keep running here", "keep")
-_STOP = Choice("s", "Stop now and quit; interrupts the iteration", "stop", danger=True)
+_AFTER = ConfirmChoice("x", "Stop after this iteration, then quit", "end")
+_STAY = ConfirmChoice("k", "Keep running here", "keep")
+_STOP = ConfirmChoice("s", "Stop now and quit; interrupts the iteration", "stop", danger=True)
 _DETACH = (
-    Choice("a", "Detach after this iteration", "after"),
-    Choice("d", "Detach now; the iteration begins anew", "detach"),
+    ConfirmChoice("a", "Detach after this iteration", "after"),
+    ConfirmChoice("d", "Detach now; the iteration begins anew", "detach"),
 )
 _QUESTION = "The loop runs in this terminal and ends with it."
 _QUESTION_DETACH = "The loop runs in this terminal. Detached, it goes on in the background; `ralph` shows it again."

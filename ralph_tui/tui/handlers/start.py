@@ -6,7 +6,7 @@ from ralph_tui.engine.control.request import REPLAN
 from ralph_tui.tui.data.project_files import open_request
 from ralph_tui.tui.handlers.command_host import CommandHost
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
-from ralph_tui.tui.screens.dialogs.text_input import Replan, Request
+from ralph_tui.tui.screens.dialogs.text_input import ReplanDialog, RequestDialog
 
 
 class StartHandlers:
@@ -48,7 +48,7 @@ class StartHandlers:
 
     async def request(self) -> None:
         """Ask what to build, and begin."""
-        dialog = Request(self._draft)
+        dialog = RequestDialog(self._draft)
         text = await self._app.push_screen_wait(dialog)
         self._draft = dialog.draft
         if text:
@@ -57,7 +57,7 @@ class StartHandlers:
 
     async def replan(self) -> None:
         """Ask what is to be different, and make the plan anew; the review of the old one is left."""
-        dialog = Replan(self._feedback)
+        dialog = ReplanDialog(self._feedback)
         text: str | None = await self._app.push_screen_wait(dialog)
         self._feedback = dialog.draft
         if text is None:

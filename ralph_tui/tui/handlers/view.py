@@ -14,7 +14,7 @@ from ralph_tui.tui.handlers.page_opener import PageOpener
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.screens.dialogs.command_palette import open_palette
 from ralph_tui.tui.screens.dialogs.details import BreakerDetail, TaskDetail, ToolDetail
-from ralph_tui.tui.screens.dialogs.help import Help
+from ralph_tui.tui.screens.dialogs.help import HelpDialog
 from ralph_tui.tui.screens.dialogs.jump import Jump, targets
 from ralph_tui.tui.screens.dialogs.plan_review import PlanReview
 from ralph_tui.tui.theme.stylesheets import read_sheets
@@ -121,7 +121,7 @@ class ViewHandlers:
 
     async def help(self) -> None:
         """Show every key."""
-        self._app.push_screen(Help())
+        self._app.push_screen(HelpDialog())
 
     async def palette(self) -> None:
         """Open the palette, which finds commands by name."""

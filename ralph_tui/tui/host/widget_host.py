@@ -20,7 +20,7 @@ from ralph_tui.present.text.key_hints import Keys
 from ralph_tui.present.text.spans import Tone
 from ralph_tui.store.crash_reports import write_report
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.keymap import Keymap, keymap_of, keys_of
 from ralph_tui.tui.commands.registry import name_of
 from ralph_tui.tui.host.bridge import Bridge
@@ -142,11 +142,11 @@ class Host(App[int]):
         """What the mouse has marked, which goes before what is under the cursor."""
         return self.screen.get_selected_text() or ""
 
-    def situation(self) -> Situation:
+    def situation(self) -> CommandContext:
         """Return what decides whether a command can be used now."""
         screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, Picking))
         picking = next(screens, None)
-        return Situation(
+        return CommandContext(
             self.view,
             self.keys,
             self.bridge.live,

@@ -3,8 +3,8 @@
 Header         state, project, phase, iteration; the current task and why
 Outcome        when a run has ended
 PaneTabs       below 100 columns, with StatusStrip
-Board | Stream | Side (context, cost, breaker, gate, files)
-KeyBar         from commands.py
+Board | Stream | StatusPane (context, cost, breaker, gate, files)
+DashboardFooter         from commands.py
 """
 
 from collections.abc import Sequence
@@ -32,20 +32,20 @@ from ralph_tui.present.sections.banner import (
 from ralph_tui.present.timeline.changed_files import ChangedFiles
 from ralph_tui.present.timeline.entries import Entry
 from ralph_tui.present.timeline.timeline import Timeline
-from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.host.widget_host import Host, Picking
 from ralph_tui.tui.widgets.board import Board
-from ralph_tui.tui.widgets.footer import KeyBar
+from ralph_tui.tui.widgets.footer import DashboardFooter
 from ralph_tui.tui.widgets.header import BannerFrame, Header
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.search import Searchable
 from ralph_tui.tui.widgets.status_panels import (
     BreakerPanel,
+    ChangedFilesPanel,
     ContextGauge,
     CostPanel,
-    FilesPanel,
-    GatePanel,
-    Side,
+    StatusPane,
+    VerificationPanel,
     task_cost,
 )
 from ralph_tui.tui.widgets.status_strip import StatusStrip
@@ -84,13 +84,13 @@ class Dashboard(Screen[None], Picking):
     strip = getters.query_one(StatusStrip)
     board = getters.query_one("#tasks", Board)
     stream = getters.query_one("#activity", Stream)
-    side = getters.query_one("#status", Side)
+    side = getters.query_one("#status", StatusPane)
     gauge = getters.query_one(ContextGauge)
     cost = getters.query_one(CostPanel)
     breaker = getters.query_one(BreakerPanel)
-    gate = getters.query_one(GatePanel)
-    files = getters.query_one(FilesPanel)
-    keybar = getters.query_one(KeyBar)
+    gate = getters.query_one(VerificationPanel)
+    files = getters.query_one(ChangedFilesPanel)
+    keybar = getters.query_one(DashboardFooter)
 
     _searched: Searchable | None = None
     """Where words are looked for."""
@@ -111,19 +111,21 @@ class Dashboard(Screen[None], Picking):
         with Container(id="body"):
             yield Board(id="tasks")
             yield Stream(Timeline(roots=self._roots()), id="activity")
-            with Side(id="status"):
+            with StatusPane(id="status"):
                 yield ContextGauge()
                 yield CostPanel()
                 yield BreakerPanel()
-                yield GatePanel()
-                yield FilesPanel()
-        yield KeyBar()
+                yield VerificationPanel()
+                yield ChangedFilesPanel()
+        yield DashboardFooter()
 
     @property
     def is_whole(self) -> bool:
         """Whether its parts are there: timers still fire while the app takes itself apart."""
         # Asked at every beat: a query would walk through all that is on the screen.
-        return self.is_attached and any(isinstance(child, KeyBar) for child in self.children)
+        return self.is_attached and any(
+            isinstance(child, DashboardFooter) for child in self.children
+        )
 
     def _roots(self) -> tuple[str, ...]:
         """The project's directory as it may be written in paths."""
@@ -207,7 +209,7 @@ class Dashboard(Screen[None], Picking):
 
     def refresh_keys(self) -> None:
         """What can be done now may have changed."""
-        now: Situation = self.app.situation()
+        now: CommandContext = self.app.situation()
         self.keybar.situation = now
 
     # What is selected.
@@ -231,7 +233,7 @@ class Dashboard(Screen[None], Picking):
             return self.app.view.breaker
         return self.board.selected if self.board.has_focus else self.stream.selected
 
-    def on_rows_view_opened(self) -> None:
+    def on_row_list_opened(self) -> None:
         """A double click is Enter."""
         self.app.action_invoke("detail")
 

@@ -20,7 +20,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Paste
 from textual.message import Message
 
-from ralph_tui.tui.terminal.paste import Pasted, text_of
+from ralph_tui.tui.terminal.paste import PasteFilter, text_of
 
 LOOK_SECONDS = 0.1
 """How often the reader looks whether it is to end, and whether an Escape was a key."""
@@ -34,7 +34,7 @@ class OneReader(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """As Textual does; but a byte that is no text, as from an old mouse, does not end the screen."""
-        pasted = Pasted()
+        pasted = PasteFilter()
         self._parser = XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         with selectors.SelectSelector() as selector:

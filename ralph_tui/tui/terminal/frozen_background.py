@@ -27,7 +27,7 @@ BENEATH_SECONDS = 1.0
 Answer = TypeVar("Answer")
 
 
-class Still(Visual):
+class FrozenVisual(Visual):
     """What another visual shows, drawn once for each size."""
 
     def __init__(self, moving: Visual) -> None:
@@ -53,10 +53,10 @@ class Still(Visual):
         return self._moving.get_height(rules, width)
 
 
-class Over(ModalScreen[Answer]):
+class FrozenBackground(ModalScreen[Answer]):
     """Looks at what is beneath when it opens, when it comes back, and once in a while."""
 
-    _still: Still | None = None
+    _still: FrozenVisual | None = None
     _looked = 0.0
     _next_look: Timer | None = None
 
@@ -64,10 +64,10 @@ class Over(ModalScreen[Answer]):
         """Those that were closed since are let go."""
         forget_closed(self.app)
 
-    def render(self) -> Still:  # type: ignore[override]  # of a screen Textual says less than of any widget
+    def render(self) -> FrozenVisual:  # type: ignore[override]  # of a screen Textual says less than of any widget
         """What is beneath, as it was seen last."""
         if self._still is None:
-            self._still = Still(visualize(self, super().render()))
+            self._still = FrozenVisual(visualize(self, super().render()))
             self._looked = monotonic()
         return self._still
 

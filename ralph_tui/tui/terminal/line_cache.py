@@ -37,7 +37,7 @@ def draw_scroll_bars(*, unicode: bool) -> None:
     ScrollBar.renderer = ScrollBarRender if unicode else PlainBars
 
 
-class QuickBar(ScrollBar):
+class CachedScrollBar(ScrollBar):
     """Textual's bar, whose equal cells are one object: what is made of it for the terminal is kept there."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -78,7 +78,7 @@ KEPT = 512
 """Lines, several screens of them."""
 
 
-class Framed(ScrollView):
+class CachedScrollView(ScrollView):
     """A scrolling view that keeps its lines between their edges."""
 
     _edges: tuple[Strip, Strip] | None = None
@@ -124,7 +124,7 @@ class Framed(ScrollView):
     def vertical_scrollbar(self) -> ScrollBar:
         """Made when it is first asked for, as Textual does, but quick to draw."""
         if self._vertical_scrollbar is None:
-            self._vertical_scrollbar = bar = QuickBar(
+            self._vertical_scrollbar = bar = CachedScrollBar(
                 vertical=True, name="vertical", thickness=self.scrollbar_size_vertical
             )
             bar.display = False

@@ -19,7 +19,7 @@ LONGEST_LINE = 5_000
 """Characters pasted into a field of one line: Textual needs half a minute for a hundred thousand, and with it the loop."""
 
 
-class Pasted:
+class PasteFilter:
     """Hides the escapes of what is pasted, in input that comes in pieces."""
 
     def __init__(self) -> None:

@@ -35,7 +35,7 @@ _HEAD = 2
 _ROUND, _SQUARE = "╭─╮│╰╯", "+-+|++"
 
 
-class Curtain:
+class Splash:
     """Drawn, until the screen takes its place."""
 
     def __init__(self, terminal: TextIO) -> None:
@@ -59,12 +59,12 @@ class Curtain:
 
     def behind(self, driver: type[Any]) -> type[Any]:
         """A driver that draws over it: to enter the second screen again would blank it on some terminals."""
-        curtain = self
+        splash = self
 
         class Behind(driver):  # type: ignore[misc]  # which one depends on the system
             def write(self, data: str) -> None:
-                if curtain._waits and data == ENTER:
-                    curtain._waits = False
+                if splash._waits and data == ENTER:
+                    splash._waits = False
                 else:
                     super().write(data)
 
@@ -72,7 +72,7 @@ class Curtain:
 
 
 @contextmanager
-def curtain(root: Path) -> Iterator[Curtain | None]:
+def splash(root: Path) -> Iterator[Splash | None]:
     """Draw the frames of a project's screen while the body loads it; where that fails, they go.
 
     None where there is no project or no terminal to draw on, or the screen is a page of a browser.
@@ -82,7 +82,7 @@ def curtain(root: Path) -> Iterator[Curtain | None]:
     if not shown or terminal is None or not terminal.isatty():
         yield None
         return
-    drawn = Curtain(terminal)
+    drawn = Splash(terminal)
     settings = termios.tcgetattr(terminal)
 
     def end(number: int, _: FrameType | None) -> None:

@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 0.5
 """Longest wait for the terminal to take the rest before another program draws on it, or we leave."""
 
 
-class Terminal(io.TextIOBase):
+class TerminalWriter(io.TextIOBase):
     """A terminal's descriptor as a file, written by a thread; what a stalled one would not take is dropped."""
 
     encoding = "utf-8"
@@ -145,7 +145,7 @@ def quiet_stderr(
     """
     terminal = os.dup(2)
     before = sys.__stderr__
-    screen = Terminal(os.dup(terminal), redraw=redraw, hang_up=hang_up)
+    screen = TerminalWriter(os.dup(terminal), redraw=redraw, hang_up=hang_up)
     with tempfile.TemporaryFile() as strays:
         sys.__stderr__ = screen  # type: ignore[misc, assignment]  # the one name Textual draws through
         os.dup2(strays.fileno(), 2)

@@ -7,13 +7,13 @@ from textual.strip import Strip
 
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone
-from ralph_tui.tui.widgets.row_list import Key, Row, RowsView
+from ralph_tui.tui.widgets.row_list import Key, Row, RowList
 
 MARK = 2
 """Cells for the sign beside the chosen block."""
 
 
-class Blocks(RowsView):
+class Blocks(RowList):
     """Draws only what is in sight; says when another block is under the cursor."""
 
     class Highlighted(Message):

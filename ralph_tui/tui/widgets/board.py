@@ -9,10 +9,10 @@ from ralph_tui.domain.verification.verification import criterion_text
 from ralph_tui.present.board.board_groups import ALL, Grouping
 from ralph_tui.present.board.board_rows import board_line
 from ralph_tui.present.text.spans import Line, Span, Tone, wrap
-from ralph_tui.tui.widgets.row_list import Key, Row, Searched
+from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 
-class Board(Searched):
+class Board(SearchableRows):
     """Tasks by group; the selected task stays selected and in its place when others move.
 
     When it is over, or the person sends it to another group, the cursor stays where it was: on the next.

@@ -24,7 +24,7 @@ from ralph_tui.domain.view.run_history import Iteration
 from ralph_tui.present.text.spans import Line, Span, Tone
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import StyledWidget
 
 POINTS = 400
 """More than a wide terminal can show; longer series are drawn as the highest of each stretch."""
@@ -162,7 +162,7 @@ def thinned(xs: Sequence[float], ys: Sequence[float], most: int = POINTS) -> Ser
     return tuple(xs[i] for i in kept), tuple(ys[i] for i in kept)
 
 
-class Chart(Toned):
+class Chart(StyledWidget):
     """Shows one series; asks for it to be drawn once it is in sight, and says so when there is nothing to draw."""
 
     class Wanted(Message):

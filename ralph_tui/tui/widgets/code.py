@@ -49,7 +49,7 @@ _SIGN = {"+": "$text-success bold", "-": "$text-error bold", "@": "$text-accent"
 _BEHIND = {"+": "on $success 12%", "-": "on $error 12%"}
 
 
-class Diff:
+class ParsedDiff:
     """A unified diff as it is shown; a long one has its colours later."""
 
     def __init__(self, body: str, path: str) -> None:
@@ -99,7 +99,7 @@ class DiffView(Widget):
     split: reactive[bool] = reactive(bool, layout=True)
     """Side by side."""
 
-    def __init__(self, diff: Diff, rows: slice, classes: str, *, split: bool) -> None:
+    def __init__(self, diff: ParsedDiff, rows: slice, classes: str, *, split: bool) -> None:
         """Show these rows of a diff."""
         super().__init__(classes=classes)
         self.set_reactive(DiffView.split, split)

@@ -12,10 +12,10 @@ from ralph_tui.present.text.key_hints import HintPiece, Keys, foot_lines, key_la
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.tui.commands.availability import is_done, is_empty
 from ralph_tui.tui.commands.command import Command
-from ralph_tui.tui.commands.context import Situation
+from ralph_tui.tui.commands.context import CommandContext
 from ralph_tui.tui.commands.registry import BY_NAME, COMMANDS, WHEN_DONE, WHEN_EMPTY
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.styled import Toned, pressing
+from ralph_tui.tui.widgets.styled import StyledWidget, pressing
 
 Stage = Literal["", "typing", "found"]
 """How far a search is: nobody searches, words are typed, words are kept."""
@@ -38,7 +38,7 @@ def more(keys: Keys) -> Line:
     return (Span(label, Tone.ACCENT), Span(" more", Tone.MUTED))
 
 
-class KeyLine(LinkLine):
+class FooterLine(LinkLine):
     """Whole labels only; the least important go first when the line is short."""
 
     can_jump = False
@@ -80,10 +80,10 @@ def _key(key: str, said: str) -> Link:
     return (f"{_PRESS}{key}", (Span(key_label(key), Tone.ACCENT), Span(words)))
 
 
-class KeyBar(KeyLine):
+class DashboardFooter(FooterLine):
     """Of the dashboard."""
 
-    situation: reactive[Situation | None] = reactive(None)
+    situation: reactive[CommandContext | None] = reactive(None)
 
     def links(self, width: int) -> Sequence[Link]:
         """None before anything is known."""
@@ -98,7 +98,7 @@ class KeyBar(KeyLine):
             if command.footer_label(now):
                 yield command.name, self._line(command, now)
 
-    def _line(self, command: Command, now: Situation) -> Line:
+    def _line(self, command: Command, now: CommandContext) -> Line:
         usable = not command.disabled(now)
         return (
             Span(key_label(self.app.keys_of(command)[0]), Tone.ACCENT if usable else Tone.FAINT),
@@ -106,14 +106,14 @@ class KeyBar(KeyLine):
         )
 
 
-def _offered(now: Situation) -> list[Command]:
+def _offered(now: CommandContext) -> list[Command]:
     """By rank; where there is nothing to run, what can be done instead."""
     if is_done(now) or is_empty(now):
         return [BY_NAME[name] for name in (WHEN_DONE if is_done(now) else WHEN_EMPTY)]
     return sorted((c for c in COMMANDS if c.footer), key=lambda c: c.rank)
 
 
-class Item(NamedTuple):
+class FooterItem(NamedTuple):
     """One command of the footer."""
 
     name: str
@@ -122,10 +122,10 @@ class Item(NamedTuple):
     usable: bool
 
 
-class PageBar(KeyLine):
+class PageFooter(FooterLine):
     """Of one page."""
 
-    items: reactive[tuple[Item, ...]] = reactive(())
+    items: reactive[tuple[FooterItem, ...]] = reactive(())
     """The most important first."""
 
     def commands(self) -> Iterable[Link]:
@@ -140,7 +140,7 @@ class PageBar(KeyLine):
             )
 
 
-class Foot(Toned):
+class DialogFooter(StyledWidget):
     """Each key with its word, whole or not at all; a click on it is that key."""
 
     keys: reactive[str] = reactive("", layout=True)

@@ -15,10 +15,10 @@ from ralph_tui.present.text.spans import Line, Span, Tone, flat, row, width_of
 from ralph_tui.present.text.status_labels import BUSY, look_of
 from ralph_tui.tui.commands.registry import PAGES
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import StyledWidget
 
 
-class BannerFrame(Toned):
+class BannerFrame(StyledWidget):
     """Hidden while the loop runs."""
 
     banner: reactive[Banner | None] = reactive(None, layout=True)
@@ -49,7 +49,7 @@ class BannerFrame(Toned):
 SPINNER_SECONDS = 0.25
 
 
-class Header(Toned):
+class Header(StyledWidget):
     """State, project, phase, iteration, elapsed; the current task and why it was chosen."""
 
     view: reactive[LoopView] = reactive(LoopView())
@@ -97,7 +97,7 @@ BETWEEN = 2
 """Cells between the pages and the state, at least."""
 
 
-class Form(NamedTuple):
+class HeaderForm(NamedTuple):
     """How much the head says of the pages."""
 
     gap: int = 2
@@ -108,7 +108,7 @@ class Form(NamedTuple):
     """The pages that are not in sight have names and not only keys."""
 
 
-FORMS = (Form(), Form(gap=1), Form(gap=1, back=False), Form(named=False))
+FORMS = (HeaderForm(), HeaderForm(gap=1), HeaderForm(gap=1, back=False), HeaderForm(named=False))
 """From a wide line to a short one."""
 
 STATE_CELLS = 11
@@ -130,11 +130,11 @@ class PageHead(LinkLine):
         fits = (links for links in forms if sum(width_of(line) for _, line in links) <= room)
         return next(fits, None) or self._links(FORMS[-1])
 
-    def _links(self, form: Form) -> list[tuple[str, Line]]:
+    def _links(self, form: HeaderForm) -> list[tuple[str, Line]]:
         back = (Span("esc", Tone.ACCENT), Span(" back" if form.back else "", Tone.MUTED))
         return [("close", back), *((name, self._line(name, form)) for name in PAGES)]
 
-    def _line(self, name: str, form: Form) -> Line:
+    def _line(self, name: str, form: HeaderForm) -> Line:
         chosen = name == self.active
         mark = self.app.glyphs.current if chosen else " "
         return (

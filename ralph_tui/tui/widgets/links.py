@@ -7,10 +7,10 @@ from textual.content import Content
 from textual.message import Message
 
 from ralph_tui.present.text.spans import Line, Span, width_of
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import StyledWidget
 
 
-class LinkLine(Toned):
+class LinkLine(StyledWidget):
     """Draws `links(width)` side by side; says which one is followed."""
 
     GAP = "  "

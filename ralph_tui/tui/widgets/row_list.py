@@ -21,9 +21,9 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from ralph_tui.present.text.spans import Line, Tone, flat, plain
-from ralph_tui.tui.terminal.line_cache import Framed
+from ralph_tui.tui.terminal.line_cache import CachedScrollView
 from ralph_tui.tui.widgets.search import Searchable
-from ralph_tui.tui.widgets.styled import Toned, to_segments
+from ralph_tui.tui.widgets.styled import StyledWidget, to_segments
 
 Key = Hashable
 Row = tuple[Key | None, int]
@@ -33,7 +33,7 @@ GAP = 1
 """Cells between a row and the scrollbar."""
 
 
-class RowsView(Toned, Framed, can_focus=True):
+class RowList(StyledWidget, CachedScrollView, can_focus=True):
     """A scrolling list of rows with a cursor on items, text selection and vim keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -51,14 +51,14 @@ class RowsView(Toned, Framed, can_focus=True):
     class Clicked(Message):
         """An item was clicked, for the first time of two or for the only one."""
 
-        def __init__(self, view: "RowsView", key: Key) -> None:
+        def __init__(self, view: "RowList", key: Key) -> None:
             """Say which item of which list."""
             super().__init__()
             self.view = view
             self.key = key
 
         @property
-        def control(self) -> "RowsView":
+        def control(self) -> "RowList":
             """The list."""
             return self.view
 
@@ -125,7 +125,7 @@ class RowsView(Toned, Framed, can_focus=True):
         if moves or self.styles.auto_dimensions:
             self.virtual_size = size
             return
-        self.set_reactive(RowsView.virtual_size, size)
+        self.set_reactive(RowList.virtual_size, size)
         if bar:
             self.vertical_scrollbar.window_virtual_size = size.height
         self.scroll_y = self.validate_scroll_y(self.scroll_y)
@@ -311,7 +311,7 @@ class RowsView(Toned, Framed, can_focus=True):
             self.move_cursor(key)
 
 
-class Searched(RowsView, Searchable):
+class SearchableRows(RowList, Searchable):
     """Finds items, whatever of them is in sight."""
 
     def keys_holding(self, words: str) -> Sequence[Key]:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from ralph_tui.tui.widgets.search import Searchable
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Words in a text: which text, which of its lines before they wrap, and from where to where."""
 
     text: Widget
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     end: int
 
 
-class Prose(VerticalScroll, Searchable):
+class ScrollText(VerticalScroll, Searchable):
     """What was found is selected as if with the mouse, so every text can show it."""
 
     def lines_of(self, text: Widget) -> list[str]:
@@ -30,27 +30,27 @@ class Prose(VerticalScroll, Searchable):
         shown = text.render()
         return shown.plain.split("\n") if isinstance(shown, Content) else []
 
-    def find(self, words: str) -> Sequence[Place]:
+    def find(self, words: str) -> Sequence[TextPlace]:
         """Every place; upper and lower case are the same."""
         return list(self._places(re.compile(re.escape(words), re.IGNORECASE))) if words else ()
 
-    def _places(self, words: re.Pattern[str]) -> Iterator[Place]:
+    def _places(self, words: re.Pattern[str]) -> Iterator[TextPlace]:
         for text in self.children:
             if text.display:
                 for number, line in enumerate(self.lines_of(text)):
                     yield from (
-                        Place(text, number, m.start(), m.end()) for m in words.finditer(line)
+                        TextPlace(text, number, m.start(), m.end()) for m in words.finditer(line)
                     )
 
     def go_to(self, place: Hashable) -> None:
         """Select it, a third of the way down."""
-        if isinstance(place, Place):
+        if isinstance(place, TextPlace):
             start, end = Offset(place.start, place.line), Offset(place.end, place.line)
             self.screen.selections = {place.text: Selection(start, end)}
             y = self._row(place) - self.size.height // 3
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
-    def _row(self, place: Place) -> int:
+    def _row(self, place: TextPlace) -> int:
         """Where it is among the rows of all texts."""
         text = place.text
         before = self.lines_of(text)[: place.line]

@@ -38,11 +38,11 @@ from ralph_tui.present.text.spans import (
 from ralph_tui.present.text.status_labels import BREAKER, RECEIPT, ZONE, Look
 from ralph_tui.present.timeline.changed_files import FileChange
 from ralph_tui.present.timeline.entry_lines import receipt_note
-from ralph_tui.tui.widgets.scroll_text import Prose
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.scroll_text import ScrollText
+from ralph_tui.tui.widgets.styled import StyledWidget
 
 
-class Panel(Toned):
+class Panel(StyledWidget):
     """Draws `lines(width)`; a subclass holds its slice of the view in reactives."""
 
     TITLE = ""
@@ -119,7 +119,7 @@ MAX_LINES = 8
 """The last ones; the iterations page has them all."""
 
 
-class FilesPanel(Panel):
+class ChangedFilesPanel(Panel):
     """One line per file; it is the last panel, so that it may grow without moving another."""
 
     TITLE = "files"
@@ -188,7 +188,7 @@ MIN_LINES = 3
 """The panel keeps this height, so that nothing below or above it jumps when receipts come."""
 
 
-class GatePanel(Panel):
+class VerificationPanel(Panel):
     """What Python ran to check the last claim, and how each ended."""
 
     TITLE = "gate"
@@ -358,7 +358,7 @@ TEXT_WIDTH = 60
 """Cells of a panel as text."""
 
 
-class Side(Prose):
+class StatusPane(ScrollText):
     """Panels one below the other."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

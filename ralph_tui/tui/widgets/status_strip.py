@@ -9,10 +9,10 @@ from ralph_tui.present.text.spans import Span, Tone, width_of
 from ralph_tui.present.text.status_labels import BREAKER, ZONE, Look
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.status_panels import cost_look, gate_look
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import StyledWidget
 
 
-class StatusStrip(Toned):
+class StatusStrip(StyledWidget):
     """Context, cost, breaker and gate, each as glyph, figure and word; the last go first."""
 
     view: reactive[LoopView] = reactive(LoopView())

@@ -12,13 +12,13 @@ from ralph_tui.present.text.spans import Line, Span, Tone, plain, wrap
 from ralph_tui.present.timeline import entry_lines
 from ralph_tui.present.timeline.entries import Entry, EntryFilter, holds, passes
 from ralph_tui.present.timeline.timeline import Timeline
-from ralph_tui.tui.widgets.row_list import Key, Row, Searched
+from ralph_tui.tui.widgets.row_list import Key, Row, SearchableRows
 
 CORNER = 4
 """Cells between what the lower border says and the pane's edge, at most."""
 
 
-class Stream(Searched):
+class Stream(SearchableRows):
     """Entries as rows; follows the end until the person scrolls away, and never pulls them back."""
 
     def __init__(self, timeline: Timeline | None = None, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name

@@ -58,7 +58,7 @@ def readable(color: Color, background: Color, least: float = TEXT_CONTRAST) -> C
     return end
 
 
-class Toned(Widget):
+class StyledWidget(Widget):
     """A widget that draws toned spans."""
 
     app = getters.app(Host)
@@ -118,7 +118,7 @@ USUAL = 60
 """Cells, while nothing has a place yet."""
 
 
-class Folding(Toned):
+class WrappedText(StyledWidget):
     """Subclasses say their lines at a width."""
 
     _folded: tuple[int, Content] | None = None
@@ -152,7 +152,7 @@ class Folding(Toned):
         return self._at(self.content_size.width or USUAL)
 
 
-class Lines(Toned):
+class StyledLines(StyledWidget):
     """A fixed block of lines."""
 
     def __init__(

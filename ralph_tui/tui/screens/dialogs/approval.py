@@ -19,7 +19,7 @@ from ralph_tui.present.text.figures import in_local
 from ralph_tui.present.text.parts import Part, parts_blocks, parts_text
 from ralph_tui.present.text.spans import Span
 from ralph_tui.tui.data.attention import approval_key
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.widgets.text_view import TextView
 
 Verdict = Literal["approve", "reject"]
@@ -36,7 +36,7 @@ SHORT = 140
 """Characters of a summary that stands above what it sums up; a longer one scrolls with it."""
 
 
-class ApprovalDialog(WaitingDialog[Verdict | None]):
+class ApprovalDialog(AutoDialog[Verdict | None]):
     """Returns the verdict, or None for later; a rejection's reason is asked for after it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -31,7 +31,7 @@ SETTLED = {
 DEPUTY = "{}: the demo answers in {}, any key and it is yours"
 
 
-class WaitingDialog(Dialog[Answer]):
+class AutoDialog(Dialog[Answer]):
     """Every one of its keys is an action, and no action is taken before its time."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS
 from ralph_tui.tui.host.widget_host import CommandScreen, Host
 from ralph_tui.tui.host.workers import attempt, do
-from ralph_tui.tui.widgets.footer import Foot
+from ralph_tui.tui.widgets.footer import DialogFooter
 
 
 class CommandsProvider(Provider):
@@ -95,12 +95,12 @@ class Palette(CommandPalette):
     def compose(self) -> ComposeResult:
         """The keys below."""
         yield from super().compose()
-        yield Foot()
+        yield DialogFooter()
 
     def on_mount(self) -> None:
         """The keys are always the same; Textual's sign is a picture that many fonts and plain ASCII lack."""
         self.query_one(SearchIcon).icon = "/"
-        self.query_one(Foot).keys = "up down move, enter choose, esc close"
+        self.query_one(DialogFooter).keys = "up down move, enter choose, esc close"
 
 
 def open_palette(app: Host) -> None:

@@ -17,7 +17,7 @@ from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ConfirmChoice:
     """One answer: its key, its words, and what the dialog returns."""
 
     key: str
@@ -41,7 +41,7 @@ class Confirm(Dialog[str]):
         self,
         title: str,
         question: str,
-        choices: Sequence[Choice],
+        choices: Sequence[ConfirmChoice],
         *,
         moot: Callable[[], str] = str,
     ) -> None:

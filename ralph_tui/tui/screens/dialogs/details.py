@@ -23,8 +23,8 @@ from ralph_tui.present.timeline.entry_detail import Detail
 from ralph_tui.present.tools.calls import Section, SectionKind
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.screens.dialogs.text_reader import PartsReader, Reader, Shown
-from ralph_tui.tui.widgets.code import Diff, DiffView
+from ralph_tui.tui.screens.dialogs.text_reader import PartsReader, ReaderPart, TextReader
+from ralph_tui.tui.widgets.code import DiffView, ParsedDiff
 
 
 class BreakerDetail(PartsReader):
@@ -93,7 +93,7 @@ class TaskDetail(PartsReader):
         self.show_again()
 
 
-class ToolDetail(Reader):
+class ToolDetail(TextReader):
     """Sections one below the other; text can be selected with the mouse or copied whole."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "turn", show=False)]
@@ -118,34 +118,34 @@ class ToolDetail(Reader):
         keys, turn = super().keys_said(), "one column" if self._split else "side by side"
         return f"v {turn}, {keys}" if self.has_diff else keys
 
-    def parts(self) -> Iterable[Shown]:
+    def parts(self) -> Iterable[ReaderPart]:
         """Facts and sections."""
         if self._detail.facts:
-            yield Shown(Static(Content(inert(self._detail.facts)), classes="facts"))
+            yield ReaderPart(Static(Content(inert(self._detail.facts)), classes="facts"))
         for section in self._detail.sections:
-            yield Shown(Static(Content(inert(section.title)), classes="section-title"))
+            yield ReaderPart(Static(Content(inert(section.title)), classes="section-title"))
             yield from self._body(section)
 
-    def _body(self, section: Section) -> Iterable[Shown]:
+    def _body(self, section: Section) -> Iterable[ReaderPart]:
         body, classes = inert(section.body).expandtabs(4), f"section -{section.kind}"
         if section.kind is SectionKind.DIFF:
-            diff = Diff(body, self._path())
+            diff = ParsedDiff(body, self._path())
             if diff.is_plain:
                 do(self, self._colour(diff), "colours")
             first = self.app.size.height
             for view in diff.views(classes, first=first, split=self._split):
-                yield Shown(view, view.rows)
+                yield ReaderPart(view, view.rows)
             return
         *before, last = text_chunks(body, self.app.size.height)
         for piece in before:
             yield self._piece(piece, f"{classes} -goes-on")
         yield self._piece(last, classes)
 
-    def _piece(self, text: str, classes: str) -> Shown:
+    def _piece(self, text: str, classes: str) -> ReaderPart:
         rows = max(text.count("\n") + 1, len(text) // self.app.size.width)
-        return Shown(Static(Content(text), classes=classes), rows)
+        return ReaderPart(Static(Content(text), classes=classes), rows)
 
-    async def _colour(self, diff: Diff) -> None:
+    async def _colour(self, diff: ParsedDiff) -> None:
         """The words of a language are looked for while the text can be read already."""
         await asyncio.to_thread(diff.colour)
         for view in self.query(DiffView):

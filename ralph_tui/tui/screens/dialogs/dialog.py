@@ -4,7 +4,7 @@ Dialog
 ├── framed()       a subclass's own
 └── #under         at the foot of the screen, over the dashboard's
     ├── SearchLine while somebody searches
-    └── Foot       what the dialog's keys do
+    └── DialogFooter       what the dialog's keys do
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,10 +24,10 @@ from ralph_tui.tui.commands.registry import BY_NAME
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.terminal.frozen_background import Over
+from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 from ralph_tui.tui.terminal.private import bind, keys_bound
-from ralph_tui.tui.widgets.footer import Foot
-from ralph_tui.tui.widgets.row_list import RowsView
+from ralph_tui.tui.widgets.footer import DialogFooter
+from ralph_tui.tui.widgets.row_list import RowList
 from ralph_tui.tui.widgets.search import Searchable, SearchLine
 
 
@@ -39,7 +39,7 @@ def text_of(shown: Widget) -> str:
 def _texts(shown: Widget) -> Iterator[str]:
     if not shown.display:
         return
-    if isinstance(shown, RowsView):
+    if isinstance(shown, RowList):
         rows = (shown.row_line(y, shown.row_width) for y in range(shown.row_count()))
         yield from (plain(row) for row in rows)
     elif isinstance(shown, TextArea):
@@ -63,7 +63,7 @@ FOUND = "n N step, esc end the search"
 """What keys do while words are looked for, and once they are kept."""
 
 
-class Dialog(Over[Answer]):
+class Dialog(FrozenBackground[Answer]):
     """A modal screen that Escape closes without an answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
@@ -74,7 +74,7 @@ class Dialog(Over[Answer]):
 
     app = getters.app(Host)
 
-    foot = getters.query_one(Foot)
+    foot = getters.query_one(DialogFooter)
 
     _line: SearchLine | None = None
     _pane: Searchable | None = None
@@ -87,7 +87,7 @@ class Dialog(Over[Answer]):
         """The frame, and under it what its keys do."""
         yield from self.framed()
         with Vertical(id="under"):
-            yield Foot()
+            yield DialogFooter()
 
     def on_mount(self) -> None:
         """The person's keys, where the dialog has none of its own for them."""

@@ -22,7 +22,7 @@ from ralph_tui.tui.screens.dialogs.dialog import Dialog
 from ralph_tui.tui.screens.dialogs.text_input import editor
 
 
-class Typed(NamedTuple):
+class TypedFields(NamedTuple):
     """The fields as they are typed."""
 
     description: str = ""
@@ -33,16 +33,16 @@ class Typed(NamedTuple):
     model: str = ""
 
 
-class Wrong(NamedTuple):
+class FieldError(NamedTuple):
     """What cannot be meant: the field, and a sentence."""
 
     field: str
     why: str
 
 
-def typed_of(task: Task) -> Typed:
+def typed_of(task: Task) -> TypedFields:
     """The fields of a task as somebody would type them."""
-    return Typed(
+    return TypedFields(
         inert(task.description),
         "\n".join(_lines(task)),
         ", ".join(flat(dep) for dep in task.dependencies),
@@ -62,18 +62,18 @@ def _lines(task: Task) -> list[str]:
     ]
 
 
-def meant(before: Typed, now: Typed) -> TaskFields | Wrong:
+def meant(before: TypedFields, now: TypedFields) -> TaskFields | FieldError:
     """What is to change, with None for what does not; or the first field that is wrong."""
     description = now.description.strip()
     if not description:
-        return Wrong("description", "A task needs a description.")
-    changed = {name for name in Typed._fields if getattr(now, name) != getattr(before, name)}
+        return FieldError("description", "A task needs a description.")
+    changed = {name for name in TypedFields._fields if getattr(now, name) != getattr(before, name)}
     priority = _whole(now.priority)
     if priority is None and (before.priority or now.priority.strip()):
-        return Wrong("priority", "A priority is a whole number; lower is sooner.")
+        return FieldError("priority", "A priority is a whole number; lower is sooner.")
     tokens = _tokens(now.tokens)
     if tokens is None:
-        return Wrong("tokens", "Tokens are a whole number, such as 30000 or 30k, or nothing.")
+        return FieldError("tokens", "Tokens are a whole number, such as 30000 or 30k, or nothing.")
     lines = tuple(line.strip() for line in now.criteria.splitlines() if line.strip())
     waits = tuple(part.strip() for part in now.dependencies.split(",") if part.strip())
     return TaskFields(
@@ -137,13 +137,15 @@ class TaskForm(Dialog[Task | None]):
     description = getters.query_one("#description", TextArea)
     criteria = getters.query_one("#criteria", TextArea)
 
-    def __init__(self, heading: str, before: Typed, save: Save, typed: Typed | None = None) -> None:
+    def __init__(
+        self, heading: str, before: TypedFields, save: Save, typed: TypedFields | None = None
+    ) -> None:
         """Change what is `before`; `typed` is what was written already."""
         super().__init__()
         self._heading = heading
         self._write = save
         self._writing = False
-        self._refused: Typed | None = None
+        self._refused: TypedFields | None = None
         self.before = before
         self.typed = typed or before
 
@@ -190,7 +192,7 @@ class TaskForm(Dialog[Task | None]):
         if now == self._refused:
             return  # a field tells late what was refused already
         found = meant(self.before, now)
-        if isinstance(found, Wrong) and getattr(now, found.field) != getattr(
+        if isinstance(found, FieldError) and getattr(now, found.field) != getattr(
             self.before, found.field
         ):
             self._refuse(found.why)
@@ -201,9 +203,11 @@ class TaskForm(Dialog[Task | None]):
         """Enter in a line is done with it."""
         self.focus_next()
 
-    def _now(self) -> Typed:
-        lines = {line.id: line.value for line in self.query(Input) if line.id in Typed._fields}
-        return Typed(self.description.text, self.criteria.text)._replace(**lines)
+    def _now(self) -> TypedFields:
+        lines = {
+            line.id: line.value for line in self.query(Input) if line.id in TypedFields._fields
+        }
+        return TypedFields(self.description.text, self.criteria.text)._replace(**lines)
 
     def action_cancel(self) -> None:
         """Nothing typed is lost."""
@@ -223,7 +227,7 @@ class TaskForm(Dialog[Task | None]):
         found = meant(self.before, self.typed)
         if self._writing:
             return
-        if isinstance(found, Wrong):
+        if isinstance(found, FieldError):
             self._refuse(found.why)
             self.query_one(f"#{found.field}").focus()
         elif found == TaskFields():
@@ -253,7 +257,7 @@ class EditTask(TaskForm):
 
     FIXED = "the id stays: others wait for it by that name"
 
-    def __init__(self, task: Task, save: Save, typed: Typed | None = None) -> None:
+    def __init__(self, task: Task, save: Save, typed: TypedFields | None = None) -> None:
         """Change this task; `typed` is what was written before."""
         super().__init__(f"edit {task.id}", typed_of(task), save, typed)
 
@@ -263,6 +267,6 @@ class AddTask(TaskForm):
 
     KEYS = "ctrl+s add, tab next field, esc keep the draft"
 
-    def __init__(self, save: Save, typed: Typed | None = None) -> None:
+    def __init__(self, save: Save, typed: TypedFields | None = None) -> None:
         """Begin with what was written before."""
-        super().__init__("add a task", Typed(), save, typed)
+        super().__init__("add a task", TypedFields(), save, typed)

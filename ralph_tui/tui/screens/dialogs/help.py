@@ -10,8 +10,8 @@ from ralph_tui.present.text.spans import Line, Span, Tone, wrap
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, MOVES
 from ralph_tui.tui.host.widget_host import CommandScreen
-from ralph_tui.tui.screens.dialogs.text_reader import Reader, Shown
-from ralph_tui.tui.widgets.styled import Folding, Lines
+from ralph_tui.tui.screens.dialogs.text_reader import ReaderPart, TextReader
+from ralph_tui.tui.widgets.styled import StyledLines, WrappedText
 
 KEYS_WIDTH = 15
 
@@ -25,7 +25,7 @@ class KeyRow:
     not_now: str = ""
 
 
-class KeyTable(Folding):
+class KeyTable(WrappedText):
     """A block of rows."""
 
     def __init__(self, rows: Sequence[KeyRow], *, classes: str | None = None) -> None:
@@ -71,7 +71,7 @@ MINUTE = (
 """Before all keys: what is to be seen, and how to get about."""
 
 
-class Help(Reader):
+class HelpDialog(TextReader):
     """Generated from the commands, so it cannot drift."""
 
     STEM = "help"
@@ -80,14 +80,14 @@ class Help(Reader):
         """Fixed."""
         return "help"
 
-    def parts(self) -> Iterable[Shown]:
+    def parts(self) -> Iterable[ReaderPart]:
         """One block per area, then moving, then the signs."""
         for title, rows in self._areas():
-            yield Shown(_title(title))
-            yield Shown(KeyTable(rows, classes="section"), len(rows))
+            yield ReaderPart(_title(title))
+            yield ReaderPart(KeyTable(rows, classes="section"), len(rows))
         signs = self._signs()
-        yield Shown(_title("Signs"))
-        yield Shown(Lines(signs, classes="section"), len(signs))
+        yield ReaderPart(_title("Signs"))
+        yield ReaderPart(StyledLines(signs, classes="section"), len(signs))
 
     def _areas(self) -> list[tuple[str, list[KeyRow]]]:
         """The keys of the page that is open come first."""

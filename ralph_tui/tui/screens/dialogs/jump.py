@@ -15,11 +15,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ralph_tui.tui.terminal.frozen_background import Over
+from ralph_tui.tui.terminal.frozen_background import FrozenBackground
 from ralph_tui.tui.theme.stylesheets import STYLES
-from ralph_tui.tui.widgets.footer import Foot
+from ralph_tui.tui.widgets.footer import DialogFooter
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.row_list import RowsView
+from ralph_tui.tui.widgets.row_list import RowList
 
 LETTERS = f"asdfghjklqwertyuiopzxcvbnm{ascii_uppercase}{digits}"
 """The nearest first."""
@@ -56,7 +56,7 @@ def _panes(screen: Screen[object]) -> Iterator[Target]:
 
 
 def _rows(focused: Widget | None) -> Iterator[Target]:
-    if isinstance(focused, RowsView):
+    if isinstance(focused, RowList):
         left, top = focused.content_region.offset
         for y, key in focused.keys_in_sight():
             yield Target(Offset(left, top + y), partial(focused.move_cursor, key))
@@ -70,7 +70,7 @@ def _links(screen: Screen[object]) -> Iterator[Target]:
                 yield Target(line.content_region.offset + Offset(at, 0), partial(line.follow, name))
 
 
-class Jump(Over[int | None]):
+class Jump(FrozenBackground[int | None]):
     """Returns which place was chosen; any other key, and a click, only take the letters away."""
 
     CSS_PATH: ClassVar[list[str | PurePath]] = [STYLES / "jump.tcss"]
@@ -88,11 +88,11 @@ class Jump(Over[int | None]):
             sign = Static(Content(label), classes="jump", id=f"jump-{at.x}-{at.y}")
             sign.styles.offset = at
             yield sign
-        yield Foot()
+        yield DialogFooter()
 
     def on_mount(self) -> None:
         """Letters are keys here."""
-        self.query_one(Foot).keys = "each letter goes to its place, any other key leaves"
+        self.query_one(DialogFooter).keys = "each letter goes to its place, any other key leaves"
 
     def on_key(self, event: events.Key) -> None:
         """Letters narrow the choice."""

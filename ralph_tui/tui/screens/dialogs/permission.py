@@ -24,15 +24,15 @@ from ralph_tui.present.sections.question_options import (
 from ralph_tui.present.text.long_text import text_chunks
 from ralph_tui.present.text.spans import flat
 from ralph_tui.present.tools.calls import Section, SectionKind
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
-from ralph_tui.tui.screens.dialogs.question import OwnWords, Reply, SaidBefore
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
+from ralph_tui.tui.screens.dialogs.question import ContextExcerpt, FreeTextInput, Reply
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.code import AT_ONCE, coloured
-from ralph_tui.tui.widgets.scroll_text import Prose
+from ralph_tui.tui.widgets.scroll_text import ScrollText
 from ralph_tui.tui.widgets.search import Searchable
 
 
-class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
+class PermissionDialog(AutoDialog[tuple[Reply, ...] | None]):
     """Returns the answer; Escape keeps a reason that was typed and returns None."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
@@ -48,8 +48,8 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
     STEM = "permission"
 
     choices = getters.query_one(Blocks)
-    call = getters.query_one(Prose)
-    words = getters.query_one(OwnWords)
+    call = getters.query_one(ScrollText)
+    words = getters.query_one(FreeTextInput)
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         with Vertical(classes="dialog -large -permission") as frame:
             self.head(frame, flat(permission_title(self._asked)), flat(who_asks(self._asked)))
             if self._said_before:
-                yield SaidBefore(self._said_before, rows=2)
-            with Prose(id="call"):
+                yield ContextExcerpt(self._said_before, rows=2)
+            with ScrollText(id="call"):
                 if self._asked.permission is not None:
                     yield from _bodies(permission_sections(self._asked.permission))
             yield Blocks(id="answers")
-            yield OwnWords("Why not? The agent reads it; it may stay empty")
+            yield FreeTextInput("Why not? The agent reads it; it may stay empty")
 
     def on_mount(self) -> None:
         """Show the answers, and listen for one from elsewhere."""
@@ -99,7 +99,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         if all(asked.id != self._asked.id for asked in view.questions):
             self.settled(view)
 
-    def searched_in(self) -> Prose:
+    def searched_in(self) -> ScrollText:
         """The call, which may be long."""
         return self.call
 
@@ -114,7 +114,7 @@ class PermissionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     # What the person does.
 
-    def on_rows_view_opened(self) -> None:
+    def on_row_list_opened(self) -> None:
         """A double click is Enter."""
         if self.awake:
             self.action_accept()

@@ -64,7 +64,7 @@ _CHANGE = (
 )
 
 
-class Planned(Picking):
+class PlanEditing(Picking):
     """What both screens have: the plan, and the keys that change it."""
 
     app = getters.app(Host)
@@ -98,7 +98,7 @@ class Planned(Picking):
         turn = "list" if self.plan.is_graph else "graph"
         return f"v {turn}, {self.app.keys.said(_CHANGE)}"
 
-    def on_rows_view_opened(self) -> None:
+    def on_row_list_opened(self) -> None:
         """A double click is Enter."""
         self.app.action_invoke("detail")
 
@@ -107,7 +107,7 @@ class Planned(Picking):
         self.app.action_invoke(name)
 
 
-class PlanApproval(ApprovalDialog, Planned):
+class PlanApproval(ApprovalDialog, PlanEditing):
     """The plan, which can be changed before it is approved."""
 
     BINDINGS = [Binding("v", "turn", show=False)]  # noqa: RUF012 - as Textual declares it
@@ -154,7 +154,7 @@ class PlanApproval(ApprovalDialog, Planned):
         return self.plan.text()
 
 
-class PlanReview(Dialog[None], Planned):
+class PlanReview(Dialog[None], PlanEditing):
     """The plan at any time."""
 
     STEM = "plan"

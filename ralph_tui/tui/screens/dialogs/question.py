@@ -29,15 +29,15 @@ from ralph_tui.present.sections.question_options import (
 )
 from ralph_tui.present.text.spans import Line, Span, Tone, flat, wrap
 from ralph_tui.tui.host.widget_host import Host
-from ralph_tui.tui.screens.dialogs.auto_dialog import WaitingDialog
+from ralph_tui.tui.screens.dialogs.auto_dialog import AutoDialog
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.row_list import Key, RowsView
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.row_list import Key, RowList
+from ralph_tui.tui.widgets.styled import StyledWidget
 from ralph_tui.tui.widgets.text_view import TextView
 
 
-class OwnWords(Input):
+class FreeTextInput(Input):
     """Goes on where it was left; the style sheet hides it at first."""
 
     app = getters.app(Host)
@@ -64,7 +64,7 @@ class OwnWords(Input):
         self.display = False
 
 
-class SaidBefore(Toned):
+class ContextExcerpt(StyledWidget):
     """At most so many rows, the last ones: a question refers to what stands right before it."""
 
     def __init__(self, texts: Sequence[str], rows: int) -> None:
@@ -130,7 +130,7 @@ Reply = tuple[str, Answer]
 MAX_PREVIEW = 20_000
 
 
-class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
+class QuestionDialog(AutoDialog[tuple[Reply, ...] | None]):
     """Returns the answers of one batch; Escape keeps the drafts and returns None."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
@@ -144,7 +144,7 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
 
     choices = getters.query_one(TextView)
     preview = getters.query_one("#preview", VerticalScroll)
-    words = getters.query_one(OwnWords)
+    words = getters.query_one(FreeTextInput)
 
     def __init__(
         self,
@@ -165,13 +165,13 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
             who = flat(who_asks(self._batch[0]))
             self.head(frame, who, who)
             if self._said_before:
-                yield SaidBefore(self._said_before, rows=3)
+                yield ContextExcerpt(self._said_before, rows=3)
             yield QuestionTabs()
             with Container(id="choosing"):
                 yield TextView(id="choices")
                 with VerticalScroll(id="preview", can_focus=False):
                     yield Static(id="preview-text", markup=False)
-            yield OwnWords("In your own words; enter keeps them")
+            yield FreeTextInput("In your own words; enter keeps them")
 
     def on_mount(self) -> None:
         """Show the first question that has no answer yet, else all answers, and listen for answers from elsewhere."""
@@ -246,12 +246,12 @@ class QuestionDialog(WaitingDialog[tuple[Reply, ...] | None]):
         if self.awake:
             self._go_to(event.at)
 
-    def on_rows_view_clicked(self, event: RowsView.Clicked) -> None:
+    def on_row_list_clicked(self, event: RowList.Clicked) -> None:
         """In a multiple choice a click marks at once, as everywhere; else it shows what is chosen with two."""
         if self.awake and self._marks(event.key):
             self.action_mark()
 
-    def on_rows_view_opened(self, event: RowsView.Opened) -> None:
+    def on_row_list_opened(self, event: RowList.Opened) -> None:
         """A double click is Enter, but where the first of the two has marked."""
         if self.awake and not self._marks(event.key):
             self.action_accept()

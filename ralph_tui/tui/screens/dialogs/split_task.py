@@ -7,13 +7,13 @@ from textual.widgets import Static, TextArea
 
 from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.host.workers import do
-from ralph_tui.tui.screens.dialogs.text_input import Writing
+from ralph_tui.tui.screens.dialogs.text_input import TextDialog
 
 Refused = str
 """Why it cannot be; empty when it was done."""
 
 
-class Split(Writing):
+class SplitTask(TextDialog):
     """Returns the parts that were written; stays, with the reason, while they are refused."""
 
     HINT = (

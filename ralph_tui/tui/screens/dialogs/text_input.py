@@ -15,7 +15,7 @@ from ralph_tui.present.text.spans import flat
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
 
 
-class Writing(Dialog[str]):
+class TextDialog(Dialog[str]):
     """Returns the text; after Escape `draft` still has what was typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,7 +69,7 @@ def editor(text: str, name: str, *, blinks: bool) -> TextArea:
     return area
 
 
-class Inject(Writing):
+class GuidanceDialog(TextDialog):
     """Guidance for the next iteration."""
 
     HEADING = "guidance for the next iteration"
@@ -77,14 +77,14 @@ class Inject(Writing):
     EMPTY = "Write some guidance first, or press esc to leave."
 
 
-class Urge(Inject):
+class UrgentGuidanceDialog(GuidanceDialog):
     """Guidance that does not wait."""
 
     HEADING = "say it now"
     HINT = "The turn that runs gets it with its next tool result; without one, the next iteration."
 
 
-class Replan(Writing):
+class ReplanDialog(TextDialog):
     """What is to be different in the plan; nothing is an answer, too."""
 
     HEADING = "plan again: what is to be different?"
@@ -96,14 +96,14 @@ class Replan(Writing):
     MAY_BE_EMPTY = True
 
 
-class Reason(Writing):
+class ReasonDialog(TextDialog):
     """Why."""
 
     HINT = "The model gets these words and works on them next."
     EMPTY = "A rejection needs a reason; esc goes back."
 
 
-class SendBack(Reason):
+class RequestChangesDialog(ReasonDialog):
     """Why specs, plan or result are sent back."""
 
     KEYS = "ctrl+s send back, esc keep the draft"
@@ -114,7 +114,7 @@ class SendBack(Reason):
         self.HEADING = f"{kind}: what is to be different?"
 
 
-class Request(Writing):
+class RequestDialog(TextDialog):
     """What a whole run is to build."""
 
     HEADING = "What shall Ralph build?"
@@ -126,7 +126,7 @@ class Request(Writing):
     EMPTY = "Say what to build first, or press esc to leave."
 
 
-class Value(Dialog[str | None]):
+class ValueDialog(Dialog[str | None]):
     """Returns what was typed."""
 
     KEYS = "enter keep, esc leave it as it is"

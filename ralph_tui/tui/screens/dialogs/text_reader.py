@@ -14,18 +14,18 @@ from textual.widget import Widget
 from ralph_tui.present.text.parts import Part, parts_text
 from ralph_tui.present.text.spans import Line, Span, Tone, flat, fold
 from ralph_tui.tui.screens.dialogs.dialog import Dialog
-from ralph_tui.tui.widgets.scroll_text import Prose
-from ralph_tui.tui.widgets.styled import Folding
+from ralph_tui.tui.widgets.scroll_text import ScrollText
+from ralph_tui.tui.widgets.styled import WrappedText
 
 
-class Shown(NamedTuple):
+class ReaderPart(NamedTuple):
     """A text, and how many rows it has at least."""
 
     text: Widget
     rows: int = 1
 
 
-class Reader(Dialog[None]):
+class TextReader(Dialog[None]):
     """Subclasses say the title and the widgets inside."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,20 +40,20 @@ class Reader(Dialog[None]):
     KEYS = "esc close, {search} search, {copy} copy, {export} export; j k scroll"
     STEM = "detail"
 
-    _rest: Iterator[Shown] = iter(())
+    _rest: Iterator[ReaderPart] = iter(())
     """Texts that are still to come."""
 
     def reader_title(self) -> str:
         """The frame's title; may hold hostile text."""
         raise NotImplementedError
 
-    def parts(self) -> Iterable[Shown]:
+    def parts(self) -> Iterable[ReaderPart]:
         """What is in the frame, from top to bottom; each is asked for when it is its turn."""
         raise NotImplementedError
 
     def framed(self) -> Iterable[Widget]:
         """The frame."""
-        with Prose(classes="dialog -large", id="reader") as frame:
+        with ScrollText(classes="dialog -large", id="reader") as frame:
             frame.border_title = Content(flat(self.reader_title()))
             self._rest = iter(self.parts())
             yield from self._in_sight()
@@ -75,7 +75,7 @@ class Reader(Dialog[None]):
 
     async def _add(self, most: int | None) -> bool:
         """So many more texts, or all; whether there were any."""
-        frame = self.query_one("#reader", Prose)
+        frame = self.query_one("#reader", ScrollText)
         more = [shown.text for shown in islice(self._rest, most)]
         if more:
             await frame.mount(*more)
@@ -86,18 +86,18 @@ class Reader(Dialog[None]):
         """Scroll without animation; the end is that of the whole."""
         if where == "end":
             await self._add(None)
-        scroll = getattr(self.query_one("#reader", Prose), f"scroll_{where}")
+        scroll = getattr(self.query_one("#reader", ScrollText), f"scroll_{where}")
         scroll(animate=False)
 
-    def searched_in(self) -> Prose:
+    def searched_in(self) -> ScrollText:
         """All of it."""
-        return self.query_one("#reader", Prose)
+        return self.query_one("#reader", ScrollText)
 
 
 _INDENT = Span("  ")
 
 
-class PartsText(Folding):
+class PartsText(WrappedText):
     """Every block under its title; long lines wrap under themselves."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -121,16 +121,16 @@ class PartsText(Folding):
                 yield from ([_INDENT, *piece] for piece in fold(line, width - len(_INDENT.text)))
 
 
-class PartsReader(Reader):
+class PartsReader(TextReader):
     """Subclasses say the title and the blocks."""
 
     def blocks(self) -> list[Part]:
         """What there is to read."""
         raise NotImplementedError
 
-    def parts(self) -> Iterable[Shown]:
+    def parts(self) -> Iterable[ReaderPart]:
         """One text of all blocks."""
-        yield Shown(PartsText(self.blocks()))
+        yield ReaderPart(PartsText(self.blocks()))
 
     def show_again(self) -> None:
         """The blocks may have changed; what is in sight stays where it is."""

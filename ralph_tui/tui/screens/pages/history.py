@@ -30,11 +30,11 @@ from ralph_tui.present.text.spans import Span, Tone, wrap
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.saving import save
-from ralph_tui.tui.screens.dialogs.confirm import Choice, Confirm
-from ralph_tui.tui.screens.pages.iterations import Iterations
-from ralph_tui.tui.screens.pages.searchable_page import Searching
+from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
+from ralph_tui.tui.screens.pages.iterations import IterationsPage
+from ralph_tui.tui.screens.pages.searchable_page import SearchablePage
 from ralph_tui.tui.widgets.charts import Charts
-from ralph_tui.tui.widgets.styled import Lines
+from ralph_tui.tui.widgets.styled import StyledLines
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -48,13 +48,13 @@ class _Past(NamedTuple):
     table: Table
 
 
-class History(Searching):
+class HistoryPage(SearchablePage):
     """Three views of the same chronicle."""
 
     NAME = "history"
     AUTO_FOCUS = "#charts"
 
-    figures = getters.query_one("#figures", Lines)
+    figures = getters.query_one("#figures", StyledLines)
     tabs = getters.query_one(ViewTabs)
     charts = getters.query_one(Charts)
     text = getters.query_one("#text", TextView)
@@ -72,7 +72,7 @@ class History(Searching):
 
     def body(self) -> Iterable[Widget]:
         """Figures, views, charts."""
-        yield Lines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
+        yield StyledLines([[Span("reading the journal", Tone.MUTED)], []], id="figures")
         yield ViewTabs(VIEWS)
         yield Charts(id="charts")
         yield TextView(id="text")
@@ -218,9 +218,9 @@ class History(Searching):
     def do_open(self) -> None:
         """Walk through it."""
         if self.text.cursor is not None:
-            self.app.switch_screen(Iterations(self._library, wanted=f"@{self.text.cursor}"))
+            self.app.switch_screen(IterationsPage(self._library, wanted=f"@{self.text.cursor}"))
 
-    def on_rows_view_opened(self) -> None:
+    def on_row_list_opened(self) -> None:
         """A double click is Enter."""
         if not self.not_now("open"):
             self.do_open()
@@ -243,9 +243,9 @@ class History(Searching):
                 "export",
                 "Every iteration with its figures; JSON and Markdown also have the metrics.",
                 (
-                    Choice("c", "CSV, for a spreadsheet", "csv"),
-                    Choice("j", "JSON, for a program", "json"),
-                    Choice("m", "Markdown, for a person", "md"),
+                    ConfirmChoice("c", "CSV, for a spreadsheet", "csv"),
+                    ConfirmChoice("j", "JSON, for a program", "json"),
+                    ConfirmChoice("m", "Markdown, for a person", "md"),
                 ),
             )
         )

@@ -13,12 +13,12 @@ from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.present.timeline.entries import EntryFilter
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.data.replay import Player
-from ralph_tui.tui.screens.pages.searchable_page import TwoPanes
+from ralph_tui.tui.screens.pages.searchable_page import ListDetailPage
 from ralph_tui.tui.widgets.stream import Transcript
-from ralph_tui.tui.widgets.styled import Toned
+from ralph_tui.tui.widgets.styled import StyledWidget
 
 
-class ReplayLine(Toned):
+class ReplayLine(StyledWidget):
     """Draws the player as it is now."""
 
     player: Player = Player()
@@ -68,7 +68,7 @@ TICK = 1 / 15
 _COMMANDS = ("play", "faster", "slower", "rewind", "whole", "filter")
 
 
-class Replaying(TwoPanes):
+class ReplayPage(ListDetailPage):
     """Has a clock only while it plays."""
 
     transcript = getters.query_one("#transcript", Transcript)

@@ -31,7 +31,7 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
 from ralph_tui.tui.data.replay import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.screens.pages.iteration_replay import Replaying, ReplayLine
+from ralph_tui.tui.screens.pages.iteration_replay import ReplayLine, ReplayPage
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.row_list import Key
 from ralph_tui.tui.widgets.stream import Transcript
@@ -91,7 +91,7 @@ class _Loaded(NamedTuple):
     changes: list[Part]
 
 
-class Iterations(Replaying):
+class IterationsPage(ReplayPage):
     """The list at the left; what is chosen there at the right."""
 
     NAME = "iterations"

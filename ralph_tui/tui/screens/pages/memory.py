@@ -16,19 +16,19 @@ from ralph_tui.present.text.markdown import markdown_lines
 from ralph_tui.present.text.parts import LineBlock, parts_blocks
 from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.store.journal.journal_library import JournalLibrary
-from ralph_tui.tui.data.project_files import Paper, read_papers
+from ralph_tui.tui.data.project_files import MemoryDocument, read_papers
 from ralph_tui.tui.host.external_editor import edit
-from ralph_tui.tui.screens.pages.searchable_page import TwoPanes
+from ralph_tui.tui.screens.pages.searchable_page import ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.text_view import TextView
 
 
-class PaperList(TextView):
+class DocumentList(TextView):
     """Keys are the papers' names."""
 
-    papers: Sequence[Paper] = ()
+    papers: Sequence[MemoryDocument] = ()
 
-    def show(self, papers: Sequence[Paper]) -> None:
+    def show(self, papers: Sequence[MemoryDocument]) -> None:
         """Show these under the names of their groups."""
         self.papers = papers
         blocks: list[LineBlock] = []
@@ -47,7 +47,7 @@ class PaperList(TextView):
         self.papers = ()
         self.show_blocks([LineBlock(None, [[Span(text, tone)]])])
 
-    def paper(self, key: object) -> Paper | None:
+    def paper(self, key: object) -> MemoryDocument | None:
         """The one with this name."""
         return next((paper for paper in self.papers if paper.name == key), None)
 
@@ -58,7 +58,7 @@ class PaperList(TextView):
         return [row for name in found if (row := self.row_of(name)) is not None] if wanted else ()
 
 
-def _line(paper: Paper) -> Line:
+def _line(paper: MemoryDocument) -> Line:
     if paper.report is not None:
         return [Span(paper.name), Span(f"  round {paper.report.round}", Tone.MUTED)]
     if not paper.text:
@@ -87,25 +87,25 @@ class Folded:
         return self._made[1]
 
 
-class Memory(TwoPanes):
+class MemoryPage(ListDetailPage):
     """The list at the left, the text at the right."""
 
     NAME = "memory"
     AUTO_FOCUS = "#papers"
 
-    choices = getters.query_one("#papers", PaperList)
+    choices = getters.query_one("#papers", DocumentList)
     text = getters.query_one("#text", TextView)
 
     def __init__(self, library: JournalLibrary) -> None:
         """Nothing is read yet."""
         super().__init__()
         del library  # nothing here is in the journal
-        self._shown: Paper | None = None
+        self._shown: MemoryDocument | None = None
 
     def body(self) -> Iterable[Widget]:
         """List and text."""
         with Horizontal(classes="page-body"):
-            yield PaperList(id="papers")
+            yield DocumentList(id="papers")
             with Vertical(classes="page-contents"):
                 yield TextView(id="text")
 
@@ -130,7 +130,7 @@ class Memory(TwoPanes):
         if self.is_attached:
             self.choices.say(text, Tone.BAD)
 
-    def _take(self, papers: list[Paper]) -> None:
+    def _take(self, papers: list[MemoryDocument]) -> None:
         if not self.is_attached or papers == self.choices.papers:
             return
         self.choices.show(papers)
@@ -141,7 +141,7 @@ class Memory(TwoPanes):
         """Show the text under the cursor, from its top."""
         self._show(self.choices.paper(message.key))
 
-    def _show(self, paper: Paper | None) -> None:
+    def _show(self, paper: MemoryDocument | None) -> None:
         if paper is None or paper == self._shown:
             return
         other = self._shown is None or paper.name != self._shown.name
@@ -161,7 +161,7 @@ class Memory(TwoPanes):
             failed=self._failed,
         )
 
-    def _lay(self, paper: Paper, made: "list[LineBlock] | Folded", *, other: bool) -> None:
+    def _lay(self, paper: MemoryDocument, made: "list[LineBlock] | Folded", *, other: bool) -> None:
         """Show the lines, unless the cursor went on before they were made."""
         if not self.is_attached or paper is not self._shown:
             return
@@ -176,11 +176,11 @@ class Memory(TwoPanes):
         else:
             self.search_again()
 
-    def _meant(self) -> Paper | None:
+    def _meant(self) -> MemoryDocument | None:
         """The paper under the cursor, which keys mean even before its text is shown."""
         return self.choices.paper(self.choices.cursor)
 
-    def _blocks(self, paper: Paper) -> list[LineBlock]:
+    def _blocks(self, paper: MemoryDocument) -> list[LineBlock]:
         if paper.report is not None:
             return parts_blocks(report_parts(paper.report, self.app.glyphs))
         if not paper.text:
@@ -193,7 +193,7 @@ class Memory(TwoPanes):
 
     # Commands.
 
-    def listed(self) -> PaperList:
+    def listed(self) -> DocumentList:
         """The papers; a search in it looks into all of them."""
         return self.choices
 

@@ -4,7 +4,7 @@ Page
 ├── PageHead      which page this is; the loop's state, live
 ├── body          a subclass's own
 ├── SearchLine    while somebody searches
-└── PageBar       keys from page_commands.py
+└── PageFooter       keys from page_commands.py
 """
 
 import inspect
@@ -33,7 +33,7 @@ from ralph_tui.tui.host.widget_host import CommandScreen, Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
-from ralph_tui.tui.widgets.footer import Item, PageBar
+from ralph_tui.tui.widgets.footer import FooterItem, PageFooter
 from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine
 from ralph_tui.tui.widgets.search import SearchLine
@@ -88,7 +88,7 @@ class Page(ModalScreen[None], CommandScreen):
 
     app = getters.app(Host)
     head = getters.query_one(PageHead)
-    bar = getters.query_one(PageBar)
+    bar = getters.query_one(PageFooter)
     search_line = getters.query_one(SearchLine)
 
     def __init_subclass__(cls, **kwargs: bool) -> None:
@@ -108,7 +108,7 @@ class Page(ModalScreen[None], CommandScreen):
         yield PageHead()
         yield from self.body()
         yield SearchLine()
-        yield PageBar()
+        yield PageFooter()
 
     def on_mount(self) -> None:
         """Take the person's keys, and follow the loop's state."""
@@ -185,15 +185,15 @@ class Page(ModalScreen[None], CommandScreen):
 
     def refresh_keys(self) -> None:
         """What can be done now may have changed."""
-        if self.is_attached and self.query(PageBar):
+        if self.is_attached and self.query(PageFooter):
             self.bar.items = tuple(self._items())
 
-    def _items(self) -> Iterable[Item]:
+    def _items(self) -> Iterable[FooterItem]:
         """The footer, by rank."""
         for command in sorted(self.page_commands, key=lambda command: command.rank):
             if command.footer and (label := self.label(command)):
                 key = key_label(self.app.keys_of(command)[0])
-                yield Item(command.name, key, label, not self.not_now(command.name))
+                yield FooterItem(command.name, key, label, not self.not_now(command.name))
 
     def on_link_line_followed(self, message: LinkLine.Followed) -> None:
         """A click on the head or the foot."""

@@ -6,7 +6,7 @@ from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.text_view import TextView
 
 
-class Searching(Page):
+class SearchablePage(Page):
     """Subclasses say where to look."""
 
     _pane: Searchable | None = None
@@ -75,7 +75,7 @@ class Searching(Page):
             self._pane.focus()
 
 
-class TwoPanes(Searching):
+class ListDetailPage(SearchablePage):
     """Subclasses say which is the list and what shows its contents."""
 
     def listed(self) -> TextView:
@@ -117,6 +117,6 @@ class TwoPanes(Searching):
         """The list while it has the keys, else the contents."""
         return self.listed() if self.listed().has_focus else self.contents()
 
-    def on_rows_view_opened(self) -> None:
+    def on_row_list_opened(self) -> None:
         """A double click is Enter."""
         self.do_open()

@@ -26,8 +26,8 @@ from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
-from ralph_tui.tui.screens.dialogs.text_input import Value
-from ralph_tui.tui.screens.pages.searchable_page import Searching
+from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
+from ralph_tui.tui.screens.pages.searchable_page import SearchablePage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
@@ -46,7 +46,7 @@ class _Known(NamedTuple):
     adjusted: Adjusted | None
 
 
-class Settings(Searching):
+class SettingsPage(SearchablePage):
     """Three lists of values; Enter changes the one under the cursor."""
 
     NAME = "settings"
@@ -177,7 +177,7 @@ class Settings(Searching):
         else:
             await self._change_limit(next(live for live in LIVE_LIMITS if live.name == key))
 
-    def on_rows_view_opened(self) -> None:
+    def on_row_list_opened(self) -> None:
         """A double click is Enter."""
         self.action_invoke("open")
 
@@ -188,7 +188,7 @@ class Settings(Searching):
             else {}
         )
         setting = known[key]
-        typed = await self.app.push_screen_wait(Value(key, setting.help, setting.value))
+        typed = await self.app.push_screen_wait(ValueDialog(key, setting.help, setting.value))
         if typed is not None and typed != setting.value:
             self._write(key, typed)
 
@@ -221,7 +221,7 @@ class Settings(Searching):
         now = getattr(self._known.adjusted, live.name, None) if self._known is not None else None
         value = str(now) if now is not None else known[live.key].value
         hint = f"For this run only; counts {live.when}."
-        typed = await self.app.push_screen_wait(Value(live.title, hint, value))
+        typed = await self.app.push_screen_wait(ValueDialog(live.title, hint, value))
         if typed is None or typed == value:
             return
         try:

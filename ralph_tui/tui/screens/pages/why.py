@@ -19,8 +19,8 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.context import goes_on_at
-from ralph_tui.tui.screens.dialogs.text_input import Reason
-from ralph_tui.tui.screens.pages.searchable_page import Searching
+from ralph_tui.tui.screens.dialogs.text_input import ReasonDialog
+from ralph_tui.tui.screens.pages.searchable_page import SearchablePage
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -34,7 +34,7 @@ class _Known(NamedTuple):
     breaker: CircuitBreaker
 
 
-class BreakerReason(Reason):
+class BreakerReasonDialog(ReasonDialog):
     """Why the breaker is closed by hand."""
 
     HEADING = "why may the loop go on?"
@@ -42,7 +42,7 @@ class BreakerReason(Reason):
     EMPTY = "A reset needs a reason; esc goes back."
 
 
-class Why(Searching):
+class WhyPage(SearchablePage):
     """Reasons are drawn anew whenever the loop says something."""
 
     NAME = "why"
@@ -172,7 +172,7 @@ class Why(Searching):
 
     async def do_reset_breaker(self) -> None:
         """Close it, after asking why."""
-        reason = await self.app.push_screen_wait(BreakerReason())
+        reason = await self.app.push_screen_wait(BreakerReasonDialog())
         if not reason:
             return
         root = self.app.launch.root
