@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -276,3 +277,93 @@ def test_where_there_is_no_work_tree_nothing_is_begun(
         GitWatch(tmp_path / where).snapshot()
     assert why in caught.value.message
     assert caught.value.hint
+
+
+def later() -> float:
+    """A clock on which every file was left alone for long enough."""
+    return time.time() + 10
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What git was asked by a look."""
+    commands: list[str] = []
+    run = subprocess.run
+
+    def noted(command: list[str], **given: Any) -> Any:
+        if command[:2] == ["git", "-c"]:
+            commands.append(" ".join(command[5:]))
+        return run(command, **given)
+
+    monkeypatch.setattr("ralph_tui.guard.repository.watcher.subprocess.run", noted)
+    return commands
+
+
+@pytest.mark.parametrize("place", ["proj", "proj/part", "linked"])
+def test_a_look_at_an_unchanged_repository_starts_no_git(
+    project: Path, asked: list[str], place: str
+) -> None:
+    (project / "part").mkdir()
+    bash(project, "git worktree add -q ../linked")
+    watch = GitWatch(project.parent / place, clock=later)
+    before = watch.snapshot()
+    assert asked
+    asked.clear()
+    (project / "a.txt").write_text("work\n")
+    assert watch.snapshot() == before
+    assert asked == []
+
+
+def test_files_written_a_moment_ago_are_read_again(project: Path, asked: list[str]) -> None:
+    watch = GitWatch(project)
+    watch.snapshot()
+    asked.clear()
+    watch.snapshot()
+    assert asked
+
+
+SLY = {
+    's=$(stat -c %y .git/config); sed -i s/old/new/ .git/config; touch -d "$s" .git/config': "a setting in place",
+    'f=.git/refs/heads/other; h=$(git rev-parse stash); s=$(stat -c %y $f); echo $h > $f; touch -d "$s" $f': "a ref",
+    "cp -p .git/HEAD h; sed s/main/othe/ h > .git/HEAD; touch -r h .git/HEAD": "HEAD",
+    "git pack-refs --all": "nothing that counts",
+    "git gc -q": "nothing that counts",
+    "rm .git/refs/heads/other": "a deleted ref",
+    "git symbolic-ref refs/heads/alias refs/heads/main": "a symbolic ref",
+    "git worktree add -q ../linked; mv ../linked ../moved; git worktree repair ../moved": "a moved worktree",
+    "git update-index --skip-worktree a.txt": "a flag of the index",
+    "git config extensions.worktreeConfig true; git config --worktree x.y z": "a setting of the work tree",
+    "mv .git g; git init -q; git commit -q --allow-empty -m x": "another repository",
+    "mv .git ../g; echo 'gitdir: ../g' > .git": "git's directory elsewhere",
+    "rm -r .git": "no repository",
+    "git bisect start": "what a bisection notes",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [*CHANGES, *SLY])
+def test_a_later_look_sees_what_a_first_one_would(project: Path, command: str) -> None:
+    watch = GitWatch(project, clock=later)
+    watch.snapshot()
+    bash(project, command)
+    assert watch.snapshot() == GitWatch(project).snapshot()
+    assert watch.snapshot() == GitWatch(project).snapshot()
+
+
+@pytest.mark.parametrize(
+    "command", ["git init -q part", "git init -q part; rm part/.git/HEAD", "mkdir part/.git"]
+)
+def test_a_repository_that_comes_nearer_is_seen(project: Path, command: str) -> None:
+    (project / "part").mkdir()
+    watch = GitWatch(project / "part", clock=later)
+    watch.snapshot()
+    bash(project, command)
+    assert watch.snapshot() == GitWatch(project / "part").snapshot()
+    bash(project, "git init -q part; git -C part commit -q --allow-empty -m x")
+    assert watch.snapshot() == GitWatch(project / "part").snapshot()
+
+
+def test_a_submodule_is_looked_at_every_time(with_submodule: Path) -> None:
+    watch = GitWatch(with_submodule, clock=later)
+    watch.snapshot()
+    bash(with_submodule, "git -C lib commit -q --allow-empty -m x")
+    assert watch.snapshot() == GitWatch(with_submodule).snapshot()

@@ -4,7 +4,9 @@ import hashlib
 import os
 import stat
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ralph_tui.domain.errors import SetupError
@@ -31,19 +33,73 @@ GITLINK = "160000"
 _WHERE = ("--absolute-git-dir", "--git-common-dir", "--is-inside-git-dir")
 
 
-class GitWatch:
-    """Looks at the repository of a project; every call blocks."""
+_SETTLED_SECONDS = 2.0
+"""How long a file must have been left alone before its times tell that it is the same."""
 
-    def __init__(self, root: Path) -> None:
-        """Look at the repository that `root` is in."""
+Stamp = tuple[int, ...] | None
+"""What `lstat` says of a file, None where there is none. Of a directory, whose files are stamped, less."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What git said of the repository, and the stamps of every file it read to say so."""
+
+    own: Path
+    """Git's directory of this work tree; `common` is the one that all work trees share."""
+    common: Path
+    top: Path
+    head: str
+    refs: Mapping[str, str]
+    index: Mapping[str, str]
+    config: Mapping[str, tuple[str, ...]]
+    worktrees: tuple[str, ...]
+    stamps: Mapping[Path, Stamp]
+
+
+class GitWatch:
+    """Looks at the repository of a project; every call blocks.
+
+    A look starts git only when a file that git would read has changed since the last look. The times of
+    a file that was written a moment ago do not prove that it is the same, so git is asked again.
+    """
+
+    def __init__(self, root: Path, *, clock: Callable[[], float] = time.time) -> None:
+        """Look at the repository that `root` is in; the clock is the one of its files, in seconds."""
         self._root = root
+        self._clock = clock
+        self._last: _Look | None = None
 
     def snapshot(self) -> Snapshot | None:
-        """The repository now, or None when there is none or no git.
+        """Return the repository as it is now, or None when there is none or no git.
 
         Raises:
             SetupError: There is a repository, but git cannot read it.
         """
+        look = self._look()
+        if look is None:
+            return None
+        submodules, moved = self._submodules(look.index, look.top)
+        return Snapshot(
+            head=look.head,
+            above="" if look.top == self._root.resolve() else str(look.top),
+            refs=look.refs,
+            index=look.index,
+            stash=_stashed(look.common),
+            config=look.config,
+            hooks=_hook_files(look.common),
+            worktrees=look.worktrees,
+            submodules=submodules,
+            times=_times(look.own, look.common, look.refs) | moved,
+            marked=_marked(look.own / "logs" / "HEAD"),
+        )
+
+    def _look(self) -> _Look | None:
+        """Return what git says of the repository, without asking it again where nothing changed."""
+        last, self._last = self._last, None
+        if last is not None and self._stamps(last.own, last.common, last.top) == last.stamps:
+            self._last = last
+            return last
+        began = self._clock()
         try:
             found = self._ask("rev-parse", *_WHERE)
         except FileNotFoundError:
@@ -61,22 +117,37 @@ class GitWatch:
         top = Path(
             os.fsdecode(self._git("rev-parse", "--show-toplevel").removesuffix(b"\n")) or self._root
         )
-        refs = self._refs()
-        index = self._index(top)
-        submodules, moved = self._submodules(index, top)
-        return Snapshot(
+        stamps = self._stamps(own, common, top)
+        look = _Look(
+            own=own,
+            common=common,
+            top=top,
             head=self._head(),
-            above="" if top == self._root.resolve() else str(top),
-            refs=refs,
-            index=index,
-            stash=_stashed(common),
+            refs=self._refs(),
+            index=self._index(top),
             config=self._config(common, own),
-            hooks=_hook_files(common),
             worktrees=self._worktree_paths(),
-            submodules=submodules,
-            times=_times(own, common, refs) | moved,
-            marked=_marked(own / "logs" / "HEAD"),
+            stamps=stamps,
         )
+        if stamps and _settled(stamps, began):
+            self._last = look
+        return look
+
+    def _stamps(self, own: Path, common: Path, top: Path) -> Mapping[Path, Stamp]:
+        """Stamp every file that git reads for a look; empty where they cannot all be known."""
+        root = self._root.resolve()
+        above = [d for d in (root, *root.parents) if d == top or top in d.parents]
+        if not above or any(os.path.lexists(d / ".git") for d in above if d != top):
+            return {}  # another directory may become the repository at any time
+        paths = {top, *(d / ".git" for d in above)}
+        for name in ("HEAD", "index", "commondir", "config.worktree"):
+            paths.add(own / name)
+        paths |= {common / "config", common / "packed-refs", common / "HEAD"}
+        for directory in {own, common}:
+            for folder in ("refs", "reftable"):
+                paths |= {p for p in (directory / folder).rglob("*") if not p.is_dir()}
+        paths |= {p / "gitdir" for p in (common / "worktrees").glob("*")}
+        return {path: _stamp(path) for path in paths}
 
     def _require_none(self, said: str) -> None:
         """Where git finds no repository there is none; any other reason is trouble.
@@ -183,6 +254,26 @@ class GitWatch:
                 f"`git {arguments[0]}` did not end within {TIMEOUT_SECONDS:.0f} seconds.",
                 "Run it in the project to see why.",
             ) from error
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        info = path.lstat()
+        if stat.S_ISLNK(info.st_mode):
+            info = path.stat()
+    except OSError:
+        return None
+    if stat.S_ISDIR(info.st_mode):
+        return (info.st_mode, info.st_dev, info.st_ino, info.st_uid)
+    # Nobody can set the time of the last change of a file's data and attributes back, unlike the others.
+    times = (info.st_mtime_ns, info.st_ctime_ns)
+    return (info.st_mode, info.st_dev, info.st_ino, info.st_uid, info.st_size, *times)
+
+
+def _settled(stamps: Mapping[Path, Stamp], began: float) -> bool:
+    """Whether all these files were left alone for a while before the look began."""
+    before = int((began - _SETTLED_SECONDS) * 1e9)
+    return all(max(s[-2:]) < before for s in stamps.values() if s is not None and len(s) > 4)
 
 
 def _stashed(common: Path) -> tuple[str, ...]:
