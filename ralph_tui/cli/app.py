@@ -1,4 +1,4 @@
-"""The command tree: every command with its options, and what a wrong one is told."""
+"""Assembles the command tree: every command with its options, and what a person reads after a wrong one."""
 
 import sys
 from pathlib import Path
@@ -84,7 +84,7 @@ def _no_command(
 
 
 def _hand_down(context: typer.Context, name: str, project_root: Path) -> None:
-    """Let a project that is named before the command be the command's; one named after it comes first."""
+    """Pass a project named before the command on to the command; one named after the command wins."""
     found = _defaults(getattr(context.command, "commands", {}).get(name), str(project_root))
     if not found:
         raise typer.BadParameter(f"`ralph {name}` works on no project, so it takes no -C.")
@@ -92,7 +92,7 @@ def _hand_down(context: typer.Context, name: str, project_root: Path) -> None:
 
 
 def _defaults(command: object, root: str) -> dict[str, object]:
-    """What every command at or below this one takes for its project."""
+    """Return the default for `project_root` of every command at or below this one."""
     below = getattr(command, "commands", None)
     if below is not None:
         inside = ((name, _defaults(inner, root)) for name, inner in below.items())
@@ -125,7 +125,7 @@ for commands in (
 
 
 def is_request(word: str) -> bool:
-    """Whether a first argument is a request instead of a command.
+    """Return whether a first argument is a request instead of a command.
 
     One word could be a slip in a command's name, and a run costs money; a phrase cannot.
     """
@@ -134,7 +134,7 @@ def is_request(word: str) -> bool:
 
 
 def _after_root(words: list[str]) -> int:
-    """Where a command line goes on after the project it names first."""
+    """Return the index of the first word after a project that the command line names first."""
     first = words[0] if words else ""
     if first in ("-C", "--project-root"):
         return 2
@@ -142,11 +142,11 @@ def _after_root(words: list[str]) -> int:
 
 
 def run_command(words: list[str]) -> int:
-    """Run a command line and answer with its exit status; a wrong one is told so.
+    """Run a command line and return its exit status; explain a wrong one on standard error.
 
     Raises:
         RalphError: The command cannot do what it was asked for.
-        KeyboardInterrupt: The person wants no more of it.
+        KeyboardInterrupt: The person interrupted it.
     """
     stdout = sys.stdout
     at = _after_root(words)
@@ -181,6 +181,6 @@ def _misused(error: Exception) -> int:
 
 
 def _where(error: Exception) -> str:
-    """The command a usage error is about, as it was typed."""
+    """Return the command that a usage error is about, as it was typed."""
     path = getattr(getattr(error, "ctx", None), "command_path", "")
     return "ralph COMMAND" if path in ("", "ralph") else path

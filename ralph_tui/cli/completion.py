@@ -1,7 +1,7 @@
 """Completes command lines: words from the project here, and the scripts that shells load.
 
-A word that is offered ends up on a command line, and zsh evaluates what is said beside it; so an id that
-a shell could read as anything but a word is not offered, and a title is shown without such signs.
+A completed word ends up on a command line, and zsh evaluates the text beside it. So an id that a shell could
+read as anything but a word is not offered, and a title is stripped of such characters.
 """
 
 import re
@@ -37,7 +37,7 @@ def _offered(found: Iterable[tuple[str, str]], incomplete: str) -> Offers:
 
 
 def _root(context: typer.Context) -> Path | None:
-    """The project that the command line is about; None where there is none."""
+    """Return the project that the command line is about; None where there is none."""
     from ralph_tui.cli.project_lookup import project_directory
 
     given = context.params.get("project_root")
@@ -59,24 +59,24 @@ def _titles(tasks: "Iterable[Task]") -> Iterator[tuple[str, str]]:
 
 
 def open_tasks(context: typer.Context, incomplete: str) -> Offers:
-    """Tasks that are not complete."""
+    """Offer tasks that are not complete."""
     left = (task for task in _tasks(context) if task.status != "complete")
     return _offered(_titles(left), incomplete)
 
 
 def blocked_tasks(context: typer.Context, incomplete: str) -> Offers:
-    """Tasks that could be tried again."""
+    """Offer tasks that can be retried."""
     left = (task for task in _tasks(context) if task.status == "blocked")
     return _offered(_titles(left), incomplete)
 
 
 def held_tasks(context: typer.Context, incomplete: str) -> Offers:
-    """Tasks that could be released."""
+    """Offer tasks that can be released."""
     return _offered(_titles(task for task in _tasks(context) if task.is_held), incomplete)
 
 
 def open_questions(context: typer.Context, incomplete: str) -> Offers:
-    """Questions and permissions that wait."""
+    """Offer open questions and permissions."""
     from ralph_tui.store.summary import glance_at_questions
 
     root = _root(context)
@@ -87,7 +87,7 @@ def open_questions(context: typer.Context, incomplete: str) -> Offers:
 
 
 def sessions(context: typer.Context, incomplete: str) -> Offers:
-    """The newest sessions, the newest first."""
+    """Offer the latest sessions, newest first."""
     from ralph_tui.store.summary import glance_at_sessions
 
     root = _root(context)
@@ -98,14 +98,14 @@ def sessions(context: typer.Context, incomplete: str) -> Offers:
 
 
 def setting_names(incomplete: str) -> Offers:
-    """The names of all settings."""
+    """Offer the names of all settings."""
     from ralph_tui.config.setting_names import description, known_keys
 
     return _offered(((key, description(key)) for key in known_keys()), incomplete)
 
 
 def setting_values(context: typer.Context, incomplete: str) -> Offers:
-    """The values of a setting that has only some."""
+    """Offer the values of a setting that has only a few."""
     from ralph_tui.config.setting_names import known_keys
 
     field = known_keys().get(str(context.params.get("key", "")))
@@ -131,7 +131,7 @@ SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def asked_shell(words: list[str]) -> tuple[str, str] | None:
-    """Return the option and the shell of a line such as `ralph --install-completion fish`, which Typer does not know."""
+    """Return the option and the shell of `ralph --install-completion fish`; Typer takes no shell there."""
     option, equals, shell = (words[0] if words else "").partition("=")
     if option not in OPTIONS:
         return None
@@ -141,7 +141,7 @@ def asked_shell(words: list[str]) -> tuple[str, str] | None:
 
 
 def complete_for(option: str, shell: str) -> int:
-    """Install or show completion for `shell` and answer with the exit status.
+    """Install or print completion for `shell` and return the exit status.
 
     Raises:
         SetupError: There is no completion for this shell.

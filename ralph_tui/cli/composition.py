@@ -1,4 +1,4 @@
-"""Puts a project together: the one place where settings, agent and engine meet."""
+"""Composes a run: the one place where settings, agent and engine meet."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def launch_project(
     root: Path, overrides: Mapping[str, object], request: "RunRequest | None" = None
 ) -> "Launch":
-    """The project at `root` with a real key or login; nothing is started or spent yet.
+    """Prepare a run of the project at `root` with a real key or login; start and spend nothing yet.
 
-    Without a request it works the plan.
+    Without a request, the run works on the plan.
 
     Raises:
         ConfigError: A setting is wrong.
@@ -40,5 +40,5 @@ def launch_project(
 
 
 def import_agent() -> None:
-    """Import the SDK; takes seconds, so the screen has it done after its first paint."""
+    """Import the SDK, which takes seconds; the screen does it after its first paint."""
     import ralph_tui.agent.agent  # noqa: F401  (asked for its effect)

@@ -1,4 +1,4 @@
-"""What the commands say: data on standard output, talk on standard error, hostile text inert."""
+"""Prints for commands: data to standard output, remarks to standard error, hostile text made inert."""
 
 import json
 import os
@@ -10,23 +10,23 @@ from ralph_tui.domain.sanitize import inert, one_line
 
 
 def out(text: str = "") -> None:
-    """A line of data; its spaces stay, whatever could leave the line does not."""
+    """Print a line of data; keep its spaces, drop whatever could leave the line."""
     sys.stdout.write(" ".join(inert(text).splitlines()) + "\n")
 
 
 def out_json(value: object) -> None:
-    """A JSON document; ASCII, so that hostile text in it is inert."""
+    """Print a JSON document, in ASCII so that hostile text in it is inert."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
 
 
 def note(text: str) -> None:
-    """A remark beside the data."""
+    """Print a remark on standard error, beside the data."""
     sys.stderr.write(f"ralph: {one_line(text, 1000)}\n")
     sys.stderr.flush()
 
 
 def fail(error: RalphError) -> None:
-    """An error as every command shows it: what is wrong, then what to do."""
+    """Print an error as every command does: what is wrong, then what to do."""
     sys.stderr.write(f"ralph: {inert(error.message)}\n")
     if error.hint:
         sys.stderr.write(f"  {inert(error.hint)}\n")
@@ -34,14 +34,14 @@ def fail(error: RalphError) -> None:
 
 
 def out_facts(facts: Mapping[str, str]) -> None:
-    """Names and values in two columns."""
+    """Print names and values in two columns."""
     width = max(map(len, facts), default=0)
     for name, value in facts.items():
         sys.stdout.write(f"{name.ljust(width)}  {one_line(value, 500)}\n")
 
 
 def out_table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    """Columns under their heads; the last one is as wide as it likes."""
+    """Print columns under their heads; the last one has no maximum width."""
     lines = [head, *(tuple(one_line(cell, 300) for cell in row) for row in rows)]
     widths = [max(len(row[i]) for row in lines) for i in range(len(head) - 1)]
     for row in lines:
@@ -60,7 +60,7 @@ def discard_stdout() -> None:
 
 
 def no_screen() -> str | None:
-    """Why the screen cannot open here; None when it can."""
+    """Return why the screen cannot open here; None when it can."""
     if "web_driver" in os.environ.get("TEXTUAL_DRIVER", ""):
         return None  # a page of `ralph serve`
     for stream, name in ((sys.stdout, "standard output"), (sys.stdin, "standard input")):

@@ -1,6 +1,6 @@
-"""The front door: answers at once what takes no option, hands the rest to the command tree, and ends the process.
+"""The front door: answers the most frequent commands at once, hands the rest to the command tree, and exits.
 
-Typer is a tenth of a second that neither the screen nor a status line in a prompt should wait for.
+Typer takes a tenth of a second, too long for the screen and for a status line in a prompt.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from ralph_tui.domain.errors import ExitCode, RalphError, SetupError
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run ralph and leave with its exit status."""
+    """Run ralph and exit with its status."""
     start_lean()
     words = sys.argv[1:] if arguments is None else arguments
     _fill_closed_streams()
@@ -59,7 +59,7 @@ COMPLETING = "_RALPH_COMPLETE"
 
 
 def _status(words: list[str]) -> int:
-    """Run the command and answer with its exit status; nothing escapes as a traceback."""
+    """Run the command and return its exit status; no error escapes as a traceback."""
     try:
         _refuse_windows(words)
         quick = QUICK.get(tuple(words))
@@ -86,12 +86,12 @@ def _status(words: list[str]) -> int:
 
 
 def _is_of_output(error: OSError) -> bool:
-    """Files are opened by name and their errors told by whoever opened them; standard output has no name."""
+    """Return whether standard output failed: it has no name, unlike the files that commands open."""
     return error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _unwritten(error: OSError) -> int:
-    """`ralph tasks > /mnt/full/tasks`: what is there is not the whole of it."""
+    """Say that the output is incomplete, as in `ralph tasks > /mnt/full/tasks`."""
     discard_stdout()
     why = error.strerror or str(error)
     fail(RalphError(f"Standard output cannot be written: {why}.", "What was printed is not whole."))
@@ -127,7 +127,7 @@ def _unexpected(error: Exception) -> int:
 
 
 def _fill_closed_streams() -> None:
-    """A stream that was closed (`>&-`) leads nowhere: the next file opened would take its number."""
+    """Open a stream that was closed (`>&-`) on nothing; otherwise the next file opened gets its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
@@ -136,7 +136,7 @@ def _fill_closed_streams() -> None:
 
 
 def _show_any_text() -> None:
-    """Characters the terminal's encoding lacks are shown as escapes instead of ending the run."""
+    """Show characters that the terminal's encoding lacks as escapes instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):

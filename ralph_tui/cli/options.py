@@ -24,7 +24,7 @@ CENT = 0.01
 
 
 def examples(*commands: str) -> str:
-    """The end of a command's help; the mark at its start keeps the lines as they are."""
+    """Return the end of a command's help; the mark at its start keeps the line breaks."""
     return "\b\n" + "\n".join(f"Example: {command}" for command in commands)
 
 
@@ -39,7 +39,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON event per lin
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a run is to be shown, what it may spend, and who is there."""
+    """How to show a run, what it may spend, and who can answer."""
 
     headless: Headless = False
     as_json: Json = False
@@ -101,7 +101,7 @@ class RunOptions:
 
 
 def takes_run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command for Typer whose parameter `options` is spread out into the options above."""
+    """Return a command for Typer whose parameter `options` is spread out into the options above."""
     own = inspect.signature(command, eval_str=True).parameters
     names = [field.name for field in fields(RunOptions)]
     spread = inspect.signature(RunOptions, eval_str=True).parameters

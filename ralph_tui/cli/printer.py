@@ -1,4 +1,4 @@
-"""Where lines and JSON go: standard output, written by a thread so that a slow pipe delays nobody."""
+"""Prints events as lines or JSON, in a thread, so that a slow pipe delays nobody."""
 
 import asyncio
 import contextlib
@@ -25,12 +25,12 @@ class Printer(Protocol):
     """Writes one event."""
 
     def __call__(self, event: Event) -> None:
-        """Write it; `OSError` when nobody reads any more."""
+        """Write it. Raises OSError when the reader is gone."""
         ...
 
 
 def json_printer(out: TextIO) -> Printer:
-    """One JSON object per line; ASCII, so hostile text is inert and any locale can show it."""
+    """Print one JSON object per line, in ASCII, so that hostile text is inert and any locale can show it."""
 
     def write(event: Event) -> None:
         stamped = event if event.time else event.model_copy(update={"time": datetime.now(UTC)})
@@ -46,9 +46,9 @@ _TYPES = frozenset(kind.model_fields["type"].default for kind in get_args(get_ar
 
 
 def json_of(line: bytes) -> tuple[str, str] | None:
-    """The type of a journal's line and the line to print; None for what is no event.
+    """Return the type of a journal's line and the line to print; None when the line is no event.
 
-    It is passed on as it is where it is ASCII, which is ten times as quick as an event and back.
+    An ASCII line is passed on unchanged, which is ten times as fast as making an event of it.
     """
     try:
         fields = from_json(line, allow_inf_nan=False)
@@ -62,9 +62,9 @@ def json_of(line: bytes) -> tuple[str, str] | None:
 
 
 def line_printer(out: TextIO, *, flushed: bool = True) -> Printer:
-    """Readable lines, coloured on a terminal unless NO_COLOR is set.
+    """Print readable lines, coloured on a terminal unless NO_COLOR is set.
 
-    Where they are not `flushed` one by one, the caller does it: a long past has half a million of them.
+    A caller that prints a long past takes `flushed=False` and flushes itself: that may be half a million lines.
     """
     printer = EventPrinter(glyphs.choose(encoding=out.encoding))
     show = line_writer(out)
@@ -79,7 +79,7 @@ def line_printer(out: TextIO, *, flushed: bool = True) -> Printer:
 
 
 def line_writer(out: TextIO) -> Callable[[LogLine], None]:
-    """Writes lines; Rich is only asked for colour, never to read markup."""
+    """Return what writes a line; Rich adds color and never reads markup."""
     if not out.isatty():
 
         def plain(line: LogLine) -> None:
@@ -94,10 +94,10 @@ def line_writer(out: TextIO) -> Callable[[LogLine], None]:
 
 
 class Output:
-    """Prints the events of one run; `sink` never blocks. Made and finished on one event loop."""
+    """Prints the events of one run; `sink` never blocks. Create and finish it on one event loop."""
 
     def __init__(self, printer: Printer, on_closed: Callable[[], None]) -> None:
-        """Start the writing thread; `on_closed` is called on the loop when nobody reads any more."""
+        """Start the writing thread; call `on_closed` on the loop when the reader is gone."""
         self._printer = printer
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
@@ -108,7 +108,7 @@ class Output:
         threading.Thread(target=self._write, name="ralph-output", daemon=True).start()
 
     def sink(self, event: Event) -> None:
-        """Take an event; live text is for screens, and nothing follows the last event."""
+        """Take an event; skip live text, which is for screens, and whatever follows the last event."""
         if event.transient or self._finished:
             return
         self._finished = isinstance(event, LoopFinished)
@@ -147,9 +147,9 @@ Shown = Iterator[tuple[int, str]]
 
 
 def show_past(path: Path, offset: int, show: Printer) -> Shown:
-    """Show the events from `offset` on.
+    """Show the events from `offset` on, and yield the offset after each and its type.
 
-    Usage is a quarter of a journal and has no line: only the newest is folded, when it matters.
+    A quarter of a journal is usage, which has no line: only the latest is folded, when a line shows costs.
     """
     usage = b""
     for end, line in read_lines(path, offset):
@@ -174,7 +174,7 @@ def _shown(line: bytes, show: Printer) -> Event | None:
 
 
 def pass_on_json(path: Path, offset: int) -> Shown:
-    """Print the same as JSON, which the lines are already."""
+    """Print the events from `offset` on as JSON, which the journal's lines already are."""
     for end, line in read_lines(path, offset):
         if (found := json_of(line)) is not None:
             kind, text = found

@@ -1,4 +1,4 @@
-"""Which project a command is about."""
+"""Finds the project that a command is about."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def start_directory(given: Path | None) -> Path:
-    """The directory asked for, or the current one.
+    """Return the directory asked for, or the current one.
 
     Raises:
         SetupError: There is no such directory.
@@ -35,7 +35,7 @@ def start_directory(given: Path | None) -> Path:
 
 
 def find_project(given: Path | None) -> "Project":
-    """The project a command is about: the one asked for, or the one the current directory is in."""
+    """Return the project asked for, or the one that contains the current directory."""
     from ralph_tui.store.project import Project
 
     directory = start_directory(given)
@@ -44,7 +44,7 @@ def find_project(given: Path | None) -> "Project":
 
 
 def project_directory(given: Path | None) -> Path:
-    """Where a command that needs no project works: in the one that is meant, else right here."""
+    """Return the directory for a command that needs no project: the project's, otherwise the current one."""
     from ralph_tui.store.project_root import nearest
 
     directory = start_directory(given)
@@ -52,7 +52,7 @@ def project_directory(given: Path | None) -> Path:
 
 
 def read_project(project: "Project") -> "Documents":
-    """A snapshot of a project; says on standard error what was damaged and set aside."""
+    """Load a snapshot of a project; say on standard error which files were damaged and set aside."""
     documents = project.load()
     for told in project.damage():
         note(told)
@@ -60,14 +60,14 @@ def read_project(project: "Project") -> "Documents":
 
 
 def owner_of(project: "Project") -> "Owner | None":
-    """Who runs the loop of the project now."""
+    """Return who runs the loop of the project now."""
     from ralph_tui.store.lock import LoopLock
 
     return LoopLock(project.layout).owner()
 
 
 def controls_of(given: Path | None) -> "Controls":
-    """The controls of the project a command is about."""
+    """Return the controls of the project that a command is about."""
     from ralph_tui.engine.control.controls import Controls
 
     return Controls(find_project(given).root, tell=note)

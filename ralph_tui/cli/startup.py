@@ -1,4 +1,4 @@
-"""What a start leaves out: pydantic's search for plugins, and garbage collection that finds nothing."""
+"""Leaves out what a start does not need: pydantic's search for plugins, and garbage collection that finds nothing."""
 
 import gc
 import sys
@@ -13,25 +13,25 @@ START_OBJECTS = 300_000
 
 
 def start_lean() -> None:
-    """Begin a process of which most never makes garbage; call it before pydantic is imported."""
+    """Raise the collector's threshold and skip the plugin search; call it before pydantic is imported."""
     gc.set_threshold(START_OBJECTS)
     _load_no_plugins()
 
 
 def end_lean() -> None:
-    """Spare the interpreter its last look for garbage: the system takes back everything at once."""
+    """Skip the interpreter's last collection: the system takes back everything at once."""
     gc.freeze()
 
 
 def _load_no_plugins() -> None:
-    """Answer for pydantic's loader: none of ralph's models wants a plugin, and the search is an eighth of a status."""
+    """Replace pydantic's plugin loader: ralph's models use no plugin, and the search takes an eighth of a status."""
     loader = ModuleType(LOADER)
     vars(loader).update(get_plugins=tuple, __getattr__=_of_the_real_loader)
     sys.modules.setdefault(LOADER, loader)
 
 
 def _of_the_real_loader(name: str) -> object:
-    """Whatever else is asked for, in another version of pydantic, is what pydantic has."""
+    """Load the real module for any other name, which another version of pydantic may ask for."""
     if name.startswith("__"):
         raise AttributeError(name)
     sys.modules.pop(LOADER, None)

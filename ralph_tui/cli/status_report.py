@@ -1,4 +1,4 @@
-"""What the looking commands print."""
+"""Prints where a project stands: `ralph status`, and the tables of tasks and sessions."""
 
 import sys
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ def print_status(root: Path | None, *, verbose: bool = False, as_json: bool = Fa
     """Print where the project stands.
 
     Args:
-        root: The project; None for the one the current directory is in.
-        verbose: With the latest sessions.
-        as_json: For programs.
+        root: The project; None for the one that contains the current directory.
+        verbose: Add the latest sessions.
+        as_json: Print JSON, for programs.
     """
     project = find_project(root)
     documents, owner = read_project(project), owner_of(project)
@@ -64,7 +64,7 @@ def _loop_words(documents: Documents, owner: Owner | None) -> str:
 
 
 def status_facts(project: Project, documents: Documents, owner: Owner | None) -> dict[str, str]:
-    """Where the project stands, as names and values; what is empty is left out."""
+    """Return where the project stands, as names and values; leave out what is empty."""
     state, plan, breaker = documents.state, documents.plan, documents.breaker
     counts = plan.counts()
     by_status = ", ".join(
@@ -126,7 +126,17 @@ def status_json(
     owner: Owner | None,
     sessions: tuple[SessionRecord, ...],
 ) -> dict[str, JsonValue]:
-    """Where the project stands, for programs."""
+    """Return where the project stands, for programs.
+
+    Args:
+        project: The project.
+        documents: Its documents.
+        owner: Who runs its loop; None when no loop runs.
+        sessions: The sessions to list; without any, the field is left out.
+
+    Returns:
+        A JSON object; its fields are stable.
+    """
     state, plan = documents.state, documents.plan
     current, following = plan.get_current_task(), plan.get_next_task()
     return {
@@ -180,7 +190,7 @@ def _about(plan: ImplementationPlan, task: Task, done: frozenset[str]) -> str:
 
 
 def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
-    """Print the sessions, and their sum."""
+    """Print the sessions and their sum."""
     if not sessions:
         out("No session has ended yet.")
         return
@@ -205,7 +215,7 @@ def sessions_table(sessions: tuple[SessionRecord, ...]) -> None:
 
 
 def tasks_table(plan: ImplementationPlan, shown: Sequence[Task]) -> None:
-    """Print tasks with what they wait for."""
+    """Print tasks with the dependencies they wait for."""
     from ralph_tui.present.text.glyphs import choose
 
     signs, done = choose(encoding=sys.stdout.encoding), plan.complete_ids()

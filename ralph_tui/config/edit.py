@@ -1,4 +1,4 @@
-"""Changes one setting in the text of a settings file; comments and everything else stay as they are."""
+"""Changes one setting in the text of a settings file and leaves everything else, comments included, as it is."""
 
 from pathlib import Path
 
@@ -10,7 +10,13 @@ INDENT = "  "
 
 
 def with_setting(text: str, key: str, value: object, path: Path) -> str:
-    """The text with `key` set to `value`; a new setting goes into its section where there is one.
+    """Return the text with `key` set to `value`; a new setting goes into its section where there is one.
+
+    Args:
+        text: The settings file; empty for a new one.
+        key: The dotted name of a setting.
+        value: The new value.
+        path: The file, named in errors.
 
     Raises:
         ConfigError: The file is wrong already, or written in a way that only a person can change.
@@ -33,7 +39,7 @@ def with_setting(text: str, key: str, value: object, path: Path) -> str:
 
 
 def _means(written: object, value: object) -> bool:
-    """Whether the value is read back as it was given; numbers and truths always are."""
+    """Return whether the value is read back as it was given; numbers and booleans always are."""
     if written is None:
         return False
     return written == value if isinstance(value, str | tuple) else True
@@ -79,7 +85,7 @@ def _replaced(text: str, found: object, value: str) -> str:
 
 
 def _end_of(node: object) -> int:
-    """Where the last item of a block ends."""
+    """Return where the last item of a block ends."""
     import yaml
 
     assert isinstance(node, yaml.Node)
@@ -109,7 +115,7 @@ def _added(text: str, node: object, path: list[str], value: str, *, whole: bool)
 
 
 def _above_comments(text: str, start: int) -> int:
-    """A comment belongs to the line below it, so nothing is put between the two."""
+    """Move up past comments, because a comment belongs to the line below it."""
     while start:
         before = text.rfind("\n", 0, start - 1) + 1
         if not text[before:start].lstrip().startswith("#"):

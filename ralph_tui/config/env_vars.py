@@ -1,4 +1,4 @@
-"""Which environment variable sets which setting."""
+"""Reads settings from environment variables."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,11 +28,11 @@ _OURS = re.compile(r"RALPH_[A-Z0-9_]+\Z")
 
 
 def environment_entries(environ: Mapping[str, str]) -> Iterator[Entry]:
-    """The settings given by environment variables.
+    """Yield the settings given by environment variables.
 
     Raises:
-        ConfigError: A variable is so close to one of ours that it is a slip. Others that begin with
-            `RALPH_` may belong to another program and are left alone.
+        ConfigError: A variable is nearly one of ours, so it is a slip. Others that begin with `RALPH_` may
+            belong to another program and are left alone.
     """
     for name, value in environ.items():
         if key := VARIABLES.get(name):

@@ -1,4 +1,4 @@
-"""Settings in layers: defaults < user file < project file < RALPH_* < command line."""
+"""Loads settings in layers: defaults < user file < project file < RALPH_* < command line."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _NOTHING: Mapping[str, object] = {}
 
 
 class Effective(NamedTuple):
-    """A setting as it is in effect."""
+    """A setting in effect."""
 
     key: str
     value: str
@@ -34,7 +34,7 @@ class Effective(NamedTuple):
 
 
 def config_paths(root: Path, home: Path | None = None) -> tuple[Path, ...]:
-    """The settings files of a project, the weaker first; they need not exist."""
+    """Return the settings files of a project, the weaker first; they need not exist."""
     user = home if home is not None else _home()
     places = [user] if user is not None else []
     return tuple(place / ".ralph" / "config.yaml" for place in (*places, root))
@@ -47,7 +47,7 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> Settings:
-    """The settings of the project at `root`.
+    """Load the settings of the project at `root`.
 
     Args:
         root: The project directory.
@@ -56,7 +56,7 @@ def load_settings(
         home: Instead of the person's home directory.
 
     Raises:
-        ConfigError: An unknown setting or a bad value; says where and what was probably meant.
+        ConfigError: An unknown setting or a bad value; says where, and what was probably meant.
     """
     chosen = _chosen(root, overrides, environ, home)
     try:
@@ -72,7 +72,17 @@ def provenance(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
 ) -> Mapping[str, str]:
-    """Where each value comes from: `default`, `/path/config.yaml:12`, a variable, `command line`."""
+    """Return where each value comes from: `default`, `/path/config.yaml:12`, a variable, `command line`.
+
+    Args:
+        root: The project directory.
+        overrides: Command line values by dotted key; None counts as not given.
+        environ: Instead of the process's environment.
+        home: Instead of the person's home directory.
+
+    Returns:
+        The origin by dotted key, for every setting.
+    """
     chosen = _chosen(root, overrides, environ, home)
     return {key: chosen[key].where if key in chosen else DEFAULT for key in known_keys()}
 
@@ -90,7 +100,7 @@ def _chosen(
     environ: Mapping[str, str] | None,
     home: Path | None,
 ) -> dict[str, Entry]:
-    """The strongest entry for each key."""
+    """Return the strongest entry for each key."""
     chosen: dict[str, Entry] = {}
     for path in dict.fromkeys(config_paths(root, home)):
         chosen |= {entry.key: entry for entry in read_entries(path)}
@@ -123,7 +133,7 @@ def _nested(chosen: Mapping[str, Entry]) -> dict[str, object]:
 
 
 def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError:
-    """One sentence for the first thing pydantic found wrong."""
+    """Explain in one sentence the first error that pydantic found."""
     parts = [str(part) for part in detail["loc"]]
     key = next((k for k in _prefixes(parts) if k in chosen), None)
     if key is None:
@@ -140,7 +150,7 @@ def _bad_value(detail: ErrorDetails, chosen: Mapping[str, Entry]) -> ConfigError
 
 
 def _bad_part(key: str, entry: Entry, below: list[str], detail: ErrorDetails) -> ConfigError:
-    """What is wrong inside a value that is a mapping, with the line of the part."""
+    """Explain an error inside a value that is a mapping, with the line of the part."""
     part = next((p for p in _prefixes(below) if p in entry.places), "")
     where, name = entry.places.get(part, entry.where), ".".join((key, *below))
     if detail["type"] != "extra_forbidden":
@@ -160,7 +170,7 @@ def _prefixes(parts: list[str]) -> Iterator[str]:
 def _bad_combination(
     section: str, detail: ErrorDetails, chosen: Mapping[str, Entry]
 ) -> ConfigError:
-    """Values that are right one by one but not together."""
+    """Explain values that are right one by one but not together."""
     places = [e.where for k, e in chosen.items() if k.startswith(f"{section}.")]
     return ConfigError(
         f"{' and '.join(dict.fromkeys(places))}: in {section}, {_plain_words(detail)}.",
@@ -197,7 +207,7 @@ def _default(key: str) -> object:
 
 
 def _shown(value: object) -> str:
-    """A value as it would stand in the file."""
+    """Return a value as it would stand in the file."""
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_shown, value))}]"
     if isinstance(value, bool):

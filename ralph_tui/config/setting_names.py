@@ -1,4 +1,4 @@
-"""The dotted names of all settings, and the nearest one to a name that is not among them."""
+"""Names the settings by dotted keys, and finds the nearest to a name that does not exist."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -28,37 +28,37 @@ def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fie
 
 @cache
 def known_keys() -> dict[str, FieldInfo]:
-    """Every setting by its dotted name, in the order of the documentation."""
+    """Return every setting by its dotted name, in the order of the documentation."""
     return dict(_leaves(Settings))
 
 
 @cache
 def is_mapping(key: str) -> bool:
-    """Whether a setting's value is itself a mapping, such as the servers of a phase."""
+    """Return whether a setting's value is itself a mapping, such as the servers of a phase."""
     return isinstance(known_keys()[key].get_default(call_default_factory=True), dict)
 
 
 @cache
 def sections() -> frozenset[str]:
-    """Dotted names that hold settings instead of being one; the empty name is the whole."""
+    """Return the dotted names that hold settings; the empty name is the whole file."""
     parts = (key.split(".")[:-1] for key in known_keys())
     return frozenset(".".join(path[:depth]) for path in parts for depth in range(len(path) + 1))
 
 
 def children(section: str) -> tuple[str, ...]:
-    """The names directly inside a section."""
+    """Return the names directly inside a section."""
     prefix = f"{section}." if section else ""
     inside = (key.removeprefix(prefix) for key in known_keys() if key.startswith(prefix))
     return tuple(dict.fromkeys(name.split(".")[0] for name in inside))
 
 
 def description(key: str) -> str:
-    """What a setting is for, in one sentence."""
+    """Return what a setting is for, in one sentence."""
     return known_keys()[key].description or COST_DESCRIPTIONS.get(key, "")
 
 
 def nearest(key: str) -> str | None:
-    """The setting or section somebody who wrote `key` most likely meant.
+    """Return the setting or section that somebody who wrote `key` most likely meant.
 
     A slip within the right section comes first, then the right name in the wrong section, then
     whatever looks most alike.

@@ -1,4 +1,4 @@
-"""The settings as text for people: the commented template and the README's table."""
+"""Writes the settings as text for people: the commented template and the README's table."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ _HEADER = """\
 
 
 def template() -> str:
-    """A settings file in which every setting stands, described and commented out."""
+    """Return a settings file with every setting, described and commented out."""
     return _HEADER + "\n".join(_template_lines()) + "\n"
 
 
@@ -36,7 +36,7 @@ def _template_lines() -> Iterator[str]:
 
 
 def plain_value(value: object) -> object:
-    """A setting's value as JSON has it; of a server only what was given."""
+    """Return a setting's value as JSON; of a server, only what was given."""
     if isinstance(value, BaseModel):
         return plain_value(value.model_dump(exclude_defaults=True))
     if isinstance(value, Mapping):
@@ -45,7 +45,7 @@ def plain_value(value: object) -> object:
 
 
 def yaml_value(value: object) -> str:
-    """A setting's value as it would stand in the YAML file, on one line."""
+    """Return a setting's value as it would stand in the YAML file, on one line."""
     if isinstance(value, BaseModel | Mapping):
         inside = plain_value(value)
         assert isinstance(inside, dict)
@@ -63,7 +63,7 @@ def yaml_value(value: object) -> str:
 
 
 def markdown_table() -> str:
-    """Every setting with its default, its variable and its meaning."""
+    """Return every setting with its default, its variable and its meaning."""
     variables = {key: name for name, key in VARIABLES.items()}
     rows = ["| Setting | Default | Variable | Meaning |", "| --- | --- | --- | --- |"]
     for key, field in known_keys().items():

@@ -1,6 +1,6 @@
-"""One settings file as a flat list of entries that know their line.
+"""Reads one settings file as a flat list of entries that know their line.
 
-Scalars stay text: pydantic turns them into numbers and booleans. So `python_version: 3.10` is not the
+Scalars stay text; pydantic turns them into numbers and booleans. So `python_version: 3.10` is not the
 number 3.1, and a file and an environment variable are read alike.
 """
 
@@ -31,7 +31,7 @@ class Entry:
 
 
 def unknown_setting(key: str, where: str) -> ConfigError:
-    """The error for a setting that does not exist, with the one that was probably meant."""
+    """Make the error for a setting that does not exist, with the one that was probably meant."""
     found = nearest(key)
     section = key.rpartition(".")[0]
     if found:
@@ -45,7 +45,7 @@ def unknown_setting(key: str, where: str) -> ConfigError:
 
 
 def read_entries(path: Path) -> tuple[Entry, ...]:
-    """The settings in a YAML file; none when there is no such file.
+    """Read the settings in a YAML file; none when the file does not exist.
 
     Raises:
         ConfigError: The file cannot be read, is not YAML, or holds an unknown setting.
@@ -54,7 +54,7 @@ def read_entries(path: Path) -> tuple[Entry, ...]:
 
 
 def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
-    """The settings in the text of a YAML file; `path` is for what is said about it.
+    """Read the settings in the text of a YAML file; errors name `path`.
 
     Raises:
         ConfigError: It is not YAML, or holds an unknown setting.
@@ -81,7 +81,7 @@ def parse_entries(text: str, path: Path) -> tuple[Entry, ...]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a settings file; empty when there is none.
+    """Read the text of a settings file; empty when the file does not exist.
 
     Raises:
         ConfigError: It cannot be read.
@@ -119,7 +119,7 @@ def _unreadable(path: Path, why: str) -> ConfigError:
 
 
 def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
-    """The entries under one mapping node; the depth is bounded by the known sections."""
+    """Yield the entries under one mapping node; the known sections bound the depth."""
     import yaml
 
     assert isinstance(node, yaml.Node)
@@ -155,14 +155,14 @@ def _section(node: object, section: str, path: Path) -> Iterator[Entry]:
 
 
 def _is_empty(node: object) -> bool:
-    """`name:` with nothing after it leaves the default, as in a commented template."""
+    """Return whether nothing follows `name:`, which leaves the default, as in a commented template."""
     import yaml
 
     return isinstance(node, yaml.ScalarNode) and node.tag.endswith(":null")
 
 
 def _tree(node: object, key: str, path: Path, places: dict[str, str], below: str = "") -> object:
-    """The value of a setting that is a mapping, with the line of each part; the text bounds its depth."""
+    """Return a value that is a mapping, and note the line of each part; the size of the text bounds its depth."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):

@@ -1,4 +1,4 @@
-"""Commands that answer what the loop asks, from any terminal, also before it runs again."""
+"""`ralph answer`, `approve` and `reject`: answer what the loop asks, whether it runs or not."""
 
 import sys
 from pathlib import Path

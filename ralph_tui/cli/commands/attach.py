@@ -64,7 +64,7 @@ def attach(
 
 
 async def _follow(project: "Project", shown: int, started: int, show: "Printer") -> None:
-    """Print what comes after the offset `shown`, until the run that began at `started` ends."""
+    """Print the events after the offset `shown` until the run that began at `started` ends."""
     import asyncio
 
     from ralph_tui.domain.events import Event, LoopFinished
@@ -105,7 +105,7 @@ async def _follow(project: "Project", shown: int, started: int, show: "Printer")
 
 
 def _start_of_run(project: "Project") -> int:
-    """The offset at which the last run's first event begins."""
+    """Return the offset at which the last run's first event begins."""
     from ralph_tui.store.journal.journal import last_run
 
     found = last_run(project.layout.events)

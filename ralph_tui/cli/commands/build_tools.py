@@ -1,4 +1,4 @@
-"""Thin wrappers around uv and the project's own checks; the exit status is theirs."""
+"""`ralph test`, `lint`, `typecheck` and `deps`: run uv or the project's own checks and exit with their status."""
 
 import shutil
 import subprocess
@@ -76,7 +76,7 @@ _MISSING = {
 
 
 def _check(name: str, more: list[str], project_root: Path | None) -> None:
-    """Run the project's commands of one kind, one after the other, until one fails."""
+    """Run the project's commands of one kind one by one, until one fails."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.verification.check_commands import CheckKind
     from ralph_tui.engine.verification.detection.project_checks import checks_of

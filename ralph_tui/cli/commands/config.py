@@ -1,4 +1,4 @@
-"""Commands about the settings."""
+"""`ralph config`: shows and changes the settings."""
 
 from typing import Annotated
 

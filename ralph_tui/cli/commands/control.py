@@ -1,4 +1,4 @@
-"""Commands that steer a loop from another terminal, and the queue of a loop that is not running."""
+"""`ralph pause`, `resume`, `stop` and `inject`: steer a loop from another terminal."""
 
 from typing import TYPE_CHECKING, Annotated
 

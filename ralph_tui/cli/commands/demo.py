@@ -1,4 +1,4 @@
-"""`ralph demo`: the whole way, with the model and a person played on this machine."""
+"""`ralph demo`: a whole run, with the model and a person simulated on this machine."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -64,13 +64,17 @@ def launch_demo(
     on_screen: bool = False,
     ask: bool = False,
 ) -> "Launch":
-    """The demo in a fresh project: the same engine and agent, on a model played by this process.
+    """Prepare the demo in a fresh project: the same engine and agent, with a model simulated by this process.
 
-    With `ask` nobody but the person answers; `interactive` says whether they can while it waits, and
-    `on_screen` that they are given the time to read.
+    Args:
+        speed: How much faster than real time it plays; above 0 and at most `MAX_SPEED`.
+        keep_at: Where to make the project; None for a temporary directory.
+        interactive: Whether a person can answer while the demo waits.
+        on_screen: Whether answers come slowly enough to be read on the screen.
+        ask: Leave every answer to the person; nothing is answered automatically.
 
     Raises:
-        RalphError: The speed makes no sense, or the project cannot be written there.
+        RalphError: The speed is out of range, or the project cannot be written there.
     """
     if not 0 < speed <= MAX_SPEED:
         raise SetupError(

@@ -1,4 +1,4 @@
-"""`ralph doctor`: says whether everything a run needs is in place, and what to do if not."""
+"""`ralph doctor`: says whether everything a run needs is in place, and what to do if it is not."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`ralph guard check`: what the guard would say, without running anything."""
+"""`ralph guard check`: prints the guard's verdict on a command without running the command."""
 
 import json
 import shlex
@@ -77,7 +77,7 @@ def check(
 
 
 def _policy(project_root: Path | None, phase: PhaseName) -> "Policy":
-    """The policy a run would have here; a directory that is no project has the defaults."""
+    """Return the policy of a run here; a directory that is no project gets the defaults."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Phase
     from ralph_tui.engine.session.spec import guard_policy

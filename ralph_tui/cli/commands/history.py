@@ -18,7 +18,7 @@ app = typer.Typer()
 
 
 class Form(StrEnum):
-    """Forms of the history for other programs."""
+    """Formats of the export."""
 
     CSV = "csv"
     JSON = "json"

@@ -1,4 +1,4 @@
-"""`ralph init`: adopts the project that is here, or makes a Python project in an empty directory."""
+"""`ralph init`: adopts the project here, or makes a Python project in an empty directory."""
 
 import os
 import subprocess
@@ -67,7 +67,7 @@ _MANAGER_LINES = {
 
 
 def agents_template(checks: "ProjectChecks") -> str:
-    """AGENTS.md for a project with these checks; far below the 60 lines it may have."""
+    """Return an AGENTS.md for a project with these checks, well below the 60 lines it may have."""
     lines = list(dict.fromkeys(_lines(checks)))
     opening = _UV_ONLY if checks.uses_uv else "" if lines else _NOTHING
     width = max((len(command) for command, _ in lines if len(command) <= _WIDE), default=0)
@@ -206,7 +206,7 @@ def _say_next(adoption: Adoption, layout: "Layout") -> None:
 
 
 def _adoption(root: Path, *, prompts: bool, python: bool) -> Adoption:
-    """What there is to do; changes nothing."""
+    """Work out what there is to do; change nothing."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.config.template import template
     from ralph_tui.engine.verification.detection.project_checks import checks_of
@@ -240,7 +240,7 @@ def _own_prompts(layout: "Layout") -> Iterator[tuple[Path, str]]:
 
 
 def _python_to_make(root: Path, *, asked: bool) -> tuple[str, ...] | None:
-    """The options of `uv init` for a new project here; None where there is one, or nobody asked.
+    """Return the options of `uv init` for a new project here; None where there is one, or nobody asked.
 
     Raises:
         SetupError: A Python project was asked for where another tool already has one.
@@ -269,7 +269,7 @@ def _names(root: Path) -> set[str]:
 
 
 def _is_no_ones(name: str) -> bool:
-    """Whether a name says nothing about what kind of project this is."""
+    """Return whether a file name says nothing about the kind of project here."""
     return name.startswith((".", "PROMPT_")) or name in _OF_RALPH
 
 
@@ -288,7 +288,7 @@ def _preview(adoption: Adoption) -> None:
 
 
 def _say_checks(adoption: Adoption) -> None:
-    """How the project is checked, as the gate will do it."""
+    """Print how the gate will check the project."""
     from ralph_tui.domain.verification.check_commands import CheckKind
 
     for kind, word in _KINDS.items():
@@ -300,7 +300,7 @@ def _say_checks(adoption: Adoption) -> None:
 
 
 def _refuse_home(root: Path) -> None:
-    """Somebody who opens a terminal stands in their home; as a project, all of it would be the agent's."""
+    """Refuse the home directory, where a new terminal opens: as a project, all of it would be the agent's."""
     is_home = root == Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - without a home it stays as it is
     if is_home and not (root / "pyproject.toml").exists():
         raise SetupError(
@@ -331,7 +331,7 @@ def _make_directory(root: Path) -> None:
 
 
 def _uv_init(root: Path, options: tuple[str, ...]) -> None:
-    """Have uv make the project, with the configured Python where that can be had."""
+    """Have uv make the project, with the configured Python where that is available."""
     from ralph_tui.config.load import load_settings
 
     uv_version()
@@ -348,7 +348,7 @@ def _uv_init(root: Path, options: tuple[str, ...]) -> None:
 
 
 def _python(root: Path, version: str) -> list[str]:
-    """The option that asks for a Python; none when it is not there and cannot be fetched."""
+    """Return uv's option for a Python version; nothing when that is missing and cannot be fetched."""
     if not version:
         return []
     if _uv(root, "python", "find", version).returncode != 0:

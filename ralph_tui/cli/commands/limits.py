@@ -1,4 +1,4 @@
-"""What may be changed of the run that goes on, from another terminal: its limits, models, breaker."""
+"""`ralph limits` and `breaker`: show and change the limits, models and circuit breaker of the current run."""
 
 import math
 from typing import TYPE_CHECKING, Annotated
@@ -69,7 +69,7 @@ def limits(
 
 
 def _dollars(typed: float | None) -> float | None:
-    """An amount of money.
+    """Check an amount of money.
 
     Raises:
         RalphError: It is infinite, or no number.
@@ -80,7 +80,7 @@ def _dollars(typed: float | None) -> float | None:
 
 
 def _name(typed: str | None) -> str | None:
-    """The name of a model.
+    """Check the name of a model.
 
     Raises:
         RalphError: It is not one word.
@@ -91,7 +91,7 @@ def _name(typed: str | None) -> str | None:
 
 
 def _in_effect(project: "Project") -> "Settings":
-    """The settings; while a loop runs, with what its command line said and what was changed since."""
+    """Return the settings in effect; for a running loop, with its command line and what was changed since."""
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.project_state import Adjusted
     from ralph_tui.engine.control.run_settings import adjusted_settings

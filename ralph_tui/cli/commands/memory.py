@@ -1,4 +1,4 @@
-"""`ralph memory`: what the next session is told, how much is kept, and what has grown old."""
+"""`ralph memory`: shows the memory of the next session, and archives what is old."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -107,7 +107,7 @@ def _stats(project: "Project") -> dict[str, int]:
 
 
 def _files(directory: Path) -> list[Path]:
-    """The memories in a directory; none when there is no such directory."""
+    """Return the memories in a directory; nothing when it does not exist."""
     return sorted(path for path in directory.glob("*.md") if path.is_file())
 
 

@@ -1,4 +1,4 @@
-"""`ralph replay`: a session of the journal once more, on the screen or as lines."""
+"""`ralph replay`: plays a session of the journal again, on the screen or as lines."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`ralph reset`: back to a project that has not begun; says what it will remove before it asks."""
+"""`ralph reset` and `restore`: start over, and undo that; both say what they change."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -58,7 +58,7 @@ def reset(
 
 
 def _reset(layout: "Layout", *, keep_specs: bool, yes: bool) -> list[str]:
-    """Remove what ralph made; what to say of it."""
+    """Remove what ralph made; return what to print about it."""
     from ralph_tui.store.reset import left_in_dot, made_by_ralph
     from ralph_tui.store.reset import reset as remove
 

@@ -1,4 +1,4 @@
-"""Commands that run the loop, on the screen or in lines."""
+"""`ralph run`, `discover`, `plan`, `regenerate-plan`, `build` and `validate`: run the loop."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -142,7 +142,7 @@ _COMMANDS = {
 
 
 def _again(options: RunOptions) -> list[str]:
-    """The options a run goes on with in another process; what it may still spend is told apart."""
+    """Return the options that continue a run in another process; the remaining limits are passed separately."""
     words = ["--yes"] if options.yes else []
     words += ["--no-input"] if options.no_input else []
     words += ["--no-baseline"] if options.no_baseline else []

@@ -1,4 +1,4 @@
-"""`ralph serve`: the screen in a browser on this machine."""
+"""`ralph serve`: shows the screen in a browser on this machine."""
 
 import os
 import sys
@@ -47,6 +47,6 @@ def serve(
 
 
 def _has_desktop() -> bool:
-    """Whether a browser would open in a window, and not in this terminal."""
+    """Return whether a browser would open in a window instead of in this terminal."""
     here = ("DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in here)

@@ -1,4 +1,4 @@
-"""Commands that list the tasks and change the plan, whether a loop works on it or not."""
+"""`ralph tasks` and the commands that change the plan, whether a loop runs or not."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -240,7 +240,7 @@ def _fields(
     model: str | None,
     tokens: int | None,
 ) -> "TaskFields":
-    """What the options say; `none` is no dependency, and the configured model."""
+    """Return what the options say; `none` stands for no dependency, and for the configured model."""
     from ralph_tui.engine.control.plan_edits import TaskFields
 
     return TaskFields(

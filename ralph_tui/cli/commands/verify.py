@@ -1,4 +1,4 @@
-"""`ralph verify`: run the checks of a task by hand, as its gate would."""
+"""`ralph verify`: runs the checks of a task by hand, as its gate would."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""The looks `ralph doctor` takes at everything a run needs."""
+"""Checks everything a run needs, for `ralph doctor` and for the first lines of a screen."""
 
 import os
 import re
@@ -33,7 +33,7 @@ SDK = "claude-agent-sdk"
 
 
 def examine(start: Path) -> Iterator[Finding]:
-    """Every finding, in the order a person would put things right."""
+    """Yield every finding, in the order in which a person would fix them."""
     yield _try("uv", uv_version, "works")
     yield _try("claude", cli_version, "bundled with the SDK")
     how = login()
@@ -81,7 +81,7 @@ def _strays(start: Path) -> Finding:
 
 
 def cli_version() -> str:
-    """The version of the Claude Code CLI that runs use, asked of the CLI itself.
+    """Ask the Claude Code CLI that runs use for its version.
 
     Raises:
         SetupError: It is missing or does not run.
@@ -105,7 +105,7 @@ def cli_version() -> str:
 
 
 def _bundled_cli() -> Path | None:
-    """Where the SDK keeps the CLI; found without importing the SDK, which takes seconds."""
+    """Find the SDK's own CLI without importing the SDK, which takes seconds."""
     try:
         files = distribution(SDK).files or []
     except PackageNotFoundError:
@@ -145,7 +145,7 @@ def _git(start: Path) -> Finding:
 
 
 def _is_python(root: Path) -> bool:
-    """Whether uv's Python matters here: in a project of another language it does not."""
+    """Return whether uv's Python matters here; in a project of another language it does not."""
     from ralph_tui.engine.verification.detection.project_checks import detect_checks
     from ralph_tui.engine.verification.detection.project_files import DirectoryFiles
 
@@ -154,7 +154,7 @@ def _is_python(root: Path) -> bool:
 
 
 def _python(root: Path) -> Finding:
-    """Whether uv has the Python that the project asks for; without it the gate's commands all fail."""
+    """Check that uv has the project's Python; without it, all commands of the gate fail."""
     done = subprocess.run(
         ["uv", "python", "find"],
         cwd=root,
@@ -196,7 +196,7 @@ def _config(root: Path) -> str:
 
 
 def _plan(root: Path | None) -> Finding:
-    """Whether there is a plan that can be built; right after `ralph init` there is none yet."""
+    """Check that there is a plan that can be built; right after `ralph init` there is none yet."""
     from ralph_tui.store.project import Project
 
     try:
@@ -231,7 +231,7 @@ _KIND_WORDS = {
 
 
 def _checks(root: Path) -> Finding:
-    """How the project is checked, and whether the programs for it are there."""
+    """Check that the project's checks are known and their programs installed."""
     from ralph_tui.engine.verification.detection.project_checks import checks_of
 
     try:
@@ -259,7 +259,7 @@ def _checks(root: Path) -> Finding:
 
 
 def _missing_program(checks: ProjectChecks) -> str:
-    """A program that a check begins with and that is not on the PATH; empty when all are there."""
+    """Return a program that a check needs and that is not on the PATH; empty when all are."""
     for one in checks.commands:
         word = one.command.split()[0]
         if one.runner and re.fullmatch(r"[\w.-]+", word) and shutil.which(word) is None:
@@ -268,7 +268,7 @@ def _missing_program(checks: ProjectChecks) -> str:
 
 
 def _agents_md(root: Path) -> Finding | None:
-    """Whether AGENTS.md goes into prompts whole; None without one."""
+    """Check that AGENTS.md fits into prompts; None without one."""
     from ralph_tui.store.project import Project
 
     project = Project(root)
@@ -302,7 +302,7 @@ SEEN = ("terminal", "plan")
 
 
 def readiness(root: Path) -> Iterator[Notice]:
-    """The models and limits of a run, then what is not as it should be; takes a second, and blocks."""
+    """Yield the models and limits of a run, then what is wrong. Blocks for about a second."""
     from ralph_tui.cli.doctor.preflight import plan_of_another
     from ralph_tui.config.load import load_settings
     from ralph_tui.domain.errors import RalphError

@@ -1,13 +1,15 @@
-"""What one look of `ralph doctor` found."""
+"""The result of one check of `ralph doctor`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one look found; `needed` things must be right for a run.
+    """The result of one check.
 
-    What `is_next` is not there yet: nothing is wrong, and the advice is the next step.
+    Attributes:
+        needed: A run cannot start without it.
+        is_next: It is not there yet; nothing is wrong, and the advice is the next step.
     """
 
     name: str

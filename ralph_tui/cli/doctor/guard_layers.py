@@ -1,4 +1,4 @@
-"""Which layers of the guard hold on this machine: `ralph doctor` tries each of them."""
+"""Tries which layers of the guard hold on this machine."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ _ADVICE = (
 
 
 def exposure(*, held: bool) -> Finding:
-    """What a script of the agent can read; nothing where a sandbox holds it."""
+    """Check which keys a script of the agent can read; none where a sandbox hides them."""
     if held:
         text = "commands in the sandbox see no other process and no login file"
         return Finding("keys", ok=True, text=text, needed=False)
@@ -35,7 +35,7 @@ def exposure(*, held: bool) -> Finding:
 
 
 def _shown_by_parents() -> Iterator[str]:
-    """Processes that ralph was started by; what ralph itself shows is blanked at the start of a run."""
+    """Name keys in the environment of ralph's parent processes; ralph blanks its own at the start of a run."""
     import psutil
 
     this = psutil.Process()
@@ -56,7 +56,7 @@ def _login_files() -> Iterator[str]:
 
 
 def _memory() -> Iterator[str]:
-    """Yama keeps processes of one user from reading each other's memory, except root's."""
+    """Say whether processes of one user can read each other's memory; Yama prevents it, except for root."""
     if sys.platform != "linux":
         return
     try:
@@ -75,7 +75,7 @@ _COMMIT = (
 
 
 def layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
-    """Every layer, from the one that reads to the one that only notices; `sandbox` is the setting."""
+    """Try every layer, from the one that reads commands to the one that only notices; `sandbox` is the setting."""
     yield _reading(start)
     with tempfile.TemporaryDirectory(prefix="ralph-doctor-") as directory:
         repository = Path(directory, "repository")
@@ -153,7 +153,7 @@ def _hooks(git: str | None, root: Path, environment: Mapping[str, str]) -> Findi
 def _let_through(
     words: Sequence[str], answer: str, root: Path, environment: Mapping[str, str]
 ) -> str:
-    """Why this counts as let through; empty when it is refused with `answer`."""
+    """Return why a command counts as let through; empty when it is refused with `answer`."""
     try:
         done = run_trial(words, root, environment)
     except UntriedError as error:
@@ -176,7 +176,7 @@ def _secrets(here: Place) -> Finding:
 
 
 def _sandbox(here: Place, mode: str) -> Finding:
-    """Try in the sandbox what it must not allow, when there is one that works."""
+    """Try in the sandbox what it must not allow, where there is a sandbox that works."""
     from ralph_tui.guard.sandbox.os_sandbox import INSTALL, why_no_sandbox
 
     if mode == "off":
@@ -197,7 +197,7 @@ def _sandbox(here: Place, mode: str) -> Finding:
 
 
 def _held(here: Place) -> str:
-    """What the sandbox does not hold, in words; empty when it holds."""
+    """Return what the sandbox lets through, in words; empty when it holds."""
     from ralph_tui.guard.sandbox.os_sandbox import Openings, held_prefix, sandbox_for, trial_prefix
 
     held = sandbox_for(here.root, here.home, os.environ)
@@ -214,7 +214,7 @@ def _held(here: Place) -> str:
 
 
 def _fingerprint(start: Path) -> Finding:
-    """Whether the repository can be looked at as a run does before and after each session."""
+    """Check that the repository can be read as a run does before and after each session."""
     from ralph_tui.guard.repository.watcher import GitWatch
 
     try:

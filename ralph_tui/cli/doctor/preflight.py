@@ -1,4 +1,4 @@
-"""What must be right before anything is spent."""
+"""Checks what must be right before anything is spent: uv, a login and the address of the model."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ LOGIN_HINT = (
 
 
 def uv_version() -> str:
-    """The version line of a uv that works.
+    """Return the version line of uv.
 
     Raises:
         SetupError: uv is missing or broken.
@@ -51,7 +51,7 @@ _REINSTALL = "Install it again: pip install --force-reinstall uv"
 
 
 def login(environ: Mapping[str, str] = os.environ) -> str | None:
-    """How the CLI will log in, in words; None when there is no way.
+    """Return how the CLI will log in, in words; None when it cannot.
 
     On macOS a login is kept in the keychain, which cannot be read without asking the person.
     """
@@ -76,7 +76,7 @@ def check_login(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def check_machine() -> None:
-    """What a real run needs beside its plan: uv, a way to log in, and an address that is what it is called.
+    """Check what a real run needs beside its plan: uv, a login, and a TLS address for the model.
 
     Raises:
         SetupError: One of them is missing.
@@ -93,7 +93,7 @@ PLANS = (".ralph/fix_plan.md", "@fix_plan.md", "fix_plan.md", ".ralph/prd.json",
 
 
 def plan_of_another(root: Path) -> str:
-    """A sentence about another tool's plan in this project; empty where there is none."""
+    """Return a sentence about another tool's plan in this project; empty where there is none."""
     name = next((name for name in PLANS if (root / name).is_file()), "")
     if not name:
         return ""

@@ -1,4 +1,4 @@
-"""What a command of an agent can do on this machine: tried with a real command, in or out of the sandbox."""
+"""Tries what an agent's command can do on this machine, in or out of the sandbox."""
 
 import os
 import shlex
@@ -25,16 +25,16 @@ _CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.a
 
 
 class UntriedError(Exception):
-    """The trial did not run, so it says nothing; the message says why."""
+    """The trial did not run, so it shows nothing; the message says why."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A project of the doctor's own, a home beside it, and what is there to be found.
+    """A project made for a trial, a home beside it, and what a command might find there.
 
     Attributes:
         canary: The value of variables whose names say that they are secret.
-        port: Where somebody listens on this machine, outside of any sandbox.
+        port: A port on this machine that listens outside any sandbox.
     """
 
     root: Path
@@ -44,12 +44,12 @@ class Place:
 
     @property
     def scratch(self) -> Path:
-        """Where a held command keeps what is temporary."""
+        """Return the temporary directory of a command in the sandbox."""
         return self.home.with_name("scratch")
 
     @property
     def tries(self) -> dict[str, str]:
-        """What must not be possible in the sandbox, in words, and the shell command that tries it."""
+        """Return what the sandbox must prevent, in words, with the shell command that tries it."""
         home = shlex.quote(str(self.home))
         connect = f'"$RALPH_GUARD_PYTHON" -IS -c {shlex.quote(_CONNECT)} {self.port}'
         return {
@@ -64,7 +64,7 @@ class Place:
 
 @contextmanager
 def place(directory: Path) -> Iterator[Place]:
-    """Set one up in an empty directory; somebody listens until the block is left."""
+    """Make a place in an empty directory; its port listens until the block is left."""
     root, home = directory / "project", directory / "home"
     for made in (root / ".git", root / ".ralph", home / ".ssh", directory / "scratch"):
         made.mkdir(parents=True)
@@ -74,7 +74,7 @@ def place(directory: Path) -> Iterator[Place]:
 
 
 def possible(here: Place, prefix: Sequence[str], tries: Mapping[str, str]) -> tuple[str, ...]:
-    """Which of the tries a command can do that is started with `prefix` and as the agent's are.
+    """Return which of the tries succeed in a command that is started with `prefix`, as the agent's are.
 
     Raises:
         UntriedError: The command did not run.

@@ -1,4 +1,4 @@
-"""A loop that goes on without a terminal: `ralph run --headless --wait` in a process of its own."""
+"""Continues a loop without a terminal: `ralph run --headless --wait` in a process of its own."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ LOOK_SECONDS = 0.05
 
 
 def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable[[Remaining], int]":
-    """What goes on with a run that was started as `ralph COMMAND OPTIONS`."""
+    """Return what continues, in the background, a run that was started as `ralph COMMAND OPTIONS`."""
 
     def go_on(left: "Remaining") -> int:
         from ralph_tui.store.project import Project
@@ -48,7 +48,12 @@ def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable
 
 
 def _start(project: "Project", words: Sequence[str], given: str) -> int:
-    """The id of a ralph that owns the loop, which has been `given` a text on its standard input.
+    """Start ralph with these words and return its process id once it owns the loop.
+
+    Args:
+        project: The project to run in.
+        words: The command line after `ralph`.
+        given: The text for its standard input.
 
     Raises:
         RalphError: It ended first, or took too long.
@@ -96,9 +101,9 @@ def _last_words(log: Path, before: int) -> str:
 
 
 def bounded(printer: "Printer", root: Path) -> "Printer":
-    """The printer; where it prints to the background's log, that begins anew whenever it is full.
+    """Return a printer that starts the background's log anew whenever it is full; other outputs are left alone.
 
-    A run of a week would fill it without end, and its process cannot be told to open another file.
+    A run of a week would fill the disk, and its process cannot be told to open another file.
     """
     from ralph_tui.store.layout import Layout
 
@@ -114,7 +119,7 @@ def bounded(printer: "Printer", root: Path) -> "Printer":
 
 
 def _go_on_in_a_new_one(log: Path) -> bool:
-    """Whether there is room for more; where there is none and none can be made, the log says so itself."""
+    """Make room in the log and return whether there is some; the log itself says when none can be made."""
     from ralph_tui.store.io.files import explained
     from ralph_tui.store.io.rotation import make_room, open_log
 

@@ -17,10 +17,10 @@ from ralph_tui.engine.control.launch import Launch
 
 
 def run_lines(make: Callable[[], Launch], *, as_json: bool, interactive: bool = False) -> int:
-    """Make a launch, run its loop and print what happens; the exit status of the run.
+    """Make a launch, run its loop, print what happens and return the exit status.
 
     However it ends, a reader of JSON gets a `loop_finished` as the last line. An interactive run
-    prompts on the terminal for what the loop asks.
+    prompts on the terminal for answers.
 
     Raises:
         RalphError: The run could not start.
@@ -41,7 +41,7 @@ def run_lines(make: Callable[[], Launch], *, as_json: bool, interactive: bool = 
 
 
 def _print_end(as_json: bool, status: LoopStatus, reason: str, code: ExitCode) -> None:  # noqa: FBT001  (private, and beside its only callers)
-    """The end of a run that could not tell it itself; in lines, standard error has it."""
+    """Print the end of a run that could not do so itself; in lines, standard error has it."""
     if as_json:
         end = LoopFinished(status=status, reason=reason, exit_code=int(code))
         with contextlib.suppress(OSError):  # nobody reads any more, so nobody misses it
@@ -58,7 +58,7 @@ class _Stopper:
         self._main = asyncio.current_task()
 
     def interrupt(self) -> None:
-        """Ctrl+C: after this iteration, then at once, then without the loop's help."""
+        """Take a Ctrl+C: stop after this iteration, then at once, then without the loop's help."""
         self._asked += 1
         if self._asked == 1:
             self._ask("stopping after this iteration; Ctrl+C again stops at once.", now=False)

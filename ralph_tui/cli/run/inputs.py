@@ -1,4 +1,4 @@
-"""What a person hands to a run: requests, guidance and tasks in words, and answers prepared in a file."""
+"""Reads what a person hands to a run: requests, guidance, tasks, and a file of prepared answers."""
 
 import sys
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _INTO_SPECS = "Put the details into specs/*.md and say here what they are about.
 
 
 def read_request(words: Sequence[str] | None) -> str:
-    """The request in words, from standard input (`-`) or from a file (`@path`); empty for none.
+    """Read a request: the words, standard input (`-`) or a file (`@path`); empty for none.
 
     Raises:
         RalphError: It was asked for and is empty, too long or cannot be read.
@@ -30,7 +30,7 @@ def read_request(words: Sequence[str] | None) -> str:
 
 
 def read_guidance(words: Sequence[str]) -> str:
-    """Guidance, from where a request may come.
+    """Read guidance, from the same places as a request.
 
     Raises:
         RalphError: It is empty, too long or cannot be read.
@@ -41,7 +41,7 @@ def read_guidance(words: Sequence[str]) -> str:
 
 
 def read_task(words: Sequence[str]) -> str:
-    """What a task is to do, from where a request may come.
+    """Read the description of a task, from the same places as a request.
 
     Raises:
         RalphError: It is empty, too long or cannot be read.
@@ -51,7 +51,7 @@ def read_task(words: Sequence[str]) -> str:
 
 
 def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) -> str:
-    """The words; `empty` and `long` are what to do where there are none or too many."""
+    """Return the words; `empty` and `long` are the hints for no words and for too many."""
     text, where = _said(words, what)
     if not text:
         raise RalphError(f"The {what} on {where} is empty.", empty)
@@ -61,7 +61,7 @@ def _text(words: Sequence[str], what: str, most: int, *, empty: str, long: str) 
 
 
 def _said(words: Sequence[str], what: str) -> tuple[str, str]:
-    """The words, what stands on standard input (`-`) or in a file (`@path`); and where that was."""
+    """Return the text and its origin: the words, standard input (`-`) or a file (`@path`)."""
     text = " ".join(words).strip()
     if text == "-":
         return _standard_input(what).strip(), "standard input"
@@ -81,7 +81,7 @@ def _standard_input(what: str) -> str:
 
 
 def read_answers(path: Path | None) -> GivenAnswers:
-    """The answers in a YAML or JSON file: question text or header to answer; none without a file.
+    """Read prepared answers from a YAML or JSON file: question text or header, and its answer.
 
     Raises:
         RalphError: The file cannot be read or is no such mapping.

@@ -1,4 +1,4 @@
-"""The faces of a loop: the screen where there is a terminal, else lines."""
+"""Chooses how a run is shown: on the screen where there is a terminal, otherwise in lines."""
 
 import sys
 from dataclasses import replace
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_here(project_root: Path | None) -> int:
-    """Open the screen on a project without starting anything; the exit status."""
+    """Open the screen on a project without starting anything; return the exit status."""
     if reason := no_screen():
         project = find_project(project_root)
         note(f"{reason}, so here is the status; `ralph build` runs the loop.")
@@ -33,7 +33,7 @@ def open_here(project_root: Path | None) -> int:
         from ralph_tui.tui.app.entry import show
 
         root = find_project(project_root).root
-        # `b` goes on where the project stands, as `ralph run` does.
+        # `b` continues from where the project stands, as `ralph run` does.
         launch = replace(
             launch_project(root, {}, RunRequest(interactive=True)),
             go_on=going_on(root, "run"),
@@ -52,7 +52,17 @@ class MakeLaunch(Protocol):
 
 
 def show_run(make: MakeLaunch, *, headless: bool, as_json: bool, may_ask: bool = True) -> int:
-    """Run a launch on the screen, or in lines where that was asked for or cannot be helped."""
+    """Run a launch on the screen, or in lines where that was asked for or no screen can open.
+
+    Args:
+        make: Makes the launch, once it is known whether a person can answer.
+        headless: Print lines.
+        as_json: Print one JSON event per line.
+        may_ask: Whether lines may prompt on a terminal.
+
+    Returns:
+        The exit status of the run.
+    """
     reason = None if headless or as_json else no_screen()
     if reason:
         note(f"{reason}, so this runs in line mode.")

@@ -1,7 +1,7 @@
-"""Asks on the terminal of a headless run what the loop asks, and answers it as everybody else does.
+"""Prompts on the terminal of a headless run, and sends the answers through the controls.
 
-A line answers what was shown when it was typed, never anything that came later: what was typed before
-a prompt appeared is thrown away, and so is a half-typed answer to a question that somebody else answered.
+A line answers what was shown when it was typed, never anything that came later: text typed before
+a prompt appeared is thrown away, and so is a half-typed answer to a question answered elsewhere.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _BACKGROUND_SECONDS = 1.0
 
 @dataclass
 class _Matter:
-    """Something that waits for a line from the person."""
+    """A question or an approval that waits for a line from the person."""
 
     key: str
     prompt: str
@@ -45,7 +45,7 @@ _ANSWER = "answer (number, label or your words; empty declines): "
 
 
 class Terminal:
-    """Prompts of one run. Made, used and closed on one event loop; only `around` is for a thread."""
+    """Prompts of one run. Create, use and close it on one event loop; only `around` may run in a thread."""
 
     def __init__(self, controls: Controls) -> None:
         """Answer through `controls`."""
@@ -60,7 +60,7 @@ class Terminal:
         self._sending: set[asyncio.Task[None]] = set()
 
     def around(self, printer: Printer) -> Printer:
-        """A printer that moves off a prompt's line before it prints, and prompts after it."""
+        """Return a printer that leaves a prompt's line before it prints, and prompts again afterwards."""
 
         def write(event: ev.Event) -> None:
             self._leave_line()
@@ -71,7 +71,7 @@ class Terminal:
         return write
 
     def close(self) -> None:
-        """Ask nothing any more."""
+        """Stop prompting."""
         self._closed = True
         self._loop.remove_reader(self._descriptor)
         self._leave_line()
@@ -104,7 +104,7 @@ class Terminal:
         self._matters = [matter for matter in self._matters if matter.key != key]
 
     def _show(self) -> None:
-        """Prompt for the first matter, if it is not on the screen already."""
+        """Prompt for the first matter, unless its prompt is already shown."""
         if self._closed or self._showing:
             return
         if not self._matters:
@@ -121,7 +121,7 @@ class Terminal:
         self._listen()
 
     def _tell(self, matter: _Matter) -> None:
-        """The question itself, where standard output does not show it on this terminal."""
+        """Show the question itself, where standard output does not show it on this terminal."""
         if matter.question is not None and not sys.stdout.isatty():
             for line in question_lines(
                 glyphs.choose(encoding=sys.stderr.encoding), matter.question
@@ -143,7 +143,7 @@ class Terminal:
             self._loop.add_reader(self._descriptor, self._read)
 
     def _read(self) -> None:
-        """A whole line is there: the terminal hands over nothing less."""
+        """Take a line; the terminal hands over whole lines only."""
         if not _in_front(self._descriptor):  # reading from the background would stop the process
             self._loop.remove_reader(self._descriptor)
             self._loop.call_later(_BACKGROUND_SECONDS, self._listen)
@@ -209,7 +209,7 @@ class Terminal:
 
 
 def _in_front(descriptor: int) -> bool:
-    """Whether this process may read from its terminal without being stopped."""
+    """Return whether this process may read from its terminal without being stopped."""
     try:
         return os.tcgetpgrp(descriptor) == os.getpgrp()
     except OSError:  # not our controlling terminal: nobody stops us
