@@ -64,9 +64,9 @@ def _given_other_code() -> Iterator[tuple[str, str]]:
 
 
 def _is_other(code: types.CodeType, source: str) -> bool:
-    return not code.co_filename.startswith("<") and os.path.realpath(
-        code.co_filename
-    ) != os.path.realpath(source)
+    if code.co_filename == source or code.co_filename.startswith("<"):
+        return False
+    return os.path.realpath(code.co_filename) != os.path.realpath(source)
 
 
 def _members() -> Iterator[Member]:
@@ -98,7 +98,9 @@ def _of_class(owner: type) -> Iterator[Member]:
 
 def _function(value: Any) -> types.FunctionType | None:
     """Return the Python function behind a class member; None when there is none."""
-    inner = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
+    if isinstance(value, types.FunctionType):
+        return value
+    inner = getattr(value, "fget", None) or getattr(value, "__func__", None)
     return inner if isinstance(inner, types.FunctionType) else None
 
 

@@ -111,7 +111,9 @@ def _canary_outcome(session: Any) -> str:
     from _pytest.runner import runtestprotocol
 
     try:
-        reports = runtestprotocol(_canary(session), log=False, nextitem=None)
+        canary = _canary(session)
+        canary.repr_failure = lambda *_, **__: "ralph_canary"  # nobody reads how it failed
+        reports = runtestprotocol(canary, log=False, nextitem=None)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is no failing test
         return f"broken: {type(error).__name__}"
     return next((r.outcome for r in reports if r.when == "call"), "not called")
