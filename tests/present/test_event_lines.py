@@ -25,10 +25,10 @@ ralph: habits, building with sonnet, at most 100 iterations, limits $2.00 / $50.
   ! bash git push - denied (git-write) in `git push`: git is read-only here > Leave commits to the person.
   ~ rewritten (uv): pytest > uv run pytest
   x bash uv run pytest - 2.3s failed, exit 1
-  ? task-001 is claimed complete; running 2 checks
+  ? verifying task-001 (2 checks)
     x uv run pytest - failed, exit 1, 2.5s
-  x task-001: not yet: 1 of 1 check failed, the agent was told
-  ? task-001 is claimed complete; running 2 checks
+  x rejected: task-001, 1 of 1 check failed
+  ? verifying task-001 (2 checks)
     + uv run pytest - passed, 2.5s
     - uv run mypy . - skipped, 0.0s: mypy is not a dependency of the project
   + accepted: task-001, 1 check passed
@@ -84,7 +84,7 @@ def test_a_phase_is_not_called_a_task() -> None:
         "> iteration 3: planning (no plan yet)",
         "  ? validation: running 1 check",
         "  ! validation: no check could run",
-        "  x validation: not yet: 1 of 1 check failed",
+        "  x validation: rejected: 1 of 1 check failed",
     ]
 
 

@@ -121,28 +121,24 @@ def _session_started(e: ev.SessionStarted) -> Sentence:
 
 
 def _gate_started(e: ev.GateStarted) -> Sentence:
-    running = f"running {plural(len(e.commands), 'check')}"
-    text = running if e.task_id in _PHASES else f"{e.task_id} is claimed complete; {running}"
-    more = "\n".join((e.notes, *e.commands))
+    checks, more = plural(len(e.commands), "check"), "\n".join((e.notes, *e.commands))
+    text = f"running {checks}" if e.task_id in _PHASES else f"verifying {e.task_id} ({checks})"
     return Sentence("verifying", "gate", text, Tone.INFO, more=more, line=_of_task(e.task_id, text))
 
 
 def _gate_finished(e: ev.GateFinished) -> Sentence:
-    is_phase, basis = (
-        e.task_id in _PHASES,
-        GateResult(task_id=e.task_id, receipts=e.receipts).basis,
-    )
+    about = "" if e.task_id in _PHASES else f"{e.task_id}, "
+    basis = GateResult(task_id=e.task_id, receipts=e.receipts).basis
     if e.reviewed:
         glyph, tone, text = "note", Tone.MUTED, f"{basis}; a reviewer judges the rest"
     elif e.passed:
         glyph, tone = ("warning", Tone.WARN) if e.unverified else ("ok", Tone.OK)
         word = "unverified" if e.unverified else "accepted"
-        text = basis if is_phase else f"{word}: {e.task_id}, {basis}"
+        text = f"{word}: {about}{basis}" if about else basis
     else:
         failed = sum(1 for receipt in e.receipts if not receipt.ok)
-        told = "" if is_phase else ", the agent was told"
         glyph, tone = "failed", Tone.BAD
-        text = f"not yet: {failed} of {plural(len(e.receipts), 'check')} failed{told}"
+        text = f"rejected: {about}{failed} of {plural(len(e.receipts), 'check')} failed"
     more = "\n".join(("Criteria in prose, not run:", *e.unchecked)) if e.unchecked else ""
     return Sentence(glyph, "gate", text, tone, more=more, line=_of_task(e.task_id, text))
 
