@@ -4,7 +4,7 @@ from datetime import datetime
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode
-from ralph_tui.domain.events import Event, EventSink, LoopStatus
+from ralph_tui.domain.events import Event, LoopStatus
 from ralph_tui.domain.run.usage_quota import Allowance
 from ralph_tui.engine.core.outcome import End
 
@@ -12,17 +12,15 @@ from ralph_tui.engine.core.outcome import End
 class QuotaWatch:
     """The windows as last reported; a window that has reset meanwhile is forgotten."""
 
-    def __init__(self, emit: EventSink, *, stop_at_percent: int) -> None:
-        """Pass events on to `emit`; 0 percent never stops."""
-        self._emit = emit
+    def __init__(self, *, stop_at_percent: int) -> None:
+        """Stop at this share of a window; 0 percent never stops."""
         self._stop_at = stop_at_percent
         self._known: dict[str, Allowance] = {}
 
-    def emit(self, event: Event) -> None:
-        """Pass an event on, noting what it says of the allowance."""
+    def note(self, event: Event) -> None:
+        """Note what an event says of the allowance."""
         if isinstance(event, ev.AllowanceReported):
             self._known[event.allowance.window] = event.allowance
-        self._emit(event)
 
     def used_up(self, now: datetime) -> End | None:
         """An end when the person's share of a window is used."""

@@ -5,8 +5,8 @@ import contextlib
 import math
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
+from ralph_tui.config.settings import Settings
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished
@@ -15,7 +15,8 @@ from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.tool_calls import ToolCall, Verdict
 from ralph_tui.engine.context import RunContext, SpecFor
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.event_writer import EventWriter
+from ralph_tui.engine.control.run_settings import adjusted_settings
+from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.outcome import End, failed, used_up
 from ralph_tui.engine.core.ports import Agent
 from ralph_tui.engine.core.project_state import ProjectState
@@ -36,8 +37,10 @@ from ralph_tui.engine.verification.baseline import Baseline
 from ralph_tui.engine.verification.detection.project_checks import ChecksOfRun
 from ralph_tui.engine.verification.gate import Gate, Review, gate_environment
 from ralph_tui.engine.verification.review.reviewer import Reviewer
+from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.guard import COMMAND_TOOLS, Guard, may_write_unseen
 from ralph_tui.guard.sandbox.environment import agent_environment, cli_overlay
+from ralph_tui.store.io.files import utc_now
 from ralph_tui.store.journal.agent_activity import ActivityLog
 from ralph_tui.store.project import Project
 
@@ -50,32 +53,37 @@ class Running:
         project: Project,
         services: RunServices,
         request: RunRequest,
-        event_writer: EventWriter,
+        bus: EventBus,
         run_id: str,
         held: Confinement,
     ) -> None:
-        """Run `request` in `project`, telling `event_writer`."""
+        """Put together what does not depend on the phase.
+
+        Args:
+            project: The project on disk; its lock is held.
+            services: What the face brings.
+            request: What the person asked for.
+            bus: Takes every event of the run.
+            run_id: Marks the processes of the run, so that all of them can be ended.
+            held: Whether a sandbox holds the run's commands.
+        """
         self._held = held
         self._project = project
         self._services = services
         self._settings = services.settings
         self._request = request
-        self._event_writer = event_writer
+        self._bus = bus
         self._run_id = run_id
         self._marks = {RUN_MARK: run_id}
-        self._project_state = ProjectState(
-            project, lambda event: event_writer.emit(services.told(event))
-        )
+        self._project_state = ProjectState(project, lambda event: bus.emit(services.told(event)))
         percent = services.settings.limits.stop_at_allowance_percent
-        self._quota = QuotaWatch(event_writer.emit, stop_at_percent=percent)
+        self._quota = QuotaWatch(stop_at_percent=percent)
         exceptions = services.settings.safety.sandbox_exceptions
         self._sandbox = CommandSandbox(project.root, held.sandbox, exceptions)
         self._activity = ActivityLog(project.root, (RUN_MARK, run_id), self._warn)
-        self._repository_guard = RepositoryGuard(
-            project.root,
-            self._quota.emit,
-            activity=self._activity,
-        )
+        self._repository_guard = RepositoryGuard(project.root, bus.emit, activity=self._activity)
+        bus.subscribe("repository guard", self._repository_guard.note)
+        bus.subscribe("quota", self._quota.note)
         self._agent: Agent | None = None
         self._run_limits: RunLimits | None = None
         self._checks: ChecksOfRun | None = None
@@ -87,13 +95,13 @@ class Running:
         docs, stale = await begin(
             self._project, self._settings, self._run_id, phase, waits=self._request.interactive
         )
-        self._event_writer.emit(started(self._project, self._settings, docs, self._run_id))
+        self._bus.emit(started(self._project, self._settings, docs, self._run_id))
         await self._project_state.open()
         if stale:
             text = f"Put back to pending after a run that did not end: {', '.join(stale)}."
-            self._event_writer.emit(ev.Notice(level="warning", text=text))
+            self._warn(text)
         if self._held.warning:
-            self._event_writer.emit(ev.Notice(level="warning", text=self._held.warning))
+            self._warn(self._held.warning)
         try:
             await self._repository_guard.begin()
             await withdraw_left_over(self._project_state, phase)
@@ -110,7 +118,7 @@ class Running:
         lifecycle = Lifecycle(self._stage, self._request, has_specs=self._has_specs)
         try:
             await settle_orphans(
-                self._project.root, self._project_state, self._event_writer.emit, self._request
+                self._project.root, self._project_state, self._bus.emit, self._request
             )
             return await lifecycle.run(phase)
         except RalphError as error:
@@ -128,7 +136,7 @@ class Running:
             changed = failed(error)
         except OSError as error:
             changed = used_up(error)
-        unwritten = await self._event_writer.written()
+        unwritten = await self._bus.written()
         if changed is None and unwritten is not None:
             changed = failed(unwritten)
         return changed if changed is not None and end.exit_code is ExitCode.COMPLETE else end
@@ -151,7 +159,7 @@ class Running:
             self._activity.begin(call.tool_id)
 
     def _warn(self, text: str) -> None:
-        self._event_writer.emit(ev.Notice(level="warning", text=text))
+        self._bus.emit(ev.Notice(level="warning", text=text))
 
     def _has_specs(self) -> bool:
         return any(spec.criteria for spec in self._project.read_specs())
@@ -179,7 +187,7 @@ class Running:
         follower = asyncio.create_task(self._project_state.follow(), name="ralph-follow")
         follower.add_done_callback(self._tell_blindness)
         beside = self._services.beside or nobody
-        companion = asyncio.create_task(beside(self._event_writer.emit), name="ralph-beside")
+        companion = asyncio.create_task(beside(self._bus.emit), name="ralph-beside")
         try:
             await self._sandbox.open()
             self._agent = await asyncio.to_thread(self._services.make_agent)
@@ -209,18 +217,33 @@ class Running:
         error = None if follower.cancelled() else follower.exception()
         if error is not None:
             text = f"What other programs change is seen late from now on: {error}"
-            self._event_writer.emit(ev.Notice(level="error", text=text))
+            self._bus.emit(ev.Notice(level="error", text=text))
 
     @contextlib.asynccontextmanager
     async def _stage(self, phase: Phase) -> AsyncIterator[Stage]:
-        """A phase with its own guard, tools and prompt."""
-        if self._agent is None:
-            msg = "the parts were not made"
-            raise RuntimeError(msg)
+        """Open a phase with its own guard, tools and prompt."""
         policy = shielding_own(guard_policy(self._project, self._settings, phase))
-        inherited = self._services.everything
         guard = Guard(policy)
         warming = asyncio.create_task(guard.warm_up(), name="ralph-guard")
+        try:
+            gate = await self._gate(guard, policy)
+            spec_for = self._spec_maker(phase, policy)
+            run = self._context(guard, gate, spec_for)
+            if self._run_limits is None:
+                self._run_limits = RunLimits(
+                    run,
+                    self._request,
+                    repository_guard=self._repository_guard,
+                    quota=self._quota,
+                )
+            yield Stage(run, self._run_limits, spec_for, self._request, phase)
+        finally:
+            warming.cancel()
+            await asyncio.wait([warming])
+            await asyncio.shield(guard.close())
+
+    async def _gate(self, guard: Guard, policy: Policy) -> Gate:
+        """Make the gate of a phase; the checks and their baseline are those of the whole run."""
         building = self._settings.phases.building
         if self._baseline is None:
             self._baseline = Baseline(self._project.root, used=building.baseline)
@@ -229,60 +252,64 @@ class Running:
             self._checks = await asyncio.to_thread(ChecksOfRun, self._project.root, self._settings)
             await asyncio.to_thread(self._checks.begin)
             for lost in self._checks.lost:
-                self._event_writer.emit(ev.Notice(level="warning", text=lost))
+                self._warn(lost)
+        environment = agent_environment(policy, self._services.everything)
         gate = Gate(
             self._project.root,
             rules=self._checks.rules,
             timeout=building.gate_timeout_seconds,
-            environment=gate_environment(agent_environment(policy, inherited), self._marks),
+            environment=gate_environment(environment, self._marks),
             review=guard.review,
-            emit=self._repository_guard.emit,
+            emit=self._bus.emit,
             prefix=self._sandbox.prefix,
         )
         gate.activity = self._activity
         gate.baseline = self._baseline
-        run: RunContext
-        spec_for: SpecFor
-        reviewer = Reviewer(
-            root=self._project.root,
-            agent=self._agent,
-            project_state=self._project_state,
-            emit=self._repository_guard.emit,
-            settings=lambda: run.settings,
-            spec_for=lambda directory: review_spec(spec_for(math.inf), directory, run.settings),
-            clock=lambda: datetime.now(UTC),
+        return gate
+
+    def _spec_maker(self, phase: Phase, policy: Policy) -> SpecFor:
+        """What the sessions of a phase are made to."""
+        inherited = self._services.everything
+        environment = {
+            **self._services.environment,
+            **cli_overlay(policy, inherited),
+            **self._marks,
+            **extra_environment(extras_of(self._settings, phase), inherited),
+        }
+        return spec_maker(
+            self._project, self._settings_now, environment, phase, sandbox=self._held.sandbox
         )
-        run = RunContext(
+
+    def _settings_now(self) -> Settings:
+        """The settings with what the person changed for this run."""
+        return adjusted_settings(self._settings, self._project_state.docs.state.adjusted)
+
+    def _context(self, guard: Guard, gate: Gate, spec_for: SpecFor) -> RunContext:
+        """What the parts of a phase share."""
+        if self._agent is None:
+            msg = "the parts were not made"
+            raise RuntimeError(msg)
+        return RunContext(
             project_state=self._project_state,
             configured=self._settings,
             agent=self._agent,
             gate=gate,
             review=self._noting(guard.review),
             landed=guard.landed,
-            emit=self._repository_guard.emit,
-            clock=lambda: datetime.now(UTC),
-            unwritten=self._event_writer.written,
-            reviewer=reviewer,
+            emit=self._bus.emit,
+            clock=utc_now,
+            unwritten=self._bus.written,
+            reviewer=Reviewer(
+                root=self._project.root,
+                agent=self._agent,
+                project_state=self._project_state,
+                emit=self._bus.emit,
+                settings=self._settings_now,
+                spec_for=lambda directory: review_spec(
+                    spec_for(math.inf), directory, self._settings_now()
+                ),
+                clock=utc_now,
+            ),
             answerable=self._request.interactive and not self._request.no_input,
             may_write=self._note_call,
         )
-        if self._run_limits is None:
-            self._run_limits = RunLimits(
-                run,
-                self._request,
-                repository_guard=self._repository_guard,
-                quota=self._quota,
-            )
-        overlay = cli_overlay(policy, inherited)
-        extras = extra_environment(extras_of(self._settings, phase), inherited)
-        environment = {**self._services.environment, **overlay, **self._marks, **extras}
-        sandbox = self._held.sandbox
-        spec_for = spec_maker(
-            self._project, lambda: run.settings, environment, phase, sandbox=sandbox
-        )
-        try:
-            yield Stage(run, self._run_limits, spec_for, self._request, phase)
-        finally:
-            warming.cancel()
-            await asyncio.wait([warming])
-            await asyncio.shield(guard.close())

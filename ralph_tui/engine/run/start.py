@@ -11,7 +11,7 @@ from ralph_tui.domain.events import EventSink, LoopFinished
 from ralph_tui.domain.project_state import Phase
 from ralph_tui.domain.redaction import hide, secret_values
 from ralph_tui.engine.control.request import RunRequest
-from ralph_tui.engine.core.event_writer import EventWriter
+from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.engine.core.services import RunServices
 from ralph_tui.engine.run.lifecycle import can_ask, first_phase
 from ralph_tui.engine.run.runner import Running
@@ -46,16 +46,16 @@ async def run_loop(
     await asyncio.to_thread(lock.acquire, run_id)
     try:
         journal = await asyncio.to_thread(_open_journal, project)
-        event_writer = EventWriter(journal, sink)
-        event_writer.start()
+        bus = EventBus(journal, sink)
+        bus.start()
         for text in journal.damage:
-            event_writer.emit(ev.Notice(level="warning", text=text))
+            bus.emit(ev.Notice(level="warning", text=text))
         try:
-            running = Running(project, services, request, event_writer, run_id, held)
+            running = Running(project, services, request, bus, run_id, held)
             finished = await running.run(phase)
-            event_writer.emit(finished)
+            bus.emit(finished)
         finally:
-            await event_writer.close()
+            await bus.close()
     finally:
         await asyncio.shield(asyncio.to_thread(lock.release))
     return finished

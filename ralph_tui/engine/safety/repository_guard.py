@@ -27,9 +27,13 @@ class RepositoryGuard:
         clock: Callable[[], float] = time.time,
         activity: ActivityLog | None = None,
     ) -> None:
-        """Watch the repository of `root`; the clock is the one of its files.
+        """Watch the repository of a project.
 
-        `activity` hears that a command has ended.
+        Args:
+            root: The project directory.
+            emit: Takes what is told of the repository.
+            clock: Seconds since the epoch, as the repository's files have them.
+            activity: Hears that a command has ended.
         """
         self._activity = activity
         self._root = root
@@ -40,8 +44,8 @@ class RepositoryGuard:
         self._running: dict[str, float] = {}
         self._busy: list[tuple[float, float]] = []
 
-    def emit(self, event: Event) -> None:
-        """Pass an event on, noting when commands begin and end."""
+    def note(self, event: Event) -> None:
+        """Note when commands begin and end."""
         match event:
             case ev.ToolStarted(name=name, tool_id=key) if name in COMMAND_TOOLS:
                 self._running.setdefault(key, self._clock())
@@ -53,7 +57,6 @@ class RepositoryGuard:
                 self._ended("gate")
             case _:
                 pass
-        self._emit(event)
 
     def _ended(self, key: str) -> None:
         if self._activity is not None:

@@ -8,20 +8,20 @@ import pytest
 
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import StoreError
-from ralph_tui.engine.core.event_writer import EventWriter
+from ralph_tui.engine.core.event_bus import EventBus
 from ralph_tui.store.journal.journal import JournalWriter, read_events
 
 
 async def test_events_are_shown_at_once_and_written_in_order(tmp_path: Path) -> None:
     shown: list[ev.Event] = []
     path = tmp_path / "events.jsonl"
-    event_writer = EventWriter(JournalWriter(path), shown.append)
-    event_writer.start()
+    bus = EventBus(JournalWriter(path), shown.append)
+    bus.start()
     for number in range(500):
-        event_writer.emit(ev.Notice(text=str(number)))
-        event_writer.emit(ev.TextDelta(text="live"))
+        bus.emit(ev.Notice(text=str(number)))
+        bus.emit(ev.TextDelta(text="live"))
     assert len(shown) == 1000, "nobody waits for the disk"
-    await event_writer.close()
+    await bus.close()
     kept = [event for _, event in read_events(path)]
     assert [e.seq for e in kept] == list(range(1, 501))
     assert all(isinstance(e, ev.Notice) for e in kept)
@@ -34,25 +34,25 @@ async def test_a_full_disk_is_kept_as_the_failure(
         raise StoreError("The disk is full.", "Free some space.")
 
     monkeypatch.setattr(JournalWriter, "write", full)
-    event_writer = EventWriter(JournalWriter(tmp_path / "events.jsonl"), lambda _: None)
-    event_writer.start()
-    event_writer.emit(ev.Notice(text="x"))
-    await event_writer.close()
-    assert event_writer.failure is not None
-    assert "disk is full" in str(event_writer.failure)
+    bus = EventBus(JournalWriter(tmp_path / "events.jsonl"), lambda _: None)
+    bus.start()
+    bus.emit(ev.Notice(text="x"))
+    await bus.close()
+    assert bus.failure is not None
+    assert "disk is full" in str(bus.failure)
 
 
 async def test_events_are_written_also_when_everything_is_cancelled_at_once(tmp_path: Path) -> None:
     """As `asyncio.run` does at its end, when a second signal left no time for an orderly one."""
     path = tmp_path / "events.jsonl"
-    event_writer = EventWriter(JournalWriter(path), lambda _: None)
-    event_writer.start()
-    event_writer.emit(ev.Notice(text="before"))
+    bus = EventBus(JournalWriter(path), lambda _: None)
+    bus.start()
+    bus.emit(ev.Notice(text="before"))
     for other in asyncio.all_tasks() - {asyncio.current_task()}:
         other.cancel()
     await asyncio.sleep(0)
-    event_writer.emit(ev.Notice(text="after"))
+    bus.emit(ev.Notice(text="after"))
     async with asyncio.timeout(10):
-        await event_writer.close()
+        await bus.close()
     texts = [event.text for _, event in read_events(path) if isinstance(event, ev.Notice)]
     assert texts == ["before", "after"]

@@ -1,4 +1,4 @@
-"""Events on their way out: stamped and shown at once, written to the journal off the event loop."""
+"""Send events out: to named subscribers, then stamped to the face at once and to the journal off the event loop."""
 
 import asyncio
 import contextlib
@@ -11,13 +11,14 @@ from ralph_tui.domain.redaction import redact
 from ralph_tui.store.journal.journal import JournalWriter
 
 
-class EventWriter:
-    """Stamps events, hands them to the face, and writes them in batches in the order emitted."""
+class EventBus:
+    """Tells subscribers, stamps events, shows them to the face and writes them in batches, in the order emitted."""
 
     def __init__(self, journal: JournalWriter, sink: EventSink) -> None:
         """Write to `journal` and show to `sink`."""
         self._journal = journal
         self._sink = sink
+        self._subscribers: dict[str, EventSink] = {}
         self._queue: list[Event] = []
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
@@ -31,8 +32,14 @@ class EventWriter:
         """Begin writing."""
         self._task = asyncio.create_task(self._write_forever(), name="ralph-journal")
 
+    def subscribe(self, name: str, note: EventSink) -> None:
+        """Have `note` hear every event before it is shown; a name subscribed again is replaced."""
+        self._subscribers[name] = note
+
     def emit(self, event: Event) -> None:
         """Send one event out; never blocks."""
+        for note in self._subscribers.values():
+            note(event)
         stamped = self._journal.stamp(without_secrets(event))
         self._sink(stamped)
         if not stamped.transient:
