@@ -39,10 +39,10 @@ _FORMS: tuple[tuple[str, str], ...] = (
 SHORTEST = 15
 """What is shorter holds no key of these forms, only perhaps a password in an address; most cells are."""
 
-_NAME = re.compile(
+# Compiled when first used: a command that only looks has no use for these two.
+_NAME = (
     r".*(?:(?:^|_)(?:KEY|PASS|PWD|AUTH)|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|APIKEY)"
-    r"|.*(?:^|_)(?:SECRET|PASSWORD|API_KEY|PRIVATE_KEY)_.*",
-    re.IGNORECASE,
+    r"|.*(?:^|_)(?:SECRET|PASSWORD|API_KEY|PRIVATE_KEY)_.*"
 )
 _DIRECTORIES = frozenset({"PWD", "OLDPWD"})
 
@@ -51,7 +51,7 @@ _hidden: list[str] = []
 
 def is_secret_name(name: str) -> bool:
     """Whether an environment variable says by its name that its value is secret."""
-    return bool(_NAME.fullmatch(name)) and name.upper() not in _DIRECTORIES
+    return bool(re.fullmatch(_NAME, name, re.IGNORECASE)) and name.upper() not in _DIRECTORIES
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -65,18 +65,17 @@ def hide(values: Iterable[str]) -> None:
     _hidden[:] = sorted({*_hidden, *values}, key=len, reverse=True)  # one may be part of another
 
 
-_LAST = re.compile(
+_LAST = (
     r"(?:-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?!-----END [A-Z ]*PRIVATE KEY-----).)*"
     r"|-----[A-Z -]*"
-    r"|(?:[Bb]earer|uthorization:|pi-[Kk]ey:)(?:\s+(?:Basic|Token|token|Bearer))?\s*\S*|\S+)\Z",
-    re.DOTALL,
+    r"|(?:[Bb]earer|uthorization:|pi-[Kk]ey:)(?:\s+(?:Basic|Token|token|Bearer))?\s*\S*|\S+)\Z"
 )
 """What may be a part of a secret at the end of a text: its last word, with what announces one."""
 
 
 def unfinished(text: str) -> int:
     """From where on a text may hold the begin of a secret that goes on in the next piece."""
-    match = _LAST.search(text)
+    match = re.search(_LAST, text, re.DOTALL)
     return match.start() if match else len(text)
 
 

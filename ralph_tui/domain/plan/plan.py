@@ -193,14 +193,14 @@ class ImplementationPlan(Record):
         return " ".join(problem.message for problem in self.problems()[:5])
 
 
-_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+_NUMBERED = r"(.*?)([0-9]{1,9})"
 """What ids that count have in common, and the number."""
 
 
 def free_id(plan: ImplementationPlan) -> str:
     """An id for one more task: the next number of the ids that most tasks have, such as task-004."""
     plain = (task.id for task in plan.tasks if len(task.id) < MAX_ID and not odd_id(task.id))
-    counted = [found.groups() for found in map(_NUMBERED.fullmatch, plain) if found]
+    counted = [found.groups() for id_ in plain if (found := re.fullmatch(_NUMBERED, id_))]
     stems = Counter(stem for stem, _ in counted)
     # The parts of a split task, such as task-004-1, are no example for a new one.
     whole = [stem for stem in stems if not any(map(str.isdigit, stem))]

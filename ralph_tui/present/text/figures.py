@@ -32,7 +32,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)? UTC")
+_STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)? UTC"
 
 
 def clock(moment: datetime, now: datetime | None) -> str:
@@ -57,7 +57,7 @@ def in_local(text: str, now: datetime | None) -> str:
         except (ValueError, OverflowError):  # no day of the calendar, or not here: as it stands
             return found[0]
 
-    return _STAMP.sub(here, text)
+    return re.sub(_STAMP, here, text)
 
 
 def breaker_counts(breaker: CircuitBreaker) -> str:

@@ -23,7 +23,6 @@ from ralph_tui.store.io.files import (
     write_atomic,
 )
 from ralph_tui.store.io.quarantine import forget_older
-from ralph_tui.store.journal.agent_activity import commands_alive, read_activity
 from ralph_tui.store.layout import Layout
 from ralph_tui.store.lock import boot_id
 
@@ -118,6 +117,8 @@ class DocumentGuard:
 
     def _is_the_agents(self, path: Path, data: bytes | None) -> bool:
         """Return whether a command of the agent was running when this document changed."""
+        from ralph_tui.store.journal.agent_activity import commands_alive, read_activity
+
         activity = read_activity(self._layout.root)
         if activity.boot != boot_id():
             return False

@@ -15,9 +15,9 @@ from ralph_tui.store.io.files import DamagedError
 MAX_DEPTH = 100
 """Deeper than any document of ours; parsers and printers recurse."""
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = "[\ud800-\udfff]"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
+_CONFLICT = r"^(?:<{7}|={7}|>{7})(?: |$)"
 
 
 def parse(data: bytes) -> JsonValue:
@@ -71,7 +71,7 @@ def decode(data: bytes) -> str:
 def scrub(value: JsonValue) -> JsonValue:
     """Return the same value without lone surrogates, which no UTF-8 file can hold."""
     if isinstance(value, str):
-        return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+        return re.sub(_SURROGATES, "\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
         return {str(scrub(key)): scrub(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -161,7 +161,7 @@ def _require_shallow(value: JsonValue) -> None:
 def _syntax_reason(text: str, error: json.JSONDecodeError) -> str:
     if not text.strip("\0 \t\r\n"):
         return "empty"
-    if conflict := _CONFLICT.search(text):
+    if conflict := re.search(_CONFLICT, text, re.MULTILINE):
         return f"a merge conflict at line {text.count(chr(10), 0, conflict.start()) + 1}"
     if (comma := _trailing_comma(text, error.pos)) is not None:
         line = text.count("\n", 0, comma) + 1
