@@ -60,11 +60,11 @@ def _rewritten(command: str, walker: CommandWalker, policy: Policy) -> Verdict:
 def _walk(command: str, policy: Policy) -> CommandWalker:
     """Judge a text by both readers; a command must be harmless to each."""
     walker = CommandWalker(command, policy)
-    walker.script(read_command(command))
+    walker.script(read_command(command), walker.outermost)
     other = CommandWalker(command, policy, rewrites=False)
     for simple in second_reading(command):
         if simple.values not in walker.seen:  # else judged already, knowing what surrounds it
-            other.simple(simple)
+            other.simple(simple, other.outermost)
     walker.asks = {**other.asks, **walker.asks}
     return walker
 

@@ -11,7 +11,10 @@ from ralph_tui.guard.core.arguments import names
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import SPLIT, deny
 from ralph_tui.guard.core.working_dirs import Places
-from ralph_tui.guard.shell.nodes import UNKNOWN, Word
+from ralph_tui.guard.shell.nodes import UNKNOWN, UnreadableError, Word
+
+MAX_DEPTH = 25
+"""Levels of commands that start commands, beyond which a text counts as unreadable."""
 
 
 class Walker(Protocol):
@@ -45,24 +48,78 @@ class Walker(Protocol):
 
 
 @dataclass(frozen=True)
+class Scope:
+    """Where a command stands, and what holds there for everything that it starts.
+
+    Attributes:
+        places: The directories and variables of the shell that runs it.
+        parameters: What `"$@"` stands for in the function that runs it, None where that is not known.
+        defining: Whether it stands in the definition of a function, which is not called yet.
+        under_uv: Whether `uv run` starts it.
+        rewrites: Whether the project's tools are sent through uv.
+        depth: How deep it is nested in commands that start others.
+    """
+
+    places: Places
+    parameters: tuple[Word, ...] | None = None
+    defining: bool = False
+    under_uv: bool = False
+    rewrites: bool = True
+    depth: int = 0
+
+    def fork(self) -> "Scope":
+        """Return the scope of a subshell, whose directory and variables do not last."""
+        return replace(self, places=self.places.fork())
+
+    def deeper(self) -> "Scope":
+        """Return the scope of what a command in this one starts.
+
+        Raises:
+            UnreadableError: That is nested too deeply.
+        """
+        if self.depth >= MAX_DEPTH:
+            raise UnreadableError("nested too deeply")
+        return replace(self, depth=self.depth + 1)
+
+
+@dataclass(frozen=True)
 class Invocation:
     """One program about to start.
 
     Attributes:
         words: The program and its arguments.
-        places: Where it runs.
-        policy: What it is held to.
+        scope: Where it stands.
         walker: Judges what it starts in turn.
         feed: What it reads from standard input, None if nothing is given to it.
-        under_uv: Whether `uv run` starts it.
     """
 
     words: tuple[Word, ...]
-    places: Places
-    policy: Policy
+    scope: Scope
     walker: Walker
     feed: Word | None = None
-    under_uv: bool = False
+
+    @property
+    def places(self) -> Places:
+        """Where it runs."""
+        return self.scope.places
+
+    @property
+    def policy(self) -> Policy:
+        """What it is held to."""
+        return self.scope.places.policy
+
+    @property
+    def under_uv(self) -> bool:
+        """Whether `uv run` starts it."""
+        return self.scope.under_uv
+
+    def at(self, places: Places) -> "Invocation":
+        """Return the same program in other directories."""
+        return replace(self, scope=replace(self.scope, places=places))
+
+    def in_uv(self) -> "Invocation":
+        """Return the same program as `uv run` starts it."""
+        return replace(self, scope=replace(self.scope, under_uv=True))
 
     @property
     def arguments(self) -> tuple[Word, ...]:
@@ -161,7 +218,7 @@ def moved(given: Invocation, directories: Sequence[Word]) -> Invocation:
     places = given.places.fork()
     for directory in directories:
         places.move(directory, certain=True)
-    return replace(given, places=places)
+    return given.at(places)
 
 
 def _chosen(words: Sequence[Word], options: frozenset[str]) -> Iterator[Word]:

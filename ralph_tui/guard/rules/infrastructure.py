@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -76,7 +75,7 @@ def _judge_in_container(words: Sequence[Word], given: Invocation) -> None:
 
     What else runs in it has its own environment.
     """
-    given = replace(given, under_uv=True)
+    given = given.in_uv()
     for at, word in enumerate(words):
         mounts = word.text in ("-v", "--volume") and words[at + 1 : at + 2]
         if mounts:

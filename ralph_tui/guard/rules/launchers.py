@@ -4,7 +4,7 @@ import contextlib
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -261,7 +261,7 @@ def _env(given: Invocation) -> None:
     spec = Spec("uCS", long=names("--unset --chdir --split-string"))
     read = parse(given.arguments, spec, stop=True)
     no_hidden_options(given, read.operands)
-    given = replace(given, places=given.places.fork())  # what it sets holds for what it starts
+    given = given.at(given.places.fork())  # what it sets holds for what it starts
     given = moved(given, read.values("-C", "--chdir"))
     for name in read.values("-u", "--unset"):
         judge_removal(name.text, given.shown)
@@ -374,7 +374,7 @@ def _ssh(given: Invocation) -> None:
 
     So are its tools: they do not run in this project's environment.
     """
-    given = replace(given, under_uv=True)
+    given = given.in_uv()
     read = parse(given.arguments, Spec("BbcDEeFIiJLlmOoPpRSWw"), stop=True)
     for word in read.values("-o"):
         started = re.fullmatch(r"\w+command\s*[= ]\s*(.+)", word.text, re.IGNORECASE | re.DOTALL)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
@@ -20,7 +19,7 @@ def _shell(given: Invocation) -> None:
             places = given.places.fork()
             for word in words[1:]:  # what `$1` and its like may be
                 places.note(word)
-            given.walker.shell(words[0], replace(given, places=places), given.feed)
+            given.walker.shell(words[0], given.at(places), given.feed)
     elif "s" in letters or not words or STDIN.fullmatch(words[0].text):
         if given.feed is not None:
             given.walker.shell(given.feed, given)
