@@ -4,7 +4,7 @@ Shapes and failure modes are SDK-FACTS section 4: a hook that raises, returns No
 the tool run unless its matcher says `on_failure="block"`, so outputs are made by the helpers below only.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, cast
 
 from claude_agent_sdk import (
@@ -38,7 +38,6 @@ PASS: HookJSONOutput = {}
 """No opinion: the normal rules decide."""
 
 Emit = Callable[[AgentItem], None]
-HookFunction = Callable[[HookInput, str | None, HookContext], Awaitable[HookJSONOutput]]
 
 
 def deny(reason: str) -> HookJSONOutput:
@@ -223,4 +222,4 @@ def _picture(source: object) -> Picture | None:
     content = str(source.get("data", ""))
     if not content or len(content) > MAX_PICTURE_CHARS:
         return None
-    return Picture(media_type=str(source.get("media_type", "")), data=content)
+    return Picture(data=content)

@@ -12,7 +12,6 @@ from ralph_tui.domain.tool_calls import ToolAnswer
 from ralph_tui.engine.core.ports import ToolSpec
 
 SERVER_NAME = "ralph"
-TOOL_PREFIX = f"mcp__{SERVER_NAME}__"
 
 CallTool = Callable[[str, dict[str, JsonValue]], Awaitable[ToolAnswer]]
 

@@ -86,7 +86,6 @@ McpServers = Annotated[Mapping[str, McpServer], AfterValidator(_server_names)]
 class Picture(Model):
     """An image a tool returned; `data` is base64."""
 
-    media_type: str
     data: str
 
 

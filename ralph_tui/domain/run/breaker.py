@@ -305,16 +305,6 @@ class CircuitBreaker(Record):
         """The first signal that opens the breaker, or None; one task alone does not."""
         return next((s for s in self.signals() if s.reached and not self._is_one_tasks(s)), None)
 
-    def should_halt(self) -> tuple[bool, str | None]:
-        """Whether to stop, and the reason in the seeds' form (`consecutive_failures:3`)."""
-        signal = self.tripped()
-        if signal is None:
-            return self.state is BreakerState.OPEN, None
-        if signal.name == "cost":
-            return True, f"cost_limit:${self.total_cost:.2f}"
-        name = "consecutive_failures" if signal.name == "failures" else signal.name
-        return True, f"{name.replace(' ', '_')}:{signal.count:.0f}"
-
     @property
     def is_spent(self) -> bool:
         """The money is used up, which no time brings back."""

@@ -55,19 +55,9 @@ class ContextBudget(Record):
     """The latest iterations, oldest first."""
 
     @property
-    def effective_capacity(self) -> int:
-        """Tokens that may be used at all; the rest is the safety margin."""
-        return int(self.total_capacity * (1 - self.safety_margin))
-
-    @property
     def interrupt_percent(self) -> int:
         """Percent of the capacity at which the turn is interrupted."""
         return round(100 * (1 - self.safety_margin))
-
-    @property
-    def smart_zone_max(self) -> int:
-        """Tokens at which no further work is started in the session."""
-        return self.total_capacity * self.budget_percent // 100
 
     @property
     def percent(self) -> float:
@@ -82,10 +72,6 @@ class ContextBudget(Record):
         if self.percent >= self.budget_percent:
             return Zone.DANGER
         return Zone.SMART if self.percent >= self.smart_zone_min_percent else Zone.UNDER
-
-    def estimate_remaining(self) -> int:
-        """Tokens left before the safety margin; never negative."""
-        return max(0, self.effective_capacity - self.current_usage)
 
     def using(self, tokens: int) -> "ContextBudget":
         """A copy in which `tokens` are in use."""

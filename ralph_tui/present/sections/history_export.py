@@ -12,7 +12,6 @@ from ralph_tui.domain.view.metrics import Metric
 from ralph_tui.domain.view.run_history import Chronicle, Iteration
 from ralph_tui.present.sections.iteration_lines import look_of
 
-FORMATS = ("csv", "json", "md")
 _COLUMNS = (
     *("number", "task_id", "title", "outcome", "reason", "attempt", "phase", "cost_usd", "tokens"),
     *("context_tokens", "capacity", "seconds", "handoff", "denials", "started_at", "ended_at"),
@@ -24,7 +23,7 @@ def export_text(form: str, chronicle: Chronicle, metrics: Sequence[Metric], left
     """Write the whole history as a file.
 
     Args:
-        form: One of `FORMATS`.
+        form: `csv`, `json` or `md`.
         chronicle: The runs and iterations.
         metrics: The success metrics.
         left: The estimate of what is left.
