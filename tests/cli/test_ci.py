@@ -54,6 +54,8 @@ def test_success_shows_the_summary_of_the_tests_alone(tmp_path: Path) -> None:
         ("run ruff check .", "ruff check"),
         ("run mypy .", "mypy"),
         ("run lint-imports", "lint-imports"),
+        ("run codespell", "codespell"),
+        ("run vulture", "vulture"),
         ("run pytest --cov --cov-report=term", "pytest"),
     ],
 )
