@@ -1,4 +1,4 @@
-"""The CLI in a process group of its own.
+"""Start the CLI in a process group of its own, continue it when it is stopped, and end it.
 
 A terminal sends Ctrl+C to the whole foreground group; the CLI would take it as its own interrupt and
 the iteration that was to be finished would fail. The SDK starts whatever `cli_path` names, so it gets
@@ -7,9 +7,22 @@ laid over ours can change them, not remove them), and becomes the CLI. The key g
 environment of the CLI, every process of the same user could read it.
 """
 
+import asyncio
+import contextlib
+import os
+import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph_tui.domain import events as ev
+from ralph_tui.engine.safety.processes import SESSION_MARK, end_marked
+
+if TYPE_CHECKING:
+    import psutil
+    from claude_agent_sdk import ClaudeSDKClient
 
 SCRIPT = """\
 #!{python} -IS
@@ -36,6 +49,23 @@ HANDED = {
 
 MAX_SHEBANG = 127
 """Linux cuts a longer first line."""
+
+
+LEAVE_SECONDS = 0.5
+"""How long a CLI that is well may take to end by itself, and before that to interrupt its tools."""
+
+END_SECONDS = 0.3
+"""How long it, and all that it started, may then take to heed a SIGTERM."""
+
+LET_GO_SECONDS = 1.0
+"""How long the SDK may take to notice that the CLI is gone; that is no process any more."""
+
+LOOK_SECONDS = 1.0
+
+MOST_STOPS = 5
+"""So often it is continued; then somebody keeps stopping it, and the session is replaced."""
+
+CONTINUED = "Something stopped the Claude Code CLI (SIGSTOP). ralph continued it."
 
 
 def launch_script(python: str, cli: str) -> str:
@@ -73,3 +103,99 @@ class Launcher:
         if self._directory is not None:
             self._directory.cleanup()
             self._directory = None
+
+
+async def start(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
+    """Connect; a CLI that is not wanted any more, or takes longer, is ended before the SDK waits for it.
+
+    Raises:
+        TimeoutError: It took longer than `seconds`.
+    """
+    connecting = asyncio.create_task(client.connect(), name="ralph-sdk-connect")
+    try:
+        await asyncio.wait([connecting], timeout=seconds)
+    finally:
+        if not connecting.done():
+            connecting.cancel()
+            await asyncio.shield(asyncio.to_thread(_end, mark))
+            await asyncio.wait([connecting], timeout=LET_GO_SECONDS)
+    if connecting.cancelled():
+        raise TimeoutError
+    await connecting
+
+
+async def leave(client: "ClaudeSDKClient", mark: str, *, well: bool, tools_running: bool) -> None:
+    """End the CLI and everything with its mark; run it in a task that nobody cancels."""
+    from claude_agent_sdk import ClaudeSDKError
+
+    if tools_running and well:
+        well = await _interrupted(client)  # so that the tools end in order
+    leaving = asyncio.create_task(client.disconnect(), name="ralph-sdk-disconnect")
+    await asyncio.wait([leaving], timeout=LEAVE_SECONDS if well else 0.0)
+    await asyncio.to_thread(_end, mark)
+    await asyncio.wait([leaving], timeout=LET_GO_SECONDS)
+    leaving.cancel()
+    with contextlib.suppress(ClaudeSDKError, OSError, asyncio.CancelledError):
+        await leaving
+
+
+async def _interrupted(client: "ClaudeSDKClient") -> bool:
+    from claude_agent_sdk import ClaudeSDKError
+
+    try:
+        await asyncio.wait_for(client.interrupt(), LEAVE_SECONDS)
+    except (ClaudeSDKError, OSError, TimeoutError):
+        return False
+    return True
+
+
+def _end(mark: str) -> None:
+    end_marked(SESSION_MARK, mark, grace=END_SECONDS)
+
+
+async def continue_when_stopped(
+    mark: str, emit: Callable[[ev.Notice], None], give_up: Callable[[str], None]
+) -> None:
+    """Continue the CLI of a session whenever it is stopped, until it is gone; run it as a task.
+
+    Args:
+        mark: What the session's processes carry in their environment.
+        emit: Takes what a person should know.
+        give_up: Takes the reason when the CLI is stopped again and again.
+    """
+    process = await asyncio.to_thread(_cli_of, mark)
+    stops = 0
+    while process is not None and stops < MOST_STOPS:
+        await asyncio.sleep(LOOK_SECONDS)
+        stopped = _stopped(process)
+        if stopped is None:
+            return
+        if stopped:
+            stops += 1
+            process.send_signal(signal.SIGCONT)
+            emit(ev.Notice(level="warning", text=CONTINUED))
+    if stops:
+        give_up(f"something stopped it {stops} times")
+
+
+def _cli_of(mark: str) -> "psutil.Process | None":
+    """Return the child of this process with the mark; all others are further down."""
+    import psutil
+
+    for child in psutil.Process(os.getpid()).children():
+        try:
+            if child.environ().get(SESSION_MARK) == mark:
+                return child
+        except (psutil.Error, OSError):  # gone meanwhile
+            continue
+    return None
+
+
+def _stopped(process: "psutil.Process") -> bool | None:
+    """Return whether it is stopped; None when it is gone."""
+    import psutil
+
+    try:
+        return process.status() == psutil.STATUS_STOPPED
+    except psutil.Error:
+        return None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.agent import session
+from ralph_tui.agent import process
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.plan.plan import TaskStatus
 from tests.harness.model import serving
@@ -45,7 +45,7 @@ ALWAYS = """
 
 
 async def test_a_stopped_cli_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(process, "LOOK_SECONDS", 0.1)
     project = make_project(tmp_path, [task("a")], files={"stop.py": STOP})
     claims = """
     - name: stops the CLI and goes on
@@ -61,19 +61,19 @@ async def test_a_stopped_cli_is_continued(tmp_path: Path, monkeypatch: pytest.Mo
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
     assert run.end.iterations == 1
-    assert session.CONTINUED in [notice.text for notice in run.of(ev.Notice)]
+    assert process.CONTINUED in [notice.text for notice in run.of(ev.Notice)]
 
 
 @pytest.mark.long
 async def test_a_cli_that_is_stopped_again_and_again_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(process, "LOOK_SECONDS", 0.1)
     project = make_project(tmp_path, [task("a")], files={"stop.py": STOP})
     async with serving(scenario(ALWAYS, finishes("a"))) as server:
         run = await play(project, server)
     assert run.end.exit_code == 0, run.end
     assert run.end.iterations == 2
     told = [notice.text for notice in run.of(ev.Notice)]
-    assert told.count(session.CONTINUED) == session.MOST_STOPS
+    assert told.count(process.CONTINUED) == process.MOST_STOPS
     assert task_of(project, "a").status is TaskStatus.COMPLETE
