@@ -1,5 +1,5 @@
-"""Claude behind the engine's Agent port; the only importer of claude_agent_sdk.
+"""Claude behind the engine's `Agent` port.
 
-May not: be imported at start-up (the SDK costs 1.5 s); decide what the loop does next.
-Callers: demo, tui and cli.
+May not: decide anything about the loop. Nobody else may import `claude_agent_sdk`.
+Callers: `cli`, which hands it to the engine, and the tests.
 """

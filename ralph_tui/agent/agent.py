@@ -1,4 +1,4 @@
-"""`ClaudeAgent`: makes sessions on the real Claude Code CLI, one of them ahead of time."""
+"""`ClaudeAgent`: creates sessions on the real Claude Code CLI, one of them ahead of time."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ralph_tui.agent.process import Launcher
 from ralph_tui.agent.session import ClaudeSession
-from ralph_tui.agent.skills_plugin import SkillShelf
+from ralph_tui.agent.skills_plugin import SkillsPlugin
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.domain.sanitize import inert
 from ralph_tui.engine.core.ports import AgentSession, SessionSpec, Supervisor
@@ -14,7 +14,7 @@ from ralph_tui.store.io.rotation import append_log
 
 
 class ClaudeAgent:
-    """Makes sessions on the bundled CLI, with at most one standby session ready."""
+    """Creates sessions on the bundled CLI, with at most one standby session ready."""
 
     def __init__(
         self, environment: Mapping[str, str] | None = None, *, log: Path | None = None
@@ -23,7 +23,7 @@ class ClaudeAgent:
         self._environment = dict(environment or {})
         self._log_path = log
         self._launcher = Launcher()
-        self._shelf = SkillShelf()
+        self._shelf = SkillsPlugin()
         self._standby: asyncio.Task[ClaudeSession] | None = None
         self._standby_spec: SessionSpec | None = None
 
@@ -34,13 +34,13 @@ class ClaudeAgent:
         return session
 
     def prepare(self, spec: SessionSpec) -> None:
-        """See `Agent.prepare`; does nothing while a standby session exists."""
+        """See `Agent.prepare`. Does nothing while a standby session exists."""
         if self._standby is None:
             self._standby_spec = spec
             self._standby = asyncio.create_task(self._connect(spec), name="ralph-standby")
 
     async def close(self) -> None:
-        """See `Agent.close`; a standby session that is still being made is not waited for."""
+        """See `Agent.close`. Does not wait for a standby session that is still starting."""
         try:
             await self._drop_standby()
         finally:
@@ -57,7 +57,7 @@ class ClaudeAgent:
             await session.close()
 
     async def _made_ahead(self) -> ClaudeSession | None:
-        """The standby session; None where none was wanted, or it could not be made and one made now says why."""
+        """Return the standby session, or None without one. If it failed, the next session says why."""
         standby, self._standby = self._standby, None
         try:
             return await standby if standby is not None else None

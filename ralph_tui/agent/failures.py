@@ -1,4 +1,4 @@
-"""What an unsuccessful result means (SDK-FACTS section 7): one class, one sentence, one thing to do."""
+"""Classify an unsuccessful result (SDK-FACTS section 7): one class, one sentence, one hint."""
 
 import re
 from datetime import UTC, datetime
@@ -100,7 +100,7 @@ _WITHOUT_WORDS = "Claude Code gave up and did not say why ({})."
 
 
 def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = None) -> Failure:
-    """Return a failure with the hint that belongs to its class."""
+    """Return a failure with the hint of its class."""
     return Failure(
         kind=kind,
         message=one_line(message, 300),
@@ -110,7 +110,7 @@ def failure(kind: FailureClass, message: str, *, resets_at: datetime | None = No
 
 
 def classify(facts: ResultFacts) -> Failure | None:
-    """Return the failure a result stands for, or None when the turn ended normally."""
+    """Return the failure behind a result, or None when the turn ended normally."""
     if facts.subtype in _BY_SUBTYPE:
         return failure(_BY_SUBTYPE[facts.subtype], facts.text or _SAID[facts.subtype])
     if not facts.is_error or facts.terminal_reason.startswith("aborted"):
@@ -129,7 +129,7 @@ def classify(facts: ResultFacts) -> Failure | None:
 
 
 def _words(kind: FailureClass, facts: ResultFacts) -> str:
-    """Return what the CLI says, without what every such failure says; empty when it says nothing."""
+    """Return the CLI's message without the boilerplate of such failures; empty when it says nothing."""
     if kind is FailureClass.CONTEXT_FULL and facts.terminal_reason == "prompt_too_long":
         return _TOO_LONG
     text = facts.text.removeprefix(_API_ERROR)
@@ -139,7 +139,7 @@ def _words(kind: FailureClass, facts: ResultFacts) -> str:
 
 
 def _answered_instead(facts: ResultFacts) -> str:
-    """Return what came back from a sign-in page or a proxy."""
+    """Return the failure for an answer from a sign-in page or a proxy."""
     page = " with an HTML page" if "HTML page" in facts.text else ""
     status = re.search(r"\bHTTP (\d{3})\b|API Error: (\d{3})", facts.text)
     number = f" (HTTP {status[1] or status[2]})" if status else ""
@@ -147,7 +147,7 @@ def _answered_instead(facts: ResultFacts) -> str:
 
 
 def silence(seconds: float, wrong: str) -> Failure:
-    """Return a CLI that says nothing; `wrong` is what can be seen of its connection, if anything."""
+    """Return the failure for a silent CLI; `wrong` says what can be seen of its connection."""
     said = f"The CLI said nothing for {seconds:.0f} seconds."
     if not wrong:
         return failure(FailureClass.CLI_SILENT, said)
@@ -156,7 +156,7 @@ def silence(seconds: float, wrong: str) -> Failure:
 
 
 def _moment(seconds: int) -> datetime | None:
-    """When that is; None when it is outside of the calendar, which no service means."""
+    """Return the time of a timestamp, or None when it is outside the calendar."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -187,7 +187,7 @@ def _kind_of_status(facts: ResultFacts) -> FailureClass:
 
 
 def _kind_of_words(facts: ResultFacts) -> FailureClass:
-    """Return the class of a failure without a status: mostly a response that did not arrive whole."""
+    """Return the class of a failure without a status, which is mostly an incomplete response."""
     for words, kind in _BY_WORDS:
         if words.search(facts.text):
             return kind

@@ -15,7 +15,7 @@ from claude_agent_sdk import (
 )
 from claude_agent_sdk.types import HookEvent
 
-from ralph_tui.agent.permissions import Permits
+from ralph_tui.agent.permissions import PermissionCallback
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.documents.extensions import OWN_SERVER, Picture, ToolOutput
 from ralph_tui.domain.sanitize import head, one_line
@@ -41,7 +41,7 @@ Emit = Callable[[AgentItem], None]
 
 
 def deny(reason: str) -> HookJSONOutput:
-    """Return the tool does not run; the model reads the reason."""
+    """Refuse the tool; the model reads the reason."""
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -52,23 +52,23 @@ def deny(reason: str) -> HookJSONOutput:
 
 
 def rewrite(tool_input: dict[str, Any]) -> HookJSONOutput:
-    """Return the tool runs with another input; deny rules still see the new one."""
+    """Run the tool with another input; deny rules still see the new one."""
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": tool_input}}
 
 
 def add_note(event: str, note: str) -> HookJSONOutput:
-    """Return the model reads `note` after the tool's result."""
+    """Let the model read `note` after the tool's result."""
     output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": note}}
     return cast("HookJSONOutput", output)
 
 
 def keep_going(reason: str) -> HookJSONOutput:
-    """Return the turn does not end; the model reads the reason."""
+    """Keep the turn from ending; the model reads the reason."""
     return {"decision": "block", "reason": reason}
 
 
 def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
-    """Return the CLI asks `may_use_tool`, also about a tool that is allowed and inside the sandbox."""
+    """Make the CLI call `may_use_tool`, even for a tool that is allowed and inside the sandbox."""
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
@@ -80,7 +80,7 @@ def ask(reason: str, tool_input: dict[str, Any]) -> HookJSONOutput:
 
 
 class Hooks:
-    """Hook callbacks bound to whoever oversees the session now; a standby session has nobody yet."""
+    """Hook callbacks bound to the current supervisor; a standby session has none yet."""
 
     def __init__(
         self,
@@ -89,18 +89,18 @@ class Hooks:
         denied: Callable[[str], None],
     ) -> None:
         """Report calls and denials to the session's translator and feed."""
-        self.permits = Permits(emit, denied)
+        self.permits = PermissionCallback(emit, denied)
         self._emit = emit
         self._started = started
         self._denied = denied
 
     @property
     def supervisor(self) -> Supervisor | None:
-        """Who answers now."""
+        """The supervisor that answers now."""
         return self.permits.supervisor
 
     def matchers(self) -> dict[HookEvent, list[HookMatcher]]:
-        """Return what the SDK registers at connect."""
+        """Return the hooks that the SDK registers at connect."""
         guard = HookMatcher(
             hooks=[cast("Any", self._before_tool)],
             timeout=GUARD_TIMEOUT_SECONDS,
@@ -157,7 +157,7 @@ class Hooks:
         return rewrite(tool_input) if tool_input != call.input else PASS
 
     def _rewritten(self, call: ToolCall, verdict: Verdict) -> dict[str, Any]:
-        """Return the input as it will be used."""
+        """Return the input that will be used."""
         if verdict.command is None:
             return dict(call.input)
         before = str(call.input.get("command", ""))
@@ -196,7 +196,7 @@ def _call_of(data: HookInput, tool_use_id: str | None) -> ToolCall:
 
 
 def _output_of(name: str, data: HookInput) -> ToolOutput:
-    """Return what a tool of an extra MCP server returned; nothing of any other tool."""
+    """Return the output of an extra MCP server's tool, and nothing for any other tool."""
     own = name.startswith(f"mcp__{OWN_SERVER}__")
     returned = cast("dict[str, Any]", data).get("tool_response")
     if own or not name.startswith("mcp__") or returned is None:

@@ -1,4 +1,4 @@
-"""The `ralph` MCP server: the engine's tools in the SDK's clothes."""
+"""The `ralph` MCP server: offers the engine's tools through the SDK."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

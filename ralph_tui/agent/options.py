@@ -1,4 +1,4 @@
-"""The SDK options a session connects with: trimmed, pinned down, and the same in every iteration."""
+"""The SDK options of a session: trimmed, restricted, and the same in every iteration."""
 
 import json
 import warnings
@@ -62,7 +62,7 @@ def session_options(
     cli_path: Path | None = None,
     plugin: Path | None = None,
 ) -> ClaudeAgentOptions:
-    """Options for one session.
+    """Return the options for one session.
 
     Args:
         spec: What the engine asked for.
@@ -120,13 +120,13 @@ def session_options(
 
 
 def _extra_servers(spec: SessionSpec) -> dict[str, Any]:
-    """Return the person's own servers, as in a `.mcp.json`."""
+    """Return the person's own MCP servers in the form of a `.mcp.json`."""
     given = {name: s.model_dump(exclude_defaults=True) for name, s in spec.mcp_servers.items()}
     return {name: {"type": "http", **s} if "url" in s else s for name, s in given.items()}
 
 
 def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
-    """Return the sandbox in the CLI's words; two of them are not in the SDK's type (SDK-FACTS section 10)."""
+    """Return the sandbox settings for the CLI; two of them are missing in the SDK's type (SDK-FACTS section 10)."""
     if held is None:
         return None
     settings = {
@@ -146,7 +146,7 @@ def sandbox_settings(held: Sandbox | None) -> SandboxSettings | None:
 
 
 def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Have the CLI keep its own keys from commands, which works in its sandbox only.
+    """Return the setting that keeps the CLI's own keys from commands; it works only in the CLI's sandbox.
 
     The launcher hands over what it can in another way. What is left would be in the environment of the shell
     around each command (`inherited`). Extra servers would lose variables, too, so they keep it as it is.
@@ -158,7 +158,7 @@ def key_hiding(spec: SessionSpec, inherited: Mapping[str, str]) -> dict[str, str
 
 
 def _bounds(spec: SessionSpec) -> dict[str, str]:
-    """Waits and retries of the CLI, bounded (SDK-FACTS section 7.1, 7.3)."""
+    """Return the limits of the CLI's waits and retries (SDK-FACTS section 7.1, 7.3)."""
     idle_ms = str(spec.idle_timeout_seconds * 1000)
     return {
         "CLAUDE_CODE_MAX_RETRIES": str(spec.max_api_retries),

@@ -1,4 +1,4 @@
-"""What the CLI asks before it uses a tool: the model's questions, and permission for a call.
+"""Answer what the CLI asks before a tool runs: the model's questions, and permission for a call.
 
 A call comes here when a hook said `ask`, or when the CLI's own rules did (SDK-FACTS section 11); the guard
 has allowed it before, so nothing it denies is ever asked about.
@@ -25,8 +25,8 @@ PART = 300
 Result = PermissionResultAllow | PermissionResultDeny
 
 
-class Permits:
-    """The CLI's questions, put to whoever oversees the session now."""
+class PermissionCallback:
+    """Passes the CLI's questions to the current supervisor."""
 
     def __init__(self, emit: Callable[[AgentItem], None], denied: Callable[[str], None]) -> None:
         """Report rulings to the session's feed, and denials to its translator."""
@@ -36,11 +36,11 @@ class Permits:
         self._sent: dict[str, tuple[ToolCall, Verdict]] = {}
 
     def expect(self, call: ToolCall, verdict: Verdict) -> None:
-        """The CLI is told to ask about this call."""
+        """Remember a call that the CLI was told to ask about, and the guard's verdict."""
         self._sent[call.tool_id] = call, verdict
 
     def tell_again(self, call: ToolCall, verdict: Verdict) -> None:
-        """An earlier answer covers a call on the person's list."""
+        """Report that an earlier answer covers a call that needs permission."""
         self._emit(
             ev.ToolAllowed(
                 tool_id=call.tool_id,
@@ -111,7 +111,7 @@ async def _ruling(supervisor: Supervisor | None, call: ToolCall, wanted: Permiss
 
 
 def _said(ruling: Ruling) -> str:
-    """Return the denial as the model reads it."""
+    """Return the denial in the words that the model reads."""
     if ruling.by == NOBODY:
         return f"Denied: {ruling.reason}. Do without it."
     why = f": {ruling.reason}" if ruling.reason else " and gives no reason."
@@ -119,7 +119,7 @@ def _said(ruling: Ruling) -> str:
 
 
 async def _ask(supervisor: Supervisor, tool_input: dict[str, Any]) -> Result:
-    """Answer by question text (SDK-FACTS section 5.2); a refusal lets the turn go on."""
+    """Answer by question text (SDK-FACTS section 5.2); after a refusal the turn continues."""
     try:
         reply = await supervisor.ask(questions_of(tool_input))
     except Exception as error:  # noqa: BLE001 - the model must learn that there is no answer

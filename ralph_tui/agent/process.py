@@ -69,7 +69,7 @@ CONTINUED = "Something stopped the Claude Code CLI (SIGSTOP). ralph continued it
 
 
 def launch_script(python: str, cli: str) -> str:
-    """Return the script that becomes `cli`."""
+    """Return the script that turns into `cli`."""
     return SCRIPT.format(python=python, cli=cli, handed=HANDED)
 
 
@@ -82,7 +82,7 @@ def bundled_cli() -> Path | None:
 
 
 class Launcher:
-    """Owns the script; `path` is None where it cannot be used, and the SDK finds the CLI itself."""
+    """Owns the launch script; `path` is None where scripts cannot be used, and the SDK finds the CLI itself."""
 
     def __init__(self) -> None:
         """Write the script into a private temporary directory."""
@@ -106,7 +106,7 @@ class Launcher:
 
 
 async def start(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
-    """Connect; a CLI that is not wanted any more, or takes longer, is ended before the SDK waits for it.
+    """Connect, and end a CLI that is cancelled or takes too long before the SDK waits for it.
 
     Raises:
         TimeoutError: It took longer than `seconds`.
@@ -125,7 +125,14 @@ async def start(client: "ClaudeSDKClient", mark: str, seconds: float) -> None:
 
 
 async def leave(client: "ClaudeSDKClient", mark: str, *, well: bool, tools_running: bool) -> None:
-    """End the CLI and everything with its mark; run it in a task that nobody cancels."""
+    """End the CLI and everything with its mark. Run it in a task that nobody cancels.
+
+    Args:
+        client: The SDK's client.
+        mark: What the session's processes carry in their environment.
+        well: Whether the CLI still answers, so that it may end by itself.
+        tools_running: Whether tools run, which are interrupted first.
+    """
     from claude_agent_sdk import ClaudeSDKError
 
     if tools_running and well:
@@ -156,7 +163,7 @@ def _end(mark: str) -> None:
 async def continue_when_stopped(
     mark: str, emit: Callable[[ev.Notice], None], give_up: Callable[[str], None]
 ) -> None:
-    """Continue the CLI of a session whenever it is stopped, until it is gone; run it as a task.
+    """Continue the CLI of a session whenever it is stopped, until it exits. Run it as a task.
 
     Args:
         mark: What the session's processes carry in their environment.
@@ -179,7 +186,7 @@ async def continue_when_stopped(
 
 
 def _cli_of(mark: str) -> "psutil.Process | None":
-    """Return the child of this process with the mark; all others are further down."""
+    """Return the child of this process that carries the mark, which only the CLI itself is."""
     import psutil
 
     for child in psutil.Process(os.getpid()).children():
@@ -192,7 +199,7 @@ def _cli_of(mark: str) -> "psutil.Process | None":
 
 
 def _stopped(process: "psutil.Process") -> bool | None:
-    """Return whether it is stopped; None when it is gone."""
+    """Return whether the process is stopped, or None when it is gone."""
     import psutil
 
     try:

@@ -42,7 +42,7 @@ from ralph_tui.guard.sandbox.os_sandbox import GONE, LOST_HINT, lost, why_no_san
 def tool_difference(
     expected: tuple[str, ...], offered: tuple[str, ...], servers: tuple[str, ...] = ()
 ) -> str:
-    """Return what is wrong with the CLI's tools, as a sentence; those of our and the extra servers may vary."""
+    """Return which tools differ from the phase's, as a sentence; tools of MCP servers may vary."""
     wanted = {"Task" if name == "Agent" else name for name in expected}
     prefixes = tuple(f"mcp__{name}__" for name in (SERVER_NAME, *servers))
     have = {n for n in offered if not n.startswith(prefixes)}
@@ -68,7 +68,7 @@ _ONE_FAILED = "bwrap: "
 
 
 def suspects(items: list[AgentItem]) -> str:
-    """Return what a failed command says about the sandbox; empty when it says nothing."""
+    """Return a failed command's message about the sandbox, or an empty string."""
     for item in items:
         if isinstance(item, ev.ToolFinished) and item.outcome is ToolOutcome.ERROR:
             said = _said(item)
@@ -78,7 +78,7 @@ def suspects(items: list[AgentItem]) -> str:
 
 
 async def lost_sandbox(said: str) -> Failure | None:
-    """Return why the turn ends after a command said this; None when the sandbox works after all."""
+    """Return why the turn ends after such a message, or None when the sandbox works after all."""
     reason = await asyncio.to_thread(why_no_sandbox)
     if reason:
         return Failure(kind=FailureClass.SETUP, message=lost(reason), hint=LOST_HINT)
@@ -88,7 +88,7 @@ async def lost_sandbox(said: str) -> Failure | None:
 
 
 def _said(item: ev.ToolFinished) -> str:
-    """Return the output of a command without the line that tells its exit status."""
+    """Return the output of a command without the line of its exit status."""
     first, _, rest = item.output.partition("\n")
     return rest if first.startswith("Exit code ") else item.output
 
@@ -120,7 +120,7 @@ class _Lost:
 
 @dataclass(frozen=True)
 class _Own:
-    """An item made by a hook, in line with the SDK's messages."""
+    """An item from a hook, in order with the SDK's messages."""
 
     item: AgentItem
 
@@ -136,9 +136,14 @@ class ClaudeSession:
         cli_path: Path | None = None,
         plugin: Path | None = None,
     ) -> None:
-        """Prepare the client; `connect` starts the CLI at `cli_path`, else the bundled one.
+        """Prepare the client; `connect` starts the CLI.
 
-        `plugin` holds the spec's skills.
+        Args:
+            spec: What the engine asked for.
+            environment: Variables to add to the CLI's environment.
+            log: Takes a line of the CLI's stderr.
+            cli_path: The CLI to start instead of the bundled one.
+            plugin: The directory with the spec's skills.
         """
         self.spec = spec
         self._log = log
@@ -192,7 +197,7 @@ class ClaudeSession:
         )
 
     async def _not_started(self, why: str) -> CliStartError:
-        """Return the error to raise, once whatever did start has been ended."""
+        """End whatever did start, and return the error to raise."""
         await asyncio.to_thread(end_marked, SESSION_MARK, self._mark)
         said = one_line(" / ".join(self._last_words), LAST_WORDS_CHARS)
         words = f' Its last words: "{said}"' if said else ""
@@ -205,7 +210,7 @@ class ClaudeSession:
 
     @property
     def alive(self) -> bool:
-        """Whether the CLI still talks to us."""
+        """Whether the CLI still responds."""
         return self._lost is None and self._closing is None
 
     async def run_turn(self, prompt: str) -> AsyncIterator[AgentItem]:
@@ -245,7 +250,7 @@ class ClaudeSession:
         return None
 
     async def _next_items(self) -> list[AgentItem]:
-        """Wait for the next message and say what it means."""
+        """Wait for the next message and return what it means."""
         limit = (
             QUIET_TOOL_SECONDS
             if self._translator.tools_running
@@ -267,7 +272,7 @@ class ClaudeSession:
         return await self._held(self._checked(self._translator.translate(message)))
 
     async def _patiently(self, limit: float) -> Message | _Own | _Lost:
-        """Return the next message; a person who is asked may take as long as they like."""
+        """Return the next message; a person who is asked may take any time."""
         while True:
             try:
                 return await asyncio.wait_for(self._inbox.get(), limit)
@@ -277,7 +282,7 @@ class ClaudeSession:
                     raise
 
     def _result_items(self, message: ResultMessage) -> list[AgentItem]:
-        """Return a result ends our turn only when nothing we said is still unanswered (SDK-FACTS 6.2)."""
+        """Translate a result, which ends our turn only when nothing we said is unanswered (SDK-FACTS 6.2)."""
         items = self._translator.translate(message)
         answered = message.user_message_uuids or []
         self._unanswered.difference_update(answered)
@@ -301,7 +306,7 @@ class ClaudeSession:
         return [*items, TurnEnded(failure=failure(FailureClass.SETUP, wrong))]
 
     async def _held(self, items: list[AgentItem]) -> list[AgentItem]:
-        """End the turn when commands do not run in the sandbox any more."""
+        """End the turn when commands no longer run in the sandbox."""
         said = suspects(items) if self.spec.sandbox is not None else ""
         found = await lost_sandbox(said) if said else None
         if found is None:
@@ -315,7 +320,7 @@ class ClaudeSession:
         return TurnEnded(failure=failure(FailureClass.CLI_DIED, text))
 
     async def interrupt(self) -> None:
-        """See `AgentSession.interrupt`; a CLI that does not react counts as lost."""
+        """See `AgentSession.interrupt`. A CLI that does not react counts as lost."""
         if not self.alive:
             return
         self._translator.interrupt()
@@ -331,7 +336,7 @@ class ClaudeSession:
             self._interrupts -= 1
 
     async def close(self) -> None:
-        """See `AgentSession.close`; shielded, because a cancelled shutdown leaves the CLI running."""
+        """See `AgentSession.close`. Shielded, because a cancelled shutdown leaves the CLI running."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._shut_down(), name="ralph-session-close")
         await asyncio.shield(self._closing)

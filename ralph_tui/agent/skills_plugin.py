@@ -1,4 +1,4 @@
-"""Skills for sessions that load no settings of anybody: a plugin of our own that holds nothing else."""
+"""A plugin that holds only the configured skills, for sessions that load no settings."""
 
 import json
 import shutil
@@ -9,15 +9,15 @@ from ralph_tui.domain.documents.extensions import OWN_SERVER
 from ralph_tui.domain.errors import SetupError
 
 
-class SkillShelf:
-    """Copies of skills in a private directory; what a run began with stays as it was."""
+class SkillsPlugin:
+    """Copies of skills in a private directory, unchanged for the whole run."""
 
     def __init__(self) -> None:
-        """Nothing is copied yet."""
+        """Copy nothing yet."""
         self._directories: dict[tuple[Path, ...], tempfile.TemporaryDirectory[str]] = {}
 
     def plugin(self, skills: tuple[Path, ...]) -> Path | None:
-        """Return the plugin that holds these skills; None without any.
+        """Return the plugin directory with these skills, or None without any.
 
         Raises:
             SetupError: A skill cannot be read.

@@ -1,4 +1,4 @@
-"""Whether the address the CLI is told to use speaks TLS where it is called https.
+"""Check that an `https` address of the CLI really speaks TLS.
 
 Where it does not, the CLI says nothing at all until its patience is over (SDK-FACTS section 7), so we look
 ourselves; only at an address that a person has set, and only a handshake is made.
@@ -22,7 +22,7 @@ ADVICE = f"Correct {VARIABLE}: https:// needs a port that speaks TLS; a gateway 
 
 
 def require_tls(environ: Mapping[str, str] = os.environ) -> None:
-    """Refuse an address that is called https and surely speaks something else. Blocks.
+    """Refuse an `https` address that certainly speaks something else. Blocks.
 
     Raises:
         SetupError: What answers there is no TLS.
@@ -33,12 +33,12 @@ def require_tls(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def trouble(environ: Mapping[str, str]) -> str:
-    """Return what is wrong with TLS at the address, as a sentence; empty when nothing can be seen. Blocks."""
+    """Return what is wrong with TLS at the address, as a sentence, or an empty string. Blocks."""
     return _look(environ)[0]
 
 
 def _look(environ: Mapping[str, str]) -> tuple[str, bool]:
-    """Return what is wrong, and whether it is certain: who only keeps silent may be busy."""
+    """Return what is wrong and whether it is certain: a silent server may only be busy."""
     url = environ.get(VARIABLE, "").strip()
     try:
         parts = urlsplit(url)
@@ -73,7 +73,7 @@ def _handshake(plain: socket.socket, host: str, where: str) -> tuple[str, bool]:
 
 
 def _by_proxy(host: str) -> bool:
-    """Return whether the CLI gets there by a proxy, whose handshake is another one."""
+    """Return whether the CLI reaches the host through a proxy, whose handshake differs."""
     proxies = urllib.request.getproxies()
     if not ({"https", "all"} & proxies.keys()):
         return False

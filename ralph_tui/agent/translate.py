@@ -1,4 +1,4 @@
-"""SDK messages become our events; what the SDK leaves open (unknown messages) is ignored."""
+"""Translate SDK messages into our events; unknown messages are ignored."""
 
 import json
 import time
@@ -21,7 +21,7 @@ from claude_agent_sdk import (
 from pydantic import JsonValue
 
 from ralph_tui.agent.failures import ResultFacts, classify
-from ralph_tui.agent.usage import Spending
+from ralph_tui.agent.usage import SessionUsage
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.redaction import unfinished
 from ralph_tui.domain.run.usage_quota import Allowance
@@ -33,15 +33,15 @@ MOST = 8_192
 """Characters that wait at most; a longer word is no secret."""
 
 
-class Holding:
-    """The pieces of the texts that are being streamed, one for each speaker."""
+class StreamRedaction:
+    """Holds back the end of streamed text that may be the beginning of a secret, per speaker."""
 
     def __init__(self) -> None:
-        """Nothing waits."""
+        """Hold nothing back yet."""
         self._waiting: dict[str | None, str] = {}
 
     def add(self, speaker: str | None, piece: str) -> str:
-        """Return what can be shown now, inert."""
+        """Return the text that can be shown now, inert."""
         text = self._waiting.pop(speaker, "") + piece
         at = unfinished(text)
         if len(text) - at > MOST:
@@ -51,7 +51,7 @@ class Holding:
         return inert(text[:at])
 
     def rest(self, speaker: str | None) -> str:
-        """Return what still waits, when the text is over."""
+        """Return the text still held back, once the stream is over."""
         return inert(self._waiting.pop(speaker, ""))
 
 
@@ -60,7 +60,7 @@ TEXT_LIMIT = 20_000
 
 
 class Translator:
-    """The state one session needs to tell starts from finishes; no I/O."""
+    """Tells starts from finishes in one session; no I/O."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Measure durations with `clock`, in seconds."""
@@ -72,8 +72,8 @@ class Translator:
         self._started_session = False
         self._assistant_error = ""
         self._rejected_until: int | None = None
-        self._spending = Spending()
-        self._holding = Holding()
+        self._spending = SessionUsage()
+        self._holding = StreamRedaction()
         self.session_id = ""
         self.tools: tuple[str, ...] | None = None
         self._servers: dict[str, str] = {}
@@ -81,11 +81,11 @@ class Translator:
 
     @property
     def tools_running(self) -> bool:
-        """Whether the model waits for a tool, so that silence is no sign of trouble."""
+        """Whether the model waits for a tool, so that silence is normal."""
         return bool(self._running)
 
     def lost_servers(self, wanted: tuple[str, ...]) -> str:
-        """Return which extra servers are not there, as a sentence; a phase that needs its eyes is not blind."""
+        """Return which extra MCP servers failed to start, as a sentence, or an empty string."""
         gone = [
             n for n in wanted if self._servers.get(n, "missing") not in ("connected", "pending")
         ]
@@ -93,7 +93,7 @@ class Translator:
         return f"An MCP server of this phase did not start: {states}." if gone else ""
 
     def translate(self, message: Message) -> list[AgentItem]:
-        """Return what one SDK message means; often nothing."""
+        """Return the events of one SDK message; often none."""
         match message:
             case StreamEvent():
                 return self._stream(message)
@@ -113,7 +113,7 @@ class Translator:
                 return []
 
     def start_tool(self, call: ToolCall, parent_id: str | None = None) -> list[AgentItem]:
-        """Note a call, reported by a hook or a message, whichever came first."""
+        """Record a call, reported by a hook or a message, whichever came first."""
         if call.tool_id in self._seen:
             return []
         self._seen.add(call.tool_id)
@@ -128,15 +128,15 @@ class Translator:
         ]
 
     def deny_tool(self, tool_id: str) -> None:
-        """Note that the guard refused a call, so that its error result reads as a denial."""
+        """Record that the guard refused a call, so that its error result reads as a denial."""
         self._denied.add(tool_id)
 
     def interrupt(self) -> None:
-        """Note that what runs now is being ended; the CLI tells such calls as failed."""
+        """Record that the running calls are being ended; the CLI reports them as failed."""
         self._interrupted |= set(self._running)
 
     def abandon(self) -> list[AgentItem]:
-        """Close the calls that will get no result any more."""
+        """Close the calls that will get no result."""
         left: list[AgentItem] = [
             self._finish(tool_id, ev.ToolOutcome.INTERRUPTED, "") for tool_id in list(self._running)
         ]
@@ -231,7 +231,7 @@ class Translator:
         ]
 
     def _allowances(self, raw: Mapping[str, Any]) -> list[AgentItem]:
-        """Return what is used of each window, where it changed by a percent."""
+        """Return the usage of each quota window that changed by a percent."""
         told: list[AgentItem] = []
         for allowance in allowances(raw):
             percent = int(allowance.percent)
@@ -264,7 +264,7 @@ class Translator:
 
 
 def allowances(raw: Mapping[str, Any]) -> list[Allowance]:
-    """Return the windows in the CLI's report (SDK-FACTS section 7.4); what makes no sense is left out."""
+    """Return the quota windows in the CLI's report (SDK-FACTS section 7.4), without invalid ones."""
     windows = raw.get("unifiedWindows")
     found: list[Allowance] = []
     for name, window in windows.items() if isinstance(windows, dict) else ():
@@ -282,7 +282,7 @@ def _shown(text: str, parent: str | None) -> list[AgentItem]:
 
 
 def api_retry(data: Mapping[str, Any]) -> ev.ApiRetry:
-    """Return the CLI's report that it will ask the model again."""
+    """Return the event for the CLI's report that it retries a request."""
     status = data.get("error_status")
     return ev.ApiRetry(
         attempt=int(data.get("attempt") or 0),
@@ -308,7 +308,7 @@ def _bounded(value: JsonValue) -> JsonValue:
 
 
 def result_text(content: str | Iterable[Mapping[str, Any]] | None) -> str:
-    """Return the text of a tool result; blocks that are not text are named by their type."""
+    """Return the text of a tool result; other blocks appear as the name of their type."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(

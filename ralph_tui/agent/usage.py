@@ -1,4 +1,4 @@
-"""What a session spends: estimates while a turn runs, the CLI's own figure at its end.
+"""Count what a session spends: estimates while a turn runs, the CLI's own figure at its end.
 
 Counted in whole numbers. What was reported once is not taken back: a figure of the CLI that is lower than
 the estimate before it takes effect when the session has cost as much.
@@ -36,7 +36,7 @@ def price_of(model: str) -> Price:
 
 
 def estimate(model: str, usage: TokenUsage) -> int:
-    """Return what one response cost, in nano-dollars: a price for a million tokens has no smaller part."""
+    """Return the cost of one response in nano-dollars, the smallest part of a price per million tokens."""
     price = price_of(model)
     return (
         usage.input_tokens * _nanos(price.input)
@@ -51,11 +51,11 @@ def _nanos(usd_per_million: float) -> int:
     return round(usd_per_million * 1_000)
 
 
-class Spending:
-    """Adds up responses; the CLI's cumulative cost (SDK-FACTS section 3.3) replaces estimates."""
+class SessionUsage:
+    """Adds up responses; the CLI's cumulative cost (SDK-FACTS section 3.3) replaces the estimates."""
 
     def __init__(self) -> None:
-        """Start at nothing."""
+        """Start at zero."""
         self._model = ""
         self._started: dict[str, Any] = {}
         self._last = TokenUsage()
@@ -72,7 +72,7 @@ class Spending:
         self._sub_agent_messages: set[str] = set()
 
     def start_response(self, model: str, usage: Mapping[str, Any]) -> None:
-        """Remember the input side, which the end of a response may leave out."""
+        """Remember the input tokens, which the end of a response may leave out."""
         self._model = model or self._model
         self._started = dict(usage)
         self._requests += 1
@@ -92,7 +92,7 @@ class Spending:
             self._count(model, token_usage(usage))
 
     def count_retry(self) -> None:
-        """Count a request that the API did not answer; the CLI asks again."""
+        """Count a request that the API did not answer and the CLI repeats."""
         self._requests += 1
 
     def _count(self, model: str, usage: TokenUsage) -> None:
@@ -101,7 +101,7 @@ class Spending:
         self._tokens += usage.input_tokens + usage.cache_creation_tokens + usage.output_tokens
 
     def settle(self, total_cost_usd: float | None, models: Mapping[str, Any]) -> None:
-        """Take the CLI's figure; without a usable one the estimate stands, never zero."""
+        """Use the CLI's figure; without a valid one the estimate stands, never zero."""
         if total_cost_usd is not None and self._settled <= _micros(total_cost_usd):
             self._settled = _micros(total_cost_usd)
         else:
@@ -111,7 +111,7 @@ class Spending:
         self._window = max(windows, default=self._window)
 
     def report(self) -> TurnUsage:
-        """Return the figures as they stand."""
+        """Return the current figures."""
         self._reported = max(self._reported, self._settled + _rounded(self._estimated))
         return TurnUsage(
             usage=self._last,
@@ -124,17 +124,17 @@ class Spending:
 
 
 def _micros(usd: float) -> int:
-    """Return the CLI's figure; what is no amount is none."""
+    """Return the CLI's figure in micro-dollars, or None when it is no amount."""
     return micros(usd) if 0 <= usd < math.inf else -1
 
 
 def _rounded(nanos: int) -> int:
-    """Nano-dollars as whole micro-dollars."""
+    """Return nano-dollars as whole micro-dollars."""
     return (nanos + 500) // 1_000
 
 
 def token_usage(usage: Mapping[str, Any]) -> TokenUsage:
-    """Return the API's usage object as ours; missing and negative figures are zero."""
+    """Return the API's usage object as ours; missing and negative figures become zero."""
 
     def figure(name: str) -> int:
         value = usage.get(name)

@@ -1,5 +1,5 @@
-"""A loopback Messages API that plays scenarios to the real CLI, and the demo project.
+"""The demo: a loopback Messages API that plays scenarios to the real CLI, and its project.
 
-May not: reach the network; be needed by a real run.
-Callers: tui, cli and the tests.
+May not: reach the network, or be needed by a real run.
+Callers: `cli`, `tui` and the tests.
 """

@@ -1,4 +1,4 @@
-"""`python -m ralph_tui.demo SCENARIO --port-file F`: the model's server as a process of its own."""
+"""`python -m ralph_tui.demo SCENARIO --port-file F`: serve the model from a process of its own."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ from ralph_tui.domain.errors import RalphError
 
 
 def main() -> None:
-    """Serve a scenario until ended by a signal, writing the port to a file."""
+    """Serve a scenario until a signal ends the process; write the port to a file."""
     parser = argparse.ArgumentParser(description="Play a scenario on a loopback Messages API.")
     parser.add_argument("scenario", type=Path)
     parser.add_argument("--port-file", type=Path, required=True)

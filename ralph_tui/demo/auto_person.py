@@ -1,7 +1,7 @@
-"""The person of the demo: answers what the loop asks when nobody else does.
+"""The demo's automatic person: answers the loop's questions when nobody else does.
 
-It looks at `.ralph/` and asks through the controls, as `ralph answer` in another terminal would, so the
-loop cannot tell it from anybody. What somebody else has begun to answer or to change, it leaves to them.
+It reads `.ralph/` and answers through the controls, as `ralph answer` in another terminal would, so the
+loop cannot tell the difference. It leaves alone what somebody else began to answer or change.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from ralph_tui.demo.scenario import Guidance, Role
+from ralph_tui.demo.scenario import Guidance, Persona
 from ralph_tui.domain.documents.questions import AskedQuestion
 from ralph_tui.domain.errors import RalphError, StoreError
 from ralph_tui.domain.events import EventSink, Notice
@@ -26,7 +26,7 @@ BY = "demo"
 
 @dataclass(frozen=True)
 class Matter:
-    """Something the loop waits for: one of its questions, or a decision."""
+    """What the loop waits for: a question or a decision."""
 
     key: str
     """What belongs together: the questions of one call, or one request for approval."""
@@ -36,14 +36,14 @@ class Matter:
 
     @property
     def step(self) -> tuple[str, str]:
-        """What is waited for, question by question."""
+        """The matter and its current question, which change with every step."""
         return self.key, self.question.id if self.question else ""
 
 
 def matter_of(docs: Documents) -> Matter | None:
-    """Return what the loop waits for now; nothing while the person has it paused or stopped.
+    """Return what the loop waits for now; None while the person has paused or stopped it.
 
-    After trouble only a real person decides how it goes on.
+    After trouble only a real person decides how to continue.
     """
     state = docs.state
     if state.pause is not StopMode.NONE or state.stop is not StopMode.NONE:
@@ -57,23 +57,31 @@ def matter_of(docs: Documents) -> Matter | None:
     return Matter(f"{approval.kind} {approval.requested_at}", tasks=tasks)
 
 
-class DemoPerson:
-    """Plays a role beside the loop of one project."""
+class AutoPerson:
+    """Plays the persona of a scenario beside the loop of one project."""
 
     def __init__(
         self,
-        role: Role,
+        persona: Persona,
         project: Project,
         *,
         speed: float,
         on_screen: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Wait as long as `role` says, divided by `speed`; `clock` counts seconds."""
-        self._role = role
+        """Answer for the persona.
+
+        Args:
+            persona: How the person answers, and after how many seconds.
+            project: The loop's project.
+            speed: Divides the waiting time.
+            on_screen: Whether somebody sits before the screen and needs time to read.
+            clock: Returns seconds.
+        """
+        self._persona = persona
         self._project = project
         self._controls = Controls(project.root)
-        self._patience = (role.at_screen if on_screen else role.after) / speed
+        self._patience = (persona.at_screen if on_screen else persona.after) / speed
         self._clock = clock
         self._matter: Matter | None = None
         self._due = 0.0
@@ -83,19 +91,19 @@ class DemoPerson:
 
     @property
     def seconds_left(self) -> float | None:
-        """Until it answers what is open; None when it will not."""
+        """Seconds until it answers the open matter, or None when it will not."""
         if self._matter is None or self._matter.key == self._left_alone:
             return None
         return max(0.0, self._due - self._clock())
 
     def stand_back(self) -> None:
-        """Leave what is open to whoever called this."""
+        """Leave the open matter to the caller."""
         if self._matter is not None and self._matter.key != self._left_alone:
             self._left_alone = self._matter.key
             self._stir.set()
 
     async def live(self, emit: EventSink) -> None:
-        """Answer until cancelled; `emit` is told what is about to happen."""
+        """Answer until cancelled; `emit` receives notices of what is about to happen."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._watch())
             group.create_task(self._act_forever(emit))
@@ -119,7 +127,7 @@ class DemoPerson:
             await self._wait()
 
     async def _act(self, docs: Documents, emit: EventSink) -> bool:
-        """Do what it is time for; whether there may be more to do at once."""
+        """Do what is due; return whether more may be due at once."""
         self._consider(docs, emit)
         await self._guide(docs, emit)
         if self._matter is None or self.seconds_left != 0:
@@ -128,7 +136,7 @@ class DemoPerson:
         return True
 
     async def _wait(self) -> None:
-        """Until something happens or it is time to answer."""
+        """Wait until something happens or an answer is due."""
         try:
             async with asyncio.timeout(self.seconds_left):
                 await self._stir.wait()
@@ -136,7 +144,7 @@ class DemoPerson:
             return
 
     def _consider(self, docs: Documents, emit: EventSink) -> None:
-        """Take in what is waited for, and say what follows when nobody does anything."""
+        """Look at the open matter, and announce the automatic answer."""
         before, self._matter = self._matter, matter_of(docs)
         now = self._matter
         if now is None or now.key == self._left_alone:
@@ -150,7 +158,7 @@ class DemoPerson:
             self.stand_back()  # somebody is at the plan
 
     async def _guide(self, docs: Documents, emit: EventSink) -> None:
-        for guidance in self._role.guidance:
+        for guidance in self._persona.guidance:
             task = docs.plan.task(guidance.during)
             working = task is not None and task.status is TaskStatus.IN_PROGRESS
             if working and guidance not in self._said:
@@ -163,7 +171,7 @@ class DemoPerson:
         self._left_alone = matter.key
 
     async def _attempt(self, request: Callable[[], object], emit: EventSink) -> bool:
-        """Ask the controls; whether they did it."""
+        """Call the controls; return whether that succeeded."""
         try:
             await asyncio.to_thread(request)
         except RalphError as error:
@@ -174,6 +182,6 @@ class DemoPerson:
     def _send(self, matter: Matter) -> None:
         asked = matter.question
         if asked is not None:
-            self._controls.answer(asked.id, self._role.answer(asked.question))
+            self._controls.answer(asked.id, self._persona.answer(asked.question))
         else:
             self._controls.decide(approved=True, by=BY)

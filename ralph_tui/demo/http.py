@@ -1,4 +1,4 @@
-"""Just enough HTTP/1.1 for one loopback client: whole requests in, JSON or chunked streams out.
+"""A minimal HTTP/1.1 server side for one loopback client: whole requests in, JSON or chunked streams out.
 
 Written on asyncio streams because the faults a scenario asks for (a stream cut in the middle, a
 connection reset) are what a finished HTTP library exists to prevent.
@@ -19,10 +19,10 @@ MAX_BODY = 256 * 1024 * 1024
 
 
 class BadRequestError(Exception):
-    """A request this server cannot read; the connection is closed after saying so."""
+    """A malformed request. The connection is closed after the error response."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
-        """Keep the status beside the sentence."""
+        """Set the status and the sentence."""
         super().__init__(message)
         self.status = status
 
@@ -54,7 +54,7 @@ class Request:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request, or None when the client has hung up.
+    """Return the next request, or None when the client hung up.
 
     Raises:
         BadRequestError: The bytes are not a request with a known length.
@@ -122,7 +122,14 @@ class Reply:
         *,
         with_body: bool = True,
     ) -> None:
-        """A whole JSON answer; `with_body=False` sends only its headers, as HEAD wants."""
+        """Send a whole JSON response.
+
+        Args:
+            status: The HTTP status.
+            payload: The body.
+            headers: Extra headers.
+            with_body: False to send only the headers, as HEAD needs.
+        """
         body = json.dumps(payload).encode()
         await self.whole(body, "application/json", status, headers, with_body=with_body)
 
@@ -135,7 +142,15 @@ class Reply:
         *,
         with_body: bool = True,
     ) -> None:
-        """A whole answer of any content type."""
+        """Send a whole response of any content type.
+
+        Args:
+            body: The content.
+            kind: The content type.
+            status: The HTTP status.
+            headers: Extra headers.
+            with_body: False to send only the headers.
+        """
         lines = {"content-type": kind, "content-length": str(len(body)), **(headers or {})}
         self._writer.write(_head(status, lines) + (body if with_body else b""))
         await self._writer.drain()
@@ -167,7 +182,7 @@ class Reply:
         await self._writer.drain()
 
     async def rest(self, seconds: float) -> None:
-        """Let time pass, unless there is none to pass.
+        """Wait for some seconds, unless there are none.
 
         Raises:
             ConnectionError: The client hung up meanwhile.
@@ -177,7 +192,7 @@ class Reply:
             self._check()
 
     async def hang_until_gone(self) -> None:
-        """Say nothing until the client hangs up."""
+        """Send nothing until the client hangs up."""
         while await self._reader.read(65_536):
             pass
 
@@ -186,7 +201,7 @@ class Reply:
             raise ConnectionResetError("the client hung up")
 
     def cut(self) -> None:
-        """Close in the middle of the stream, as a proxy that gives up does."""
+        """Close in the middle of the stream, as a proxy does when it gives up."""
         self._writer.close()
 
     def reset(self) -> None:

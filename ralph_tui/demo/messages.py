@@ -1,4 +1,4 @@
-"""Turns as the Messages API sends them: whole JSON messages and server-sent events."""
+"""Build Messages API responses from turns: whole JSON messages and server-sent events."""
 
 import json
 import re
@@ -20,7 +20,14 @@ Json = dict[str, JsonValue]
 
 
 def message(turn: Turn, *, key: str, model: str, usage: Usage) -> Json:
-    """Return a whole assistant message; `key` makes its ids unique."""
+    """Return a whole assistant message.
+
+    Args:
+        turn: What the model says and calls.
+        key: Makes the message's ids unique.
+        model: The model named in the response.
+        usage: The tokens it reports.
+    """
     return {
         "id": f"msg_{key}",
         "type": "message",
@@ -48,7 +55,14 @@ def _tool_block(call: ToolUse, tool_id: str) -> Json:
 
 
 def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) -> Usage:
-    """Return what a turn is said to have used: its own words, the scenario's, or an estimate."""
+    """Return a turn's usage: its own figures, the scenario's, or an estimate.
+
+    Args:
+        turn: The turn.
+        scenario: Sets the defaults.
+        body_bytes: The size of the request.
+        first: Whether the conversation begins, so that the cache is still empty.
+    """
     if turn.usage:
         return turn.usage
     context = next(
@@ -67,7 +81,7 @@ def turn_usage(turn: Turn, scenario: Scenario, *, body_bytes: int, first: bool) 
 
 
 def usage_json(usage: Usage) -> Json:
-    """Usage with the API's field names."""
+    """Return usage with the API's field names."""
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_creation,
@@ -125,7 +139,7 @@ def _deltas(block: Json) -> Iterator[Json]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Words, as a person watches them arrive; long text in large pieces."""
+    """Yield words at the pace a person reads, and long text in large pieces."""
     if len(text) < _LARGE_PIECE:
         yield from _PIECE.findall(text)
     else:
@@ -134,7 +148,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def encode_event(event: Json) -> bytes:
-    """One server-sent event."""
+    """Return one encoded server-sent event."""
     return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
 
 

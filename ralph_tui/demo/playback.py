@@ -1,4 +1,4 @@
-"""Playing one turn over one connection: at its pace, and with its fault."""
+"""Play one turn over one connection, at its pace and with its fault."""
 
 import json
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Performance:
 
 
 async def play(performance: Performance, reply: Reply) -> None:
-    """Answer a request with a turn, or with the fault it suffers."""
+    """Answer a request with a turn, or with its fault."""
     fault = performance.fault
     match fault.kind if fault else None:
         case "status":
@@ -83,7 +83,7 @@ async def _perform(performance: Performance, reply: Reply) -> None:
 
 
 async def _send_whole(answer: messages.Json, fault: Fault | None, reply: Reply) -> None:
-    """The faults of a stream, as they look to a client that did not ask for one."""
+    """Send the faults of a stream to a client that asked for a whole response."""
     kind = fault.kind if fault else None
     if kind == "stall":
         await reply.hang_until_gone()
@@ -115,7 +115,7 @@ async def _break(fault: Fault, reply: Reply) -> None:
 
 
 def side_answer(body: dict[str, JsonValue]) -> str | None:
-    """Return a harmless answer to the CLI's own small requests, or None when it is the agent's turn.
+    """Return a harmless answer to the CLI's own small requests, or None for the agent's turn.
 
     The agent always brings tools; quota probes and title requests bring none.
     """

@@ -1,4 +1,4 @@
-"""The project the demo works on: a small habit tracker in a fresh directory."""
+"""The demo's project: a small habit tracker in a fresh directory."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _FILES = Path(__file__).parent / "files" / "habits.yaml"
 
 
 def create_demo_project(target: Path | None = None) -> Path:
-    """Write the demo project and return where it is; it is left there for the person to look at.
+    """Write the demo project and return its directory, which is left for the person to look at.
 
     Args:
         target: An empty or new directory; by default a fresh temporary one.
@@ -38,7 +38,7 @@ def create_demo_project(target: Path | None = None) -> Path:
 
 
 def demo_environment() -> dict[str, str]:
-    """Return what `uv run` needs to work without a network, on the Python that runs ralph."""
+    """Return the environment in which `uv run` works without a network, on the Python that runs ralph."""
     return {
         "UV_OFFLINE": "1",
         "UV_PYTHON": sys.executable,
@@ -68,7 +68,7 @@ def _project_files() -> dict[str, str]:
 
 
 def _init_git(root: Path) -> None:
-    """Give the project a repository when git is there, so that `git status` says something."""
+    """Create a repository when git is installed, so that `git status` shows something."""
     git = shutil.which("git")
     if not git:
         return

@@ -1,4 +1,4 @@
-"""What was asked of the model, kept for those who want to look, and a way to wait for more."""
+"""Record the requests to the model, and wait for more of them."""
 
 import asyncio
 from collections import deque
@@ -38,10 +38,10 @@ class RecordedRequest:
 
 
 class RequestLog:
-    """The last requests, in the order of their arrival."""
+    """The most recent requests, in the order of arrival."""
 
     def __init__(self, keep: int, on_request: Callable[[RecordedRequest], None] | None) -> None:
-        """Keep so many requests, and tell the callback of each."""
+        """Keep `keep` requests, and pass each to the callback."""
         self.requests: deque[RecordedRequest] = deque(maxlen=keep)
         self._on_request = on_request
         self._arrival = asyncio.Condition()
@@ -55,7 +55,15 @@ class RequestLog:
         turn: int | None = None,
         attempt: int = 0,
     ) -> None:
-        """Keep a request, without its secrets."""
+        """Record a request without its secrets.
+
+        Args:
+            request: The HTTP request.
+            body: Its decoded JSON.
+            script: The script that answered it, or an empty string.
+            turn: The number of the turn in the script.
+            attempt: How often this turn was requested before.
+        """
         recorded = RecordedRequest(
             method=request.method,
             path=request.path,
@@ -73,6 +81,6 @@ class RequestLog:
             self._arrival.notify_all()
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` holds; it is asked after each arrival."""
+        """Wait until a condition on `requests` holds; it is checked after each arrival."""
         async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(arrived)

@@ -1,4 +1,4 @@
-"""What a scenario file says: which model turns are played, when, at what pace, with which faults.
+"""The models of a scenario file: which turns are played, when, at what pace, with which faults.
 
 A scenario is a list of scripts. A script begins when a prompt is of its `phase`, names its `task` or
 matches its `when`, and plays its turns in order; a turn whose own `when` does not fit what was just said
@@ -28,7 +28,7 @@ FaultKind = Literal[
 
 
 class Fault(Model):
-    """What goes wrong with a request before its turn is played properly.
+    """What goes wrong with a request before its turn is played.
 
     status: an HTTP error. hang: no answer at all. reset: the connection is reset.
     stall, cut, malformed, error_event: half of the stream, then silence, the end of the
@@ -66,15 +66,15 @@ class Fault(Model):
 
 
 class Guidance(Model):
-    """`guidance:` said once, while a task is being worked; the next iteration is told."""
+    """`guidance:` said once while a task is running; the next iteration receives it."""
 
     during: Annotated[str, Field(min_length=1)]
     """The task's id."""
     say: Annotated[str, Field(min_length=1)]
 
 
-class Role(Model):
-    """`person:` answers and approves, each `after` so many seconds in which nobody else did."""
+class Persona(Model):
+    """`person:` answers and approves, each `after` so many seconds without an answer from anybody else."""
 
     after: Seconds = 3.0
     """Seconds, divided by the speed."""
@@ -109,7 +109,7 @@ Patterns = Annotated[tuple[Pattern, ...], BeforeValidator(as_tuple)]
 
 
 def found(patterns: tuple[str, ...], text: str) -> bool:
-    """Return whether every pattern is somewhere in the text; `^` and `$` are line ends."""
+    """Return whether every pattern matches somewhere in the text; `^` and `$` are line ends."""
     return all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
 
 
@@ -172,7 +172,7 @@ class Usage(Model):
 
 
 class Turn(Model):
-    """One answer of the model: what it says, then the tools it calls.
+    """One answer of the model: its text, then the tools it calls.
 
     The short forms call their tools in the order read, write, edit, bash, ralph, tools.
     """
@@ -219,13 +219,13 @@ class Turn(Model):
 
 
 class Either(Model):
-    """Alternatives: the first turn that fits is played, and the others are passed over."""
+    """Alternatives: the first turn that fits is played, the others are skipped."""
 
     either: Annotated[tuple[Turn, ...], Field(min_length=1)]
 
 
 class Script(Model):
-    """The turns played from the prompt it is meant for; once in a conversation."""
+    """The turns played for the prompts it matches, once in a conversation."""
 
     name: str = ""
     phase: Literal["discovery", "planning", "building", "validation"] | None = None
@@ -246,12 +246,12 @@ class Script(Model):
 
     @property
     def label(self) -> str:
-        """The name, or what it begins with."""
+        """The name, or the pattern it begins with."""
         parts = (self.phase or "", self.task, *self.when)
         return self.name or " & ".join(part for part in parts if part)
 
     def is_meant_by(self, prompt: str) -> bool:
-        """Return whether this prompt is for this script."""
+        """Return whether this script answers a prompt."""
         if self.phase:
             opened = _PHASE.match(prompt.lstrip())
             if not opened or opened[1].lower() != self.phase:
@@ -270,7 +270,7 @@ class Scenario(Model):
     description: str = ""
     request: str = ""
     """What `ralph demo` asks for."""
-    person: Role = Field(default_factory=Role)
+    person: Persona = Field(default_factory=Persona)
     """Who answers it when nobody else does."""
     wait: Seconds = 0.0
     pace: Seconds = 0.0

@@ -1,4 +1,4 @@
-"""Scenario files read from YAML, with errors that name file, line and key."""
+"""Load scenario files from YAML, with errors that name file, line and key."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,12 +34,12 @@ def load_scenario(path: Path) -> Scenario:
 
 
 def shipped_scenario(name: str) -> Path:
-    """Return the path of a scenario that comes with ralph."""
+    """Return the path of a scenario that ships with ralph."""
     return SCENARIOS / f"{name}.yaml"
 
 
 def shipped_scenarios() -> tuple[str, ...]:
-    """Return the names of the scenarios that come with ralph."""
+    """Return the names of the scenarios that ship with ralph."""
     return tuple(sorted(path.stem for path in SCENARIOS.glob("*.yaml")))
 
 
@@ -69,7 +69,7 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
 
 
 def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None = None) -> None:
-    """YAML keeps the last of two equal keys in silence; here half a turn would be lost."""
+    """Refuse duplicate keys, of which YAML silently keeps the last and half a turn would be lost."""
     seen = set() if seen is None else seen
     if node in seen:  # an alias, which may even lead back to where it stands
         return
@@ -90,7 +90,7 @@ def _refuse_duplicates(node: yaml.Node, source: str, seen: set[yaml.Node] | None
 
 
 def _validation_message(root: yaml.Node, source: str, error: ValidationError) -> str:
-    """One sentence on the most deeply placed mistake, which is the most telling one."""
+    """Describe the most deeply nested mistake, which says most."""
     worst = max(error.errors(), key=lambda item: len(_locate(root, item["loc"])[1]))
     line, path = _locate(root, worst["loc"])
     said = worst["msg"].removeprefix("Value error, ")
@@ -102,7 +102,7 @@ def _validation_message(root: yaml.Node, source: str, error: ValidationError) ->
 
 
 def _locate(node: yaml.Node, loc: Sequence[int | str]) -> tuple[int, list[int | str]]:
-    """Return the line of a pydantic location and the part of it that stands in the file."""
+    """Return the line of a pydantic location and the part of it that exists in the file."""
     line, path = node.start_mark.line + 1, []
     for step in loc:
         if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
@@ -121,7 +121,7 @@ def _pair(node: yaml.MappingNode, key: int | str) -> tuple[yaml.Node, yaml.Node]
 
 
 def _dotted(path: Sequence[int | str]) -> str:
-    """`scripts[0].turns[2].bash`, counted from 0."""
+    """Return a location such as `scripts[0].turns[2].bash`, counted from 0."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.lstrip(".") or "scenario"
 

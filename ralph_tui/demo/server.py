@@ -48,7 +48,7 @@ _OTHER_WAYS_TO_A_MODEL = (
 
 
 def cli_environment(base_url: str, config_dir: Path) -> dict[str, str]:
-    """Variables to lay over the caller's environment for a CLI that talks to `base_url` only."""
+    """Return the variables that make a CLI talk to `base_url` only, to add to the caller's environment."""
     return {
         **dict.fromkeys(_OTHER_WAYS_TO_A_MODEL, ""),
         **_QUIET,
@@ -83,7 +83,7 @@ class ModelServer:
         keep: int = 500,
         on_request: Callable[[RecordedRequest], None] | None = None,
     ) -> None:
-        """Nothing is bound before the context is entered."""
+        """Prepare the server; entering the context binds the port."""
         self.scenario = scenario
         self.speed = speed
         self.port = 0
@@ -107,7 +107,7 @@ class ModelServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop listening and end every connection, hanging ones too."""
+        """Stop listening and end every connection, even hanging ones."""
         if self._server:
             self._server.close()
         for task in self._connections:
@@ -121,7 +121,7 @@ class ModelServer:
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """Everything asked, oldest first; the last `keep` of it."""
+        """All requests, oldest first; at most the last `keep`."""
         return tuple(self._log.requests)
 
     @property
@@ -130,11 +130,11 @@ class ModelServer:
         return tuple(r for r in self.requests if r.script)
 
     def environment(self, config_dir: Path) -> dict[str, str]:
-        """Return what the CLI needs in its environment to talk to this server and to nothing else."""
+        """Return the environment in which the CLI talks to this server and nothing else."""
         return cli_environment(self.url, config_dir)
 
     async def wait_for(self, arrived: Callable[[], bool]) -> None:
-        """Wait until a condition on `requests` holds; it is asked after each arrival.
+        """Wait until a condition on `requests` holds; it is checked after each arrival.
 
         Raises:
             TimeoutError: It did not come true in time.
@@ -142,7 +142,7 @@ class ModelServer:
         await self._log.wait_for(arrived)
 
     async def wait_for_turn(self, n: int) -> RecordedRequest:
-        """Return the n-th request for a scripted turn, counted from 1, once it has arrived.
+        """Wait for the n-th request for a scripted turn, counted from 1, and return it.
 
         Raises:
             TimeoutError: It did not arrive in time.
@@ -269,7 +269,7 @@ class ModelServer:
         return (default if own is None else own) / self.speed
 
     def _may_begin(self, script: Script, conversation: str) -> bool:
-        """Return whether a script with `times` still has a conversation to give."""
+        """Return whether a script with `times` may begin another conversation."""
         if script.times is None:
             return True
         taken = self._conversations.setdefault(script.label, set())

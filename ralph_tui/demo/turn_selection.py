@@ -1,4 +1,4 @@
-"""Which turn comes next: a pure function of the scenario and the conversation in the request.
+"""Select the next turn: a pure function of the scenario and the conversation in the request.
 
 Nothing is remembered between requests. The conversation is replayed from its first prompt, so a
 retried, resumed or repeated request always gets the same turn.
@@ -18,7 +18,7 @@ _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Step:
-    """What the model was told before one of its turns."""
+    """What the model received before one of its turns."""
 
     prompts: tuple[str, ...]
     """What the user said, piece by piece; several when a turn was interrupted or failed."""
@@ -32,7 +32,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Choice:
-    """A turn and where it stands."""
+    """A turn and its position."""
 
     script: Script
     index: int
@@ -40,7 +40,7 @@ class Choice:
 
 
 def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
-    """One step for each model turn so far, and one for the turn that is asked for."""
+    """Return one step for each model turn so far, and one for the requested turn."""
     steps: list[Step] = []
     runs = groupby((m for m in messages if isinstance(m, dict)), lambda m: m.get("role"))
     told: list[Mapping[str, JsonValue]] = []
@@ -54,7 +54,7 @@ def read_steps(messages: Sequence[JsonValue]) -> tuple[Step, ...]:
 
 
 def _step(told: Sequence[Mapping[str, JsonValue]], *, first: bool) -> Step:
-    """Return the first step leaves out system text: there it describes the machine, not the work."""
+    """Return one step; the first leaves out system text, which describes the machine and not the work."""
     heard = [m for m in told if not first or m.get("role") == "user"]
     blocks = [block for message in heard for block in _blocks(message.get("content"))]
     user = [_REMINDER.sub("", text) for kind, text in blocks if kind == "text"]
@@ -104,7 +104,7 @@ def choose(
 def _meant(
     scripts: Sequence[Script], step: Step, may_begin: Callable[[Script], bool]
 ) -> Script | None:
-    """Return the first script for the latest words; earlier ones were never answered."""
+    """Return the first script for the latest words; earlier words were never answered."""
     for prompt in reversed(step.prompts):
         for script in scripts:
             if script.is_meant_by(prompt) and may_begin(script):

@@ -9,7 +9,7 @@ from ralph_tui.store.text_files import TAIL_BYTES, read_text, write_text
 _MARK = "\n\n<!-- ralph: above, what is appended to the system prompt; below, the message -->\n\n"
 
 
-class Given(NamedTuple):
+class LastPrompt(NamedTuple):
     """The two parts of a session's first prompt."""
 
     system: str
@@ -17,7 +17,7 @@ class Given(NamedTuple):
     message: str
 
 
-def keep_given(layout: Layout, system: str, message: str) -> None:
+def write_last_prompt(layout: Layout, system: str, message: str) -> None:
     """Write the prompt for a person to read, replacing the previous one.
 
     Raises:
@@ -26,7 +26,7 @@ def keep_given(layout: Layout, system: str, message: str) -> None:
     write_text(layout.given, redact(f"{system}{_MARK}{message}"))
 
 
-def read_given(layout: Layout) -> Given | None:
+def read_last_prompt(layout: Layout) -> LastPrompt | None:
     """Return the last prompt, or None before the first session."""
     system, mark, message = read_text(layout, layout.given, TAIL_BYTES).partition(_MARK)
-    return Given(system, message) if mark else None
+    return LastPrompt(system, message) if mark else None

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph_tui.agent.failures import ResultFacts, classify
-from ralph_tui.agent.usage import Spending, token_usage
+from ralph_tui.agent.usage import SessionUsage, token_usage
 from ralph_tui.domain.events import FailureClass
 
 
@@ -107,7 +107,7 @@ def test_a_reset_outside_of_the_calendar_is_none(until: int) -> None:
 
 @pytest.mark.parametrize("total", [None, float("nan"), float("inf"), -1.0])
 def test_a_missing_or_strange_cost_never_counts_as_zero(total: float | None) -> None:
-    spending = Spending()
+    spending = SessionUsage()
     spending.start_response("claude-sonnet-5-5", {"input_tokens": 100_000})
     spending.finish_response({"output_tokens": 1_000})
     before = spending.report().session_cost_usd
@@ -116,7 +116,7 @@ def test_a_missing_or_strange_cost_never_counts_as_zero(total: float | None) -> 
 
 
 def test_the_clis_figure_replaces_the_estimate() -> None:
-    spending = Spending()
+    spending = SessionUsage()
     spending.start_response("claude-sonnet-5-5", {"input_tokens": 100_000})
     spending.finish_response({"output_tokens": 1_000})
     spending.settle(0.5, {"m": {"contextWindow": 1_000_000}})
@@ -127,7 +127,7 @@ def test_the_clis_figure_replaces_the_estimate() -> None:
 
 
 def test_a_figure_below_the_estimate_takes_nothing_back() -> None:
-    spending, reported = Spending(), []
+    spending, reported = SessionUsage(), []
     for total in (0.01, 0.35, 0.36):
         spending.start_response("claude-sonnet-5-5", {"input_tokens": 100_000})
         spending.finish_response({"output_tokens": 1_000})

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph_tui.agent.translate import MOST, Holding
+from ralph_tui.agent.translate import MOST, StreamRedaction
 from ralph_tui.domain.redaction import REDACTED
 from ralph_tui.domain.sanitize import inert
 
@@ -23,7 +23,7 @@ TEXTS = {
 
 def streamed(text: str, cuts: list[int]) -> list[str]:
     places = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
-    holding = Holding()
+    holding = StreamRedaction()
     pieces = [text[a:b] for a, b in itertools.pairwise(places)]
     return [*(holding.add(None, piece) for piece in pieces), holding.rest(None)]
 
@@ -42,7 +42,7 @@ def test_other_text_arrives_whole(text: str, cuts: list[int]) -> None:
 
 
 def test_words_are_shown_as_soon_as_they_are_whole() -> None:
-    holding = Holding()
+    holding = StreamRedaction()
     assert holding.add(None, "Hello wor") == "Hello "
     assert holding.add("sub", "other") == ""
     assert holding.add(None, "ld and") == "world "
@@ -50,5 +50,5 @@ def test_words_are_shown_as_soon_as_they_are_whole() -> None:
 
 
 def test_an_endless_word_does_not_wait_for_ever() -> None:
-    holding = Holding()
+    holding = StreamRedaction()
     assert holding.add(None, "x" * (MOST + 1)) == "x" * (MOST + 1)

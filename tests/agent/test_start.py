@@ -15,7 +15,7 @@ from claude_agent_sdk import CLIConnectionError
 from ralph_tui.agent import process, session
 from ralph_tui.agent.agent import ClaudeAgent
 from ralph_tui.agent.failures import why_lost
-from ralph_tui.agent.skills_plugin import SkillShelf
+from ralph_tui.agent.skills_plugin import SkillsPlugin
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.errors import SetupError
 from ralph_tui.engine.core.ports import TurnEnded
@@ -108,7 +108,7 @@ async def test_a_session_made_ahead_that_nobody_needed_any_more_may_fail(
     def full(*_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(SkillShelf, "plugin", full)
+    monkeypatch.setattr(SkillsPlugin, "plugin", full)
     agent = ClaudeAgent({})
     agent.prepare(spec(tmp_path))
     await agent.close()  # the run has its own end, and this is not it

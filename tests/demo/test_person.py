@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.cli.commands.demo import launch_demo
-from ralph_tui.demo.auto_person import DemoPerson, matter_of
-from ralph_tui.demo.scenario import Guidance, Role
+from ralph_tui.demo.auto_person import AutoPerson, matter_of
+from ralph_tui.demo.scenario import Guidance, Persona
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question
 from ralph_tui.domain.errors import StoreError
 from ralph_tui.domain.events import Event, Notice
@@ -40,7 +40,7 @@ class Stage:
     """A project in which something waits, and a person beside it."""
 
     project: Project
-    person: DemoPerson
+    person: AutoPerson
     told: list[Event] = field(default_factory=list)
 
     def ask(self, *questions: Question) -> None:
@@ -81,14 +81,14 @@ class Stage:
 async def beside(
     root: Path,
     after: float,
-    role: Role | None = None,
+    role: Persona | None = None,
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[Stage]:
     """A person who waits so many seconds, beside a project with two tasks."""
     project = Project(make_project(root, [task("a"), task("b")]))
-    given = (role or Role()).model_copy(update={"after": after})
-    stage = Stage(project, DemoPerson(given, project, speed=1, clock=clock))
+    given = (role or Persona()).model_copy(update={"after": after})
+    stage = Stage(project, AutoPerson(given, project, speed=1, clock=clock))
     living = asyncio.create_task(stage.person.live(stage.told.append))
     try:
         yield stage
@@ -101,7 +101,7 @@ async def beside(
 async def test_questions_are_answered_as_the_scenario_says_else_with_the_first_option(
     tmp_path: Path,
 ) -> None:
-    role = Role(answers={"Name": "Ada"})
+    role = Persona(answers={"Name": "Ada"})
     async with beside(tmp_path, AT_ONCE, role) as stage:
         stage.ask(LANGUAGE, NAME, NAME.model_copy(update={"header": "Nobody knows"}))
         await until(lambda: not stage.docs.questions.open(), what="the answers")
@@ -120,7 +120,7 @@ async def test_who_sits_at_the_screen_is_given_the_time_to_read(
 ) -> None:
     launch = launch_demo(speed=1, keep_at=tmp_path / "demo", on_screen=on_screen)
     person = launch.auto_responder
-    assert isinstance(person, DemoPerson)
+    assert isinstance(person, AutoPerson)
     stage = Stage(Project(launch.root), person)
     living = asyncio.create_task(person.live(stage.told.append))
     stage.ask(LANGUAGE)
@@ -186,7 +186,7 @@ async def test_after_trouble_only_a_real_person_decides(tmp_path: Path) -> None:
 
 
 async def test_guidance_is_said_once_when_its_task_is_worked(tmp_path: Path) -> None:
-    role = Role(guidance=(Guidance(during="b", say="Use dots."),))
+    role = Persona(guidance=(Guidance(during="b", say="Use dots."),))
     async with beside(tmp_path, NEVER, role) as stage:
         plan = stage.docs.plan
         stage.project.transact(
@@ -226,6 +226,6 @@ async def test_a_plan_that_cannot_be_read_for_a_moment_is_waited_for(
 
 def test_permission_is_given_once_unless_the_scenario_says_no_and_why() -> None:
     may = question_of(Permission(tool="Bash", argument="npm publish", rule="ask-first"))
-    assert Role().answer(may).labels == (ONCE,)
-    denied = Role(answers={"Permission": "3 not from here"}).answer(may)
+    assert Persona().answer(may).labels == (ONCE,)
+    denied = Persona(answers={"Permission": "3 not from here"}).answer(may)
     assert (denied.labels, denied.other) == ((DENY,), "not from here")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph_tui.engine.verification import fingerprint
-from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.fingerprint import Fingerprinter
 
 Change = Callable[[Path], object]
 
@@ -43,7 +43,7 @@ def replaced(path: Path) -> None:
     ],
 )
 def test_other_contents_are_seen(project: Path, change: Change) -> None:
-    looks = Contents(project)
+    looks = Fingerprinter(project)
     before = looks.digest()
     change(project)
     assert before
@@ -51,7 +51,7 @@ def test_other_contents_are_seen(project: Path, change: Change) -> None:
 
 
 def test_the_same_contents_are_the_same_whoever_looks(project: Path) -> None:
-    looks = Contents(project)
+    looks = Fingerprinter(project)
     before = looks.digest()
     (project / "app.py").write_text("x = 2\n")
     (project / ".venv").mkdir()
@@ -59,13 +59,13 @@ def test_the_same_contents_are_the_same_whoever_looks(project: Path) -> None:
     assert looks.digest() != before
     (project / "app.py").unlink()
     (project / "app.py").write_text("x = 1\n")
-    assert looks.digest() == Contents(project).digest() == before
+    assert looks.digest() == Fingerprinter(project).digest() == before
 
 
 def test_only_what_was_written_is_read_again(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = Contents(project)
+    looks = Fingerprinter(project)
     looks.digest()
     (project / "dir/b.txt").write_text("other")
     read: list[str] = []
@@ -85,7 +85,7 @@ def test_a_project_that_is_too_large_is_not_looked_at(
     project: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
     monkeypatch.setattr(fingerprint, limit, value)
-    looks = Contents(project)
+    looks = Fingerprinter(project)
     assert looks.digest() == ""
     monkeypatch.setattr(fingerprint, "files_of", lambda _: pytest.fail("it was looked at again"))
     assert looks.digest() == ""

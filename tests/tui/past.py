@@ -8,7 +8,7 @@ from ralph_tui.domain import events as ev
 from ralph_tui.domain.events import Event
 from ralph_tui.domain.plan.plan import TaskStatus
 from ralph_tui.store.journal.journal import JournalWriter
-from ralph_tui.store.last_prompt import keep_given
+from ralph_tui.store.last_prompt import write_last_prompt
 from ralph_tui.store.project import Project
 from tests.tui import feed
 from tests.tui.feed import Script
@@ -84,5 +84,7 @@ def past_project(root: Path, events: Iterable[Event] | None = None) -> Script:
     (root / "AGENTS.md").write_text("# Operations\n\nRun `uv run pytest`.\n")
     project.write_memory("# Session Memory - Iteration 3\n\n## Blockers/Issues\n- (none)\n")
     project.append_learning("pattern", "titles may hold any Unicode; fold before matching")
-    keep_given(project.layout, "You are Ralph.", "# Ralph Building Mode\n\nTask ID: demo-02\n")
+    write_last_prompt(
+        project.layout, "You are Ralph.", "# Ralph Building Mode\n\nTask ID: demo-02\n"
+    )
     return Script(root)

@@ -84,7 +84,7 @@ def launch_demo(
     from ralph_tui.cli.composition import import_agent
     from ralph_tui.cli.doctor.preflight import uv_version
     from ralph_tui.config.load import load_settings
-    from ralph_tui.demo.auto_person import DemoPerson
+    from ralph_tui.demo.auto_person import AutoPerson
     from ralph_tui.demo.project import create_demo_project, demo_environment
     from ralph_tui.demo.scenario_loader import load_scenario, shipped_scenario
     from ralph_tui.demo.server import ModelServer
@@ -101,7 +101,7 @@ def launch_demo(
     # Nor is a sandbox: its model cannot think of anything to hold back.
     overrides = {"safety.sandbox": "off"}
     settings = load_settings(project.root, overrides=overrides, environ={}, home=project.root)
-    person = None if ask else DemoPerson(scenario.person, project, speed=speed, on_screen=on_screen)
+    person = None if ask else AutoPerson(scenario.person, project, speed=speed, on_screen=on_screen)
     request = RunRequest(text=scenario.request, interactive=interactive or person is not None)
 
     async def run(sink: "EventSink") -> "LoopFinished":

@@ -28,7 +28,7 @@ from ralph_tui.engine.verification.coverage import (
     may_be_unverified,
     without_check,
 )
-from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.work_done import look
 from ralph_tui.store.project import Documents, Outcome
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 _NAMED_TASKS = 5
 
 
-async def take_baseline(run: RunContext, contents: Contents) -> None:
+async def take_baseline(run: RunContext, contents: Fingerprinter) -> None:
     """Know what is red before the first task, and say so.
 
     Once an attempt at an open task was made, what is red may be its doing: then the baseline from before
@@ -121,7 +121,7 @@ class BuildLoop:
         self._gave_up = False
         """Whether this run has blocked a task after its attempts."""
         self._closing: set[asyncio.Task[None]] = set()
-        self._contents = Contents(run.project_state.project.root)
+        self._contents = Fingerprinter(run.project_state.project.root)
 
     async def run(self) -> End:
         """Work until the plan is complete or there is another reason to stop.

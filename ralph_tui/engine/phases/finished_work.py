@@ -16,7 +16,7 @@ from ralph_tui.domain.verification.verification import (
 )
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.verification.failure_report import failure_report
-from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.gate import Check
 from ralph_tui.store.project import Documents
 
@@ -70,7 +70,7 @@ class FinishedWork:
 
     def __init__(self, root: Path) -> None:
         """Nothing has passed yet."""
-        self._contents = Contents(root)
+        self._contents = Fingerprinter(root)
         self._passed: dict[str, str] = {}
         """For each command the contents of the project with which it passed."""
 

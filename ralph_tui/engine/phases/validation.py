@@ -28,7 +28,7 @@ from ralph_tui.engine.phases.planning import SPEC_TEXT_LIMIT
 from ralph_tui.engine.prompts import tool_schemas as rt
 from ralph_tui.engine.prompts.prompts import builtin_template, bullets, phase_prompt, section
 from ralph_tui.engine.session.prompt_memory import learnings_for
-from ralph_tui.engine.verification.fingerprint import Contents
+from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.store.project import Documents, Project
 
 MAX_SEEN = 100
@@ -140,7 +140,7 @@ async def _shown(stage: Stage) -> ValidationReport | None:
 
 
 async def _result(project: Project, report: ValidationReport) -> Content:
-    files = await asyncio.to_thread(Contents(project.root).digest)
+    files = await asyncio.to_thread(Fingerprinter(project.root).digest)
     return await result_content(project, report, files)
 
 

@@ -27,7 +27,7 @@ from ralph_tui.engine.limits.backoff import wait_until
 from ralph_tui.engine.prompts.prompts import wrap_up_note
 from ralph_tui.engine.session.guidance import taken
 from ralph_tui.engine.session.supervisor import SessionSupervisor
-from ralph_tui.store.last_prompt import keep_given
+from ralph_tui.store.last_prompt import write_last_prompt
 
 STARTS = 5
 """How often the CLI may die at its start before the run ends."""
@@ -214,7 +214,7 @@ class Conversation:
         if not self._kept:
             self._kept = True
             layout = self._run.project_state.project.layout
-            await asyncio.to_thread(keep_given, layout, self._spec.system_prompt, prompt)
+            await asyncio.to_thread(write_last_prompt, layout, self._spec.system_prompt, prompt)
 
     async def _count(self, usage: TurnUsage) -> None:
         """Money and tokens are written down as they are spent, so that a kill -9 forgets none of it.

@@ -17,7 +17,7 @@ LARGE = 1024 * 1024
 _Signature = tuple[int, int, int]
 
 
-class Contents:
+class Fingerprinter:
     """Reads a project's files, each of them again only when it was written."""
 
     def __init__(self, root: Path) -> None:

@@ -7,7 +7,7 @@ from ralph_tui.domain.documents.specs import Spec
 from ralph_tui.domain.documents.validation_report import ValidationReport
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Phase
-from ralph_tui.store.last_prompt import read_given
+from ralph_tui.store.last_prompt import read_last_prompt
 from ralph_tui.store.project import Project
 from ralph_tui.store.text_files import TAIL_BYTES
 
@@ -85,7 +85,7 @@ def read_papers(root: Path) -> list[MemoryDocument]:
 
 
 def _given(project: Project) -> list[MemoryDocument]:
-    given = read_given(project.layout)
+    given = read_last_prompt(project.layout)
     group = "What the model was given"
     nothing = "No session has begun yet; the next one's words are kept here."
     return [
