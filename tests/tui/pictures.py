@@ -326,10 +326,10 @@ def _can_detach(launch: Launch) -> Launch:
 def _held_in_the_middle(app: RalphApp) -> None:
     page = app.screen
     assert isinstance(page, IterationsPage)
-    page.do_rewind()
-    page.player.playing = True
-    page.transcript.play(page.player.advance(8.0))
-    page.hold()
+    page.replay.rewind()
+    page.replay.player.playing = True
+    page.transcript.play(page.replay.player.advance(8.0))
+    page.replay.hold()
 
 
 def _edit_row(offset: int) -> tuple[str, ...]:

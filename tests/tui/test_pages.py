@@ -88,10 +88,17 @@ async def see(pilot: Pilot[int], *texts: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_command_of_a_page_has_a_handler_and_keys_of_its_own(name: str) -> None:
+async def test_every_command_of_a_page_has_a_handler_and_keys_of_its_own(
+    open_app: Open, past: Script, name: str
+) -> None:
     commands = PAGE_COMMANDS[name]
+    async with open_app(past, autostart=False) as pilot:
+        app = ralph(pilot)
+        await app.lifecycle.handlers.pages.open(name)
+        await until(pilot, lambda: isinstance(app.screen, CLASSES[name]) and app.screen.is_mounted)
+        assert isinstance(app.screen, Page)
+        assert set(app.screen.handlers()) == {command.name for command in commands}
     for command in commands:
-        assert callable(getattr(CLASSES[name], f"do_{command.name}"))
         assert command.area
         assert command.help.endswith(".")
     keys = [key for command in commands for key in command.keys]
@@ -327,22 +334,24 @@ async def test_replay_plays_holds_hurries_and_shows_everything_again(
         assert isinstance(page, IterationsPage)
         whole = page.transcript.timeline.end
         await pilot.press("space")
-        await until(pilot, lambda: page.player.playing and page.transcript.timeline.end < whole)
+        await until(
+            pilot, lambda: page.replay.player.playing and page.transcript.timeline.end < whole
+        )
         await pilot.press("plus")
-        assert page.player.speed == 2
+        assert page.replay.player.speed == 2
         await pilot.press("space")
-        assert not page.player.playing
+        assert not page.replay.player.playing
         await see(pilot, "held 2x", "faster (2x)")
-        held = page.player.position
+        held = page.replay.player.position
         await pilot.pause()
-        assert page.player.position == held
+        assert page.replay.player.position == held
         await pilot.press("minus", "minus")
-        assert page.player.speed == 1
+        assert page.replay.player.speed == 1
         await pilot.press("full_stop")
         await until(pilot, lambda: page.transcript.timeline.end == whole)
         assert "events in" in screen_text(app)
         await pilot.press("plus", "plus", "plus", "space")
-        await until(pilot, lambda: page.player.ended)
+        await until(pilot, lambda: page.replay.player.ended)
         await see(pilot, "at the end 10x", "every check passed")
 
 

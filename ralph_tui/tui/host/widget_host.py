@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import ClassVar, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.dom import DOMNode
@@ -64,20 +64,18 @@ class Picking(DOMNode):
         raise NotImplementedError
 
 
-class CommandScreen(DOMNode):
+@runtime_checkable
+class CommandScreen(Protocol):
     """A screen with commands of its own, which the palette and the help list first."""
 
-    NAME = ""
-    page_commands: tuple[Command, ...] = ()
+    NAME: str
+    page_commands: tuple[Command, ...]
 
     def not_now(self, name: str) -> str:
         """Return why one of its commands cannot be used now; empty when it can."""
-        del name
-        return ""
 
     def action_invoke(self, name: str) -> None:
         """Run a command of its own, or pass it on to the app."""
-        del name
 
 
 class Host(App[int]):

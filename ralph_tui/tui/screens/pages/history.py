@@ -32,7 +32,7 @@ from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.host.saving import save
 from ralph_tui.tui.screens.dialogs.confirm import Confirm, ConfirmChoice
 from ralph_tui.tui.screens.pages.iterations import IterationsPage
-from ralph_tui.tui.screens.pages.searchable_page import SearchablePage
+from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.charts import Charts
 from ralph_tui.tui.widgets.styled import StyledLines
 from ralph_tui.tui.widgets.tabs import ViewTabs
@@ -48,7 +48,7 @@ class _Past(NamedTuple):
     table: Table
 
 
-class HistoryPage(SearchablePage):
+class HistoryPage(Page):
     """Three views of the same chronicle."""
 
     NAME = "history"
@@ -210,6 +210,10 @@ class HistoryPage(SearchablePage):
     def searched_in(self) -> TextView:
         """The table or the metrics."""
         return self.text
+
+    def handlers(self) -> dict[str, Handler]:
+        """Add the page's own."""
+        return {**super().handlers(), "look": self.do_look, "open": self.do_open}
 
     def do_look(self) -> None:
         """The next view."""

@@ -1,8 +1,8 @@
-"""The part of the iterations page that plays one again."""
+"""The line of the iterations page that plays an iteration again, and says how far it is."""
 
+from collections.abc import Callable
 from time import monotonic
 
-from textual import getters
 from textual.content import Content
 from textual.timer import Timer
 
@@ -11,30 +11,110 @@ from ralph_tui.present.sections.bars import bar
 from ralph_tui.present.text.figures import plural
 from ralph_tui.present.text.spans import Line, Span, Tone, width_of
 from ralph_tui.present.timeline.entries import EntryFilter
-from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.data.replay import Player
-from ralph_tui.tui.screens.pages.searchable_page import ListDetailPage
 from ralph_tui.tui.widgets.stream import Transcript
 from ralph_tui.tui.widgets.styled import StyledWidget
 
+TICK = 1 / 15
+"""Seconds between two looks at the recording while it plays."""
+
 
 class ReplayLine(StyledWidget):
-    """Draws the player as it is now."""
+    """Plays a recording into a transcript; has a clock only while it plays."""
 
-    player: Player = Player()
-    whole = True
-    """Everything is shown; nothing was replayed."""
-    entry_filter = ""
+    def __init__(
+        self, transcript: Transcript, *, moved: Callable[[], None], changed: Callable[[], None]
+    ) -> None:
+        """Play nothing yet.
 
-    def show(self, player: Player, *, whole: bool, entry_filter: str) -> None:
-        """Draw this."""
-        self.player, self.whole, self.entry_filter = player, whole, entry_filter
+        Args:
+            transcript: Where entries appear.
+            moved: Called when other entries are in sight.
+            changed: Called when what the keys do may have changed.
+        """
+        super().__init__()
+        self._transcript = transcript
+        self._moved = moved
+        self._changed = changed
+        self.player = Player()
+        self.whole = True
+        """Everything is shown; nothing is being replayed."""
+        self._timer: Timer | None = None
+        self._last_tick = 0.0
+
+    def put_in(self, player: Player) -> None:
+        """Take another recording, shown whole."""
+        self.hold()
+        self.player, self.whole = player, True
+        self._show()
+
+    def toggle(self) -> None:
+        """Replay from where it was held, or from the start; or hold."""
+        if self.player.playing:
+            self.hold()
+            return
+        if self.whole or self.player.ended:
+            self.rewind()
+        self.player.playing = True
+        self._last_tick = monotonic()
+        if self._timer is None:
+            self._timer = self.set_interval(TICK, self._tick)
+        self._timer.resume()
+        self._tick()
+
+    def hold(self) -> None:
+        """Stand still."""
+        self.player.playing = False
+        if self._timer is not None:
+            self._timer.pause()
+        self._show()
+
+    def _tick(self) -> None:
+        now = monotonic()
+        elapsed, self._last_tick = now - self._last_tick, now
+        due = self.player.advance(elapsed)
+        if due:
+            self._transcript.play(due)
+            self._moved()
+        if not self.player.playing:
+            self.hold()
+        self._show()
+
+    def faster(self, step: int) -> None:
+        """Change the pace by so many steps, between the real one and ten times as fast."""
+        self.player.faster(step)
+        self._show()
+
+    def rewind(self) -> None:
+        """Begin at the start."""
+        self.player.rewind()
+        self.whole = False
+        self._transcript.restart()
+        self._show()
+
+    def show_whole(self) -> None:
+        """Show everything at once."""
+        self.hold()
+        self._transcript.play(self.player.rest())
+        self.whole = True
+        self._show()
+
+    def next_filter(self) -> None:
+        """Show the next kind of entries, of what can be seen."""
+        self._transcript.filter_entries(self._transcript.entry_filter.next())
+        self._moved()
+        self._show()
+
+    def _show(self) -> None:
         self.refresh()
+        self._changed()
 
     def render(self) -> Content:
         """State, speed, time, a bar in what room is left."""
         width = self.content_size.width
-        left, right = self._left(), [Span(self.entry_filter, Tone.MUTED)]
+        entry_filter = self._transcript.entry_filter
+        word = "" if entry_filter is EntryFilter.ALL else f"only {entry_filter.value}"
+        left, right = self._left(), [Span(word, Tone.MUTED)]
         room = width - width_of(left) - width_of(right) - 4
         middle = self._bar(room)
         fill = " " * max(1, width - width_of(left) - width_of(middle) - width_of(right) - 1)
@@ -62,116 +142,3 @@ class ReplayLine(StyledWidget):
         if self.whole or room < 8 or not self.player.length:
             return []
         return bar(self.player.at / self.player.length, min(40, room), Tone.INFO, self.app.glyphs)
-
-
-TICK = 1 / 15
-_COMMANDS = ("play", "faster", "slower", "rewind", "whole", "filter")
-
-
-class ReplayPage(ListDetailPage):
-    """Has a clock only while it plays."""
-
-    transcript = getters.query_one("#transcript", Transcript)
-    line = getters.query_one(ReplayLine)
-
-    player = Player()
-    whole = True
-    """Everything is shown; nothing is being replayed."""
-    _timer: Timer | None = None
-    _last_tick = 0.0
-
-    def put_in(self, player: Player) -> None:
-        """Another recording, shown whole."""
-        self.hold()
-        self.player, self.whole = player, True
-        self.show_line()
-
-    def not_now(self, name: str) -> str:
-        """Nothing is replayed where nothing is."""
-        if name in _COMMANDS:
-            if not self.player.events:
-                return "Choose an iteration first."
-            if not self.transcript.display:
-                return self.app.keys.said(
-                    "Only the activity can be replayed and filtered; {iterations.look} goes there."
-                )
-        return super().not_now(name)
-
-    def label(self, command: Command) -> str:
-        """The footer says what space does now."""
-        if command.name == "play":
-            return "hold" if self.player.playing else "replay"
-        if command.name == "faster":
-            return f"faster ({self.player.speed}x)" if not self.whole else ""
-        return super().label(command)
-
-    def do_play(self) -> None:
-        """Replay from where it was held, or from the start, where it can be seen."""
-        self.put_in_sight()
-        if self.player.playing:
-            self.hold()
-            return
-        if self.whole or self.player.ended:
-            self.do_rewind()
-        self.player.playing = True
-        self._last_tick = monotonic()
-        if self._timer is None:
-            self._timer = self.set_interval(TICK, self._tick)
-        self._timer.resume()
-        self._tick()
-
-    def hold(self) -> None:
-        """Stand still."""
-        self.player.playing = False
-        if self._timer is not None:
-            self._timer.pause()
-        self.show_line()
-
-    def _tick(self) -> None:
-        now = monotonic()
-        elapsed, self._last_tick = now - self._last_tick, now
-        due = self.player.advance(elapsed)
-        if due:
-            self.transcript.play(due)
-            self.search_again()
-        if not self.player.playing:
-            self.hold()
-        self.show_line()
-
-    def show_line(self) -> None:
-        """How far it is."""
-        entry_filter = self.transcript.entry_filter
-        word = "" if entry_filter is EntryFilter.ALL else f"only {entry_filter.value}"
-        self.line.show(self.player, whole=self.whole, entry_filter=word)
-        self.refresh_keys()
-
-    def do_faster(self) -> None:
-        """Up to ten times the pace."""
-        self.player.faster(1)
-        self.show_line()
-
-    def do_slower(self) -> None:
-        """Down to the real pace."""
-        self.player.faster(-1)
-        self.show_line()
-
-    def do_rewind(self) -> None:
-        """From the start."""
-        self.player.rewind()
-        self.whole = False
-        self.transcript.restart()
-        self.show_line()
-
-    def do_whole(self) -> None:
-        """Everything at once."""
-        self.hold()
-        self.transcript.play(self.player.rest())
-        self.whole = True
-        self.show_line()
-
-    def do_filter(self) -> None:
-        """The next kind of entries, of what can be seen."""
-        self.put_in_sight()
-        self.transcript.filter_entries(self.transcript.entry_filter.next())
-        self.search_again()
-        self.show_line()

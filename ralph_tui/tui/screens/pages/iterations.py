@@ -7,7 +7,7 @@ Iterations
 └── ReplayLine
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from textual import getters
@@ -29,9 +29,11 @@ from ralph_tui.present.timeline.entry_lines import entries_text
 from ralph_tui.present.timeline.timeline import Timeline
 from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.store.journal.journal_library import MAX_EVENTS, JournalLibrary
+from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.data.replay import Player
 from ralph_tui.tui.screens.dialogs.details import ToolDetail
-from ralph_tui.tui.screens.pages.iteration_replay import ReplayLine, ReplayPage
+from ralph_tui.tui.screens.pages.iteration_replay import ReplayLine
+from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
 from ralph_tui.tui.widgets.blocks import MARK, Blocks
 from ralph_tui.tui.widgets.row_list import Key
 from ralph_tui.tui.widgets.stream import Transcript
@@ -80,6 +82,8 @@ def _text(it: Iteration) -> str:
 
 
 VIEWS = ("activity", "changes", "summary")
+_REPLAYS = ("play", "faster", "slower", "rewind", "whole", "filter")
+"""Commands that need something to replay."""
 
 
 class _Loaded(NamedTuple):
@@ -91,7 +95,7 @@ class _Loaded(NamedTuple):
     changes: list[Part]
 
 
-class IterationsPage(ReplayPage):
+class IterationsPage(ListDetailPage):
     """The list at the left; what is chosen there at the right."""
 
     NAME = "iterations"
@@ -100,6 +104,8 @@ class IterationsPage(ReplayPage):
     choices = getters.query_one("#iterations", IterationList)
     tabs = getters.query_one(ViewTabs)
     text = getters.query_one("#text", TextView)
+    transcript = getters.query_one("#transcript", Transcript)
+    replay = getters.query_one(ReplayLine)
 
     def __init__(self, library: JournalLibrary, *, wanted: str = "", play: bool = False) -> None:
         """Show what `wanted` names (see `Chronicle.find`), else the last; `play` begins at once."""
@@ -120,9 +126,10 @@ class IterationsPage(ReplayPage):
             yield IterationList(id="iterations")
             with Vertical(classes="page-contents"):
                 yield ViewTabs(VIEWS)
-                yield Transcript(roots, id="transcript")
+                transcript = Transcript(roots, id="transcript")
+                yield transcript
                 yield TextView(id="text")
-                yield ReplayLine()
+                yield ReplayLine(transcript, moved=self.search_again, changed=self.refresh_keys)
 
     # Reading.
 
@@ -210,7 +217,7 @@ class IterationsPage(ReplayPage):
             return
         self._shown = loaded
         self.transcript.restart(loaded.timeline)
-        self.put_in(Player(loaded.events))
+        self.replay.put_in(Player(loaded.events))
         it, look = loaded.iteration, look_of(loaded.iteration)
         between = f" {self.app.glyphs.between} "
         title = between.join((f"iteration {it.number}", flat(it.task_id), look.word))
@@ -224,7 +231,7 @@ class IterationsPage(ReplayPage):
         if self._play_at_once:
             self._play_at_once = False
             self.go_in()
-            self.do_play()
+            self.replay.toggle()
 
     @property
     def _run(self) -> Run | None:
@@ -249,7 +256,7 @@ class IterationsPage(ReplayPage):
         """Another view of the same iteration."""
         activity = message.view == "activity"
         had_focus = self.contents().has_focus
-        self.transcript.display = self.line.display = activity
+        self.transcript.display = self.replay.display = activity
         self.text.display = not activity
         self._show_text()
         if had_focus or self.is_reading:
@@ -264,10 +271,51 @@ class IterationsPage(ReplayPage):
         """The stream, or a text about it."""
         return self.transcript if self.transcript.display else self.text
 
-    def do_look(self) -> None:
-        """The next view."""
-        self.put_in_sight()
-        self.tabs.next()
+    # Commands.
+
+    def handlers(self) -> dict[str, Handler]:
+        """Add the page's own."""
+        replay = self.replay
+        return {
+            **super().handlers(),
+            "play": self._in_sight(replay.toggle),
+            "faster": lambda: replay.faster(1),
+            "slower": lambda: replay.faster(-1),
+            "rewind": replay.rewind,
+            "whole": replay.show_whole,
+            "filter": self._in_sight(replay.next_filter),
+            "look": self._in_sight(self.tabs.next),
+            "newer": lambda: self.choices.action_cursor(-1),
+            "older": lambda: self.choices.action_cursor(1),
+        }
+
+    def _in_sight(self, command: Callable[[], None]) -> Handler:
+        """Return a command that goes into the contents first, where the list hides them."""
+
+        def run() -> None:
+            self.put_in_sight()
+            command()
+
+        return run
+
+    def not_now(self, name: str) -> str:
+        """Nothing is replayed where nothing is."""
+        if name in _REPLAYS:
+            if not self.replay.player.events:
+                return "Choose an iteration first."
+            if not self.transcript.display:
+                return self.app.keys.said(
+                    "Only the activity can be replayed and filtered; {iterations.look} goes there."
+                )
+        return super().not_now(name)
+
+    def label(self, command: Command) -> str:
+        """The footer says what space does now."""
+        if command.name == "play":
+            return "hold" if self.replay.player.playing else "replay"
+        if command.name == "faster":
+            return "" if self.replay.whole else f"faster ({self.replay.player.speed}x)"
+        return super().label(command)
 
     def do_open(self) -> None:
         """Into the contents, and there into an entry."""
@@ -275,14 +323,6 @@ class IterationsPage(ReplayPage):
             self.go_in()
         elif self.transcript.has_focus and (entry := self.transcript.selected):
             self.app.push_screen(ToolDetail(detail_of(entry, self.app.glyphs)))
-
-    def do_newer(self) -> None:
-        """One up in the list."""
-        self.choices.action_cursor(-1)
-
-    def do_older(self) -> None:
-        """One down in the list."""
-        self.choices.action_cursor(1)
 
     def chosen_text(self) -> str:
         """The entry under the cursor."""

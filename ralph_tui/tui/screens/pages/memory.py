@@ -18,7 +18,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, flat
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.tui.data.project_files import MemoryDocument, read_papers
 from ralph_tui.tui.host.external_editor import edit
-from ralph_tui.tui.screens.pages.searchable_page import ListDetailPage
+from ralph_tui.tui.screens.pages.page import Handler, ListDetailPage
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -216,6 +216,10 @@ class MemoryPage(ListDetailPage):
             return "Nothing is read yet."
         was_sent = f"This is the {meant.name} as it was sent; what it is made of can be edited."
         return was_sent if meant.text else meant.note
+
+    def handlers(self) -> dict[str, Handler]:
+        """Add the page's own."""
+        return {**super().handlers(), "edit": self.do_edit}
 
     def do_open(self) -> None:
         """Into the text."""

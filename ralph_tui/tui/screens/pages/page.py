@@ -4,11 +4,11 @@ Page
 ├── PageHead      which page this is; the loop's state, live
 ├── body          a subclass's own
 ├── SearchLine    while somebody searches
-└── PageFooter       keys from page_commands.py
+└── PageFooter    keys from the registry
 """
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import PurePath
 from time import monotonic
 from typing import ClassVar, Self, TypeVar
@@ -29,16 +29,20 @@ from ralph_tui.store.journal.event_scanner import Progress
 from ralph_tui.tui.commands.command import Command
 from ralph_tui.tui.commands.registry import COMMANDS, PAGE_COMMANDS
 from ralph_tui.tui.host.saving import save
-from ralph_tui.tui.host.widget_host import CommandScreen, Host
+from ralph_tui.tui.host.widget_host import Host
 from ralph_tui.tui.host.workers import do
 from ralph_tui.tui.terminal.private import bind, forget_closed
 from ralph_tui.tui.theme.stylesheets import STYLES
 from ralph_tui.tui.widgets.footer import FooterItem, PageFooter
 from ralph_tui.tui.widgets.header import PageHead
 from ralph_tui.tui.widgets.links import LinkLine
-from ralph_tui.tui.widgets.search import SearchLine
+from ralph_tui.tui.widgets.search import Searchable, SearchLine
+from ralph_tui.tui.widgets.stream import Transcript
+from ralph_tui.tui.widgets.text_view import TextView
 
 T = TypeVar("T")
+
+Handler = Callable[[], Awaitable[None] | None]
 
 TELL_SECONDS = 0.1
 """How often a reading says how far it is, at most."""
@@ -68,11 +72,15 @@ def _binding(command: Command, keys: Iterable[str]) -> Binding:
     )
 
 
-class Page(ModalScreen[None], CommandScreen):
+class Page(ModalScreen[None]):
     """A screen over the dashboard; the loop goes on below it.
 
     Modal, so that keys of the dashboard that act on what is not in sight do nothing here.
     """
+
+    NAME = ""
+    page_commands: tuple[Command, ...] = ()
+    """Its own commands, for its keys, the palette and the help."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Back", show=False),
@@ -90,6 +98,9 @@ class Page(ModalScreen[None], CommandScreen):
     head = getters.query_one(PageHead)
     bar = getters.query_one(PageFooter)
     search_line = getters.query_one(SearchLine)
+
+    _pane: Searchable | None = None
+    """Where words are looked for."""
 
     def __init_subclass__(cls, **kwargs: bool) -> None:
         """Find the page's commands by its name."""
@@ -147,14 +158,28 @@ class Page(ModalScreen[None], CommandScreen):
     def changed(self, view: LoopView) -> None:
         """Something happened in the loop."""
 
+    def not_now(self, name: str) -> str:
+        """Return why a command of this page cannot be used now; empty when it can."""
+        if name in ("next_match", "previous_match") and not (self._pane and self._pane.found):
+            return self.app.keys.said(f"Nothing is found; {{{self.NAME}.search}} searches.")
+        return ""
+
     def label(self, command: Command) -> str:
         """The footer's word for a command."""
         return command.footer
 
-    def searched(self, words: str) -> None:
-        """Somebody types what to look for."""
-
     # Commands.
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return what does each command of the page; a page adds its own to these."""
+        return {
+            "search": self.do_search,
+            "next_match": self.do_next_match,
+            "previous_match": self.do_previous_match,
+            "copy": self.do_copy,
+            "copy_all": self.do_copy_all,
+            "export": self.do_export,
+        }
 
     def action_invoke(self, name: str) -> None:
         """Do a command of the page, or pass it on to the app."""
@@ -167,7 +192,7 @@ class Page(ModalScreen[None], CommandScreen):
         if reason := self.not_now(name):
             self.app.say(reason)
             return
-        done = getattr(self, f"do_{name}")()
+        done = self.handlers()[name]()
         if inspect.isawaitable(done):
             do(self, done, f"command-{name}")
         self.refresh_keys()
@@ -220,8 +245,11 @@ class Page(ModalScreen[None], CommandScreen):
         """Write what is shown."""
         await save(self.app, self.NAME, self.shown_text())
 
+    # Searching: `/`, then n and N, in the pane that has the keys, else the main one.
+
     def do_search(self) -> None:
-        """Ask for words."""
+        """Ask for words to look for where the keys are."""
+        self.look_in(self.searched_in())
         self.search_line.enter()
 
     def on_search_line_stands(self, message: SearchLine.Stands) -> None:
@@ -232,6 +260,57 @@ class Page(ModalScreen[None], CommandScreen):
         """Find while the person types."""
         self.searched(message.words)
         self.refresh_keys()
+
+    def searched_in(self) -> Searchable:
+        """The pane in which a search begins now."""
+        raise NotImplementedError
+
+    def look_in(self, pane: Searchable) -> None:
+        """From now on there."""
+        before, self._pane = self._pane, pane
+        if before is not None and before is not pane:
+            before.search("")
+
+    def searched(self, words: str) -> None:
+        """Find the words, and go to the next place that has them."""
+        if self._pane is not None:
+            self._pane.search(words)
+            if not self.search_line.display:
+                self._pane.focus()
+
+    def search_again(self) -> None:
+        """What is in sight has changed under the words."""
+        if not self.is_attached or not self.search_line.words:
+            return
+        if self._pane is not None and self._pane.display:
+            self._pane.look_again()
+        else:
+            self.look_in(self.searched_in())
+            self.searched(self.search_line.words)
+
+    def on_searched_found(self, message: Searchable.Found) -> None:
+        """Which of how many; the line goes when its words were given up in the pane."""
+        if message.pane is not self._pane or not self.is_attached:
+            return
+        self.search_line.say(message.text)
+        if self.search_line.display and not message.pane.words and message.pane.has_focus:
+            self.search_line.leave()
+        self.refresh_keys()
+
+    def do_next_match(self) -> None:
+        """Further down."""
+        if self._pane is not None:
+            self._pane.action_match(1)
+
+    def do_previous_match(self) -> None:
+        """Further up."""
+        if self._pane is not None:
+            self._pane.action_match(-1)
+
+    def on_search_line_kept(self) -> None:
+        """The keys are for what was found."""
+        if self._pane is not None:
+            self._pane.focus()
 
     # Reading.
 
@@ -279,6 +358,57 @@ class Page(ModalScreen[None], CommandScreen):
 
     def progressed(self, group: str, at: int, size: int) -> None:
         """How far a reading is."""
+
+
+class ListDetailPage(Page):
+    """Subclasses say which is the list and what shows its contents."""
+
+    def listed(self) -> TextView:
+        """The list."""
+        raise NotImplementedError
+
+    def contents(self) -> Transcript | TextView:
+        """What shows the chosen one now."""
+        raise NotImplementedError
+
+    def handlers(self) -> dict[str, Handler]:
+        """Add what opens the contents."""
+        return {**super().handlers(), "open": self.do_open}
+
+    def do_open(self) -> None:
+        """Go into the contents."""
+        raise NotImplementedError
+
+    @property
+    def is_reading(self) -> bool:
+        """On a narrow screen the contents have taken the place of the list."""
+        return self.has_class("-reading")
+
+    def back(self) -> bool:
+        """On a narrow screen, from the contents to the list."""
+        was_over_it = self.is_reading and self.has_class("-narrow")
+        self.remove_class("-reading")
+        if was_over_it:
+            self.listed().focus()
+        return was_over_it
+
+    def go_in(self) -> None:
+        """From the list into the contents."""
+        self.add_class("-reading")
+        self.contents().focus()
+
+    def put_in_sight(self) -> None:
+        """On a narrow screen what a key changes would be behind the list."""
+        if self.has_class("-narrow") and not self.is_reading:
+            self.go_in()
+
+    def searched_in(self) -> Transcript | TextView:
+        """The list while it has the keys, else the contents."""
+        return self.listed() if self.listed().has_focus else self.contents()
+
+    def on_row_list_opened(self) -> None:
+        """A double click is Enter."""
+        self.do_open()
 
 
 class _Left(Exception):  # noqa: N818 - it is no error

@@ -27,7 +27,7 @@ from ralph_tui.present.text.spans import Span, Tone
 from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.screens.dialogs.text_input import ValueDialog
-from ralph_tui.tui.screens.pages.searchable_page import SearchablePage
+from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.blocks import Blocks
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
@@ -46,7 +46,7 @@ class _Known(NamedTuple):
     adjusted: Adjusted | None
 
 
-class SettingsPage(SearchablePage):
+class SettingsPage(Page):
     """Three lists of values; Enter changes the one under the cursor."""
 
     NAME = "settings"
@@ -158,6 +158,10 @@ class SettingsPage(SearchablePage):
         return self.text
 
     # Changing.
+
+    def handlers(self) -> dict[str, Handler]:
+        """Add the page's own."""
+        return {**super().handlers(), "look": self.do_look, "open": self.do_open}
 
     def do_look(self) -> None:
         """The next list."""

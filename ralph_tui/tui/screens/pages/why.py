@@ -20,7 +20,7 @@ from ralph_tui.store.journal.journal_library import JournalLibrary
 from ralph_tui.store.project import Project
 from ralph_tui.tui.commands.context import goes_on_at
 from ralph_tui.tui.screens.dialogs.text_input import ReasonDialog
-from ralph_tui.tui.screens.pages.searchable_page import SearchablePage
+from ralph_tui.tui.screens.pages.page import Handler, Page
 from ralph_tui.tui.widgets.tabs import ViewTabs
 from ralph_tui.tui.widgets.text_view import TextView
 
@@ -42,7 +42,7 @@ class BreakerReasonDialog(ReasonDialog):
     EMPTY = "A reset needs a reason; esc goes back."
 
 
-class WhyPage(SearchablePage):
+class WhyPage(Page):
     """Reasons are drawn anew whenever the loop says something."""
 
     NAME = "why"
@@ -165,6 +165,10 @@ class WhyPage(SearchablePage):
             )
             return "The breaker is closed and counts nothing." if at_rest else ""
         return super().not_now(name)
+
+    def handlers(self) -> dict[str, Handler]:
+        """Add the page's own."""
+        return {**super().handlers(), "look": self.do_look, "reset_breaker": self.do_reset_breaker}
 
     def do_look(self) -> None:
         """The next view."""
