@@ -10,7 +10,7 @@ from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, 
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.project_state import ApprovalKind, Phase
 from ralph_tui.domain.verification.verification import Receipt, ReceiptStatus
-from ralph_tui.present.events.event_lines import _OWN_WORDS, _SCREEN_ONLY, LIMIT, EventPrinter
+from ralph_tui.present.events.event_lines import LIMIT, OWN_LINES, SCREEN_ONLY, EventPrinter
 from ralph_tui.present.events.event_sentences import SENTENCES
 from ralph_tui.present.text.glyphs import ASCII
 from tests.cli.recorded import COMPLETE, HOSTILE, NOON, STOPPED, whole_run
@@ -157,9 +157,9 @@ def test_what_was_found_on_the_way_is_told() -> None:
 
 def test_every_event_is_told_or_left_out_on_purpose() -> None:
     kinds = set(get_args(get_args(ev.Event)[0]))
-    said = {*SENTENCES, *_OWN_WORDS}
+    said = {*SENTENCES, *OWN_LINES}
     assert kinds - said == {ev.TextDelta, ev.UsageReported, ev.CatchingUp}
-    assert _SCREEN_ONLY - said == kinds - said
+    assert SCREEN_ONLY - said == kinds - said
 
 
 def hostile_events() -> tuple[ev.Event, ...]:

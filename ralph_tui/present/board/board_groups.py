@@ -10,10 +10,10 @@ from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.spans import EXPORT_WIDTH, plain
 
 ALL, OPEN = "all", "open"
-"""Filters of the board beside those for one group, which are called like it."""
+"""Filters of the board; every group is a filter too, by its word."""
 
 _BY_PRIORITY = (Group.READY, Group.WAITING, Group.HELD)
-"""Groups in the order in which the loop takes tasks; the others are in that of the plan."""
+"""Groups sorted by priority, as the loop takes tasks; the others keep the order of the plan."""
 
 
 def passes(group: Group, only: str) -> bool:
@@ -87,7 +87,7 @@ class Grouping:
             self._needing.setdefault(needed, set()).add(task.id)
 
     def _place(self, group: Group, task: Task | None) -> tuple[int, int]:
-        if task is None:  # a heading, which is above all
+        if task is None:  # a heading comes first
             return (0, -1)
         return (task.priority if group in _BY_PRIORITY else 0, self._at[task.id])
 
@@ -107,8 +107,6 @@ class Grouping:
         start = self._find(group, task)
         self._rows[group][start:start] = _rows(group, task, self._done)
         self._sizes[group] += 1
-
-    # What can be asked.
 
     def filters(self) -> list[str]:
         """List the filters that show something, in the order in which they are offered."""

@@ -66,7 +66,7 @@ def complete_ids(tasks: Iterable[Task]) -> frozenset[str]:
 
 
 COST_FROM = 36
-"""Cells of a board that has room for what each task cost."""
+"""Cells from which a board has room for the cost of each task."""
 
 _BEFORE_A_PLAN = {
     Phase.DISCOVERY: "No plan yet; discovery comes first.",

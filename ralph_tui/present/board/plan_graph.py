@@ -23,7 +23,7 @@ _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 
 
 MOST = 500
-"""Tasks that are drawn; nobody reads a graph of more."""
+"""Tasks that are drawn at the most; nobody reads a graph of more."""
 
 
 def graph_blocks(
@@ -107,7 +107,7 @@ def _cells(
             ways = _UP | (0 if at in ending else _DOWN)
             ways |= (_LEFT if at > low else 0) | (_RIGHT if at < high else 0)
         elif at < len(owners) and owners[at]:
-            ways = _UP | _DOWN  # a line that crosses it goes below
+            ways = _UP | _DOWN  # a crossing line is drawn below it
         elif low < at < high:
             ways = _LEFT | _RIGHT
         cells.append((ways, _LEFT | _RIGHT if low <= at < high else 0))

@@ -10,7 +10,7 @@ _KNOWN = frozenset(
         *(ev.ProjectRead, ev.ProjectUnreadable, ev.LoopFound),
     }
 )
-"""Kinds of events that may repeat what is known."""
+"""Events that may repeat what is known."""
 
 
 class Deduplicator:
@@ -44,7 +44,7 @@ class Deduplicator:
     def _task(self, task: Task) -> bool:
         known, now = self._stands.get(task.id), (task.status, task.is_held)
         self._stands[task.id] = now
-        begins = task.status is TaskStatus.IN_PROGRESS  # the iteration's heading says that
+        begins = task.status is TaskStatus.IN_PROGRESS  # the heading of the iteration says so
         return known != now and not begins
 
 

@@ -25,7 +25,7 @@ from ralph_tui.present.tools.calls import LOOK_OF_CALL, STATE_OF, Call, CallStat
 from ralph_tui.present.tools.renderers import renderer_for
 
 LIMIT = 600
-"""Most characters of one line."""
+"""Characters of one line at the most."""
 
 MOST_DETAILS = 10
 """Lines shown below a sentence."""
@@ -45,23 +45,23 @@ _IN_ITERATION = frozenset(
         *(ev.QuestionAnswered, ev.SpecsChecked, ev.AllowanceReported),
     }
 )
-"""What is indented below the iteration it belongs to."""
+"""Events that are indented below their iteration."""
 
 _WITH_DETAILS = frozenset({ev.ReviewFinished, ev.SpecsChecked, ev.ValidationFinished})
-"""What a log tells in full."""
+"""Events whose details a log shows too."""
 
 _HINTS: Mapping[type[ev.EventBase], str] = {
     ev.ApprovalRequested: "decide from anywhere: ralph approve, or ralph reject --reason TEXT",
     ev.LimitWait: "retry now: ralph retry",
 }
 
-_SCREEN_ONLY = frozenset(
+SCREEN_ONLY = frozenset(
     {
         *(ev.TextDelta, ev.UsageReported, ev.CatchingUp),
         *(ev.LoopFound, ev.LoopLost, ev.ProjectRead, ev.ProjectUnreadable),
     }
 )
-"""What a log leaves out: live text and figures, and what a screen that looks on finds."""
+"""Events that a log leaves out: live text and figures, and what an attached screen finds."""
 
 
 class LogLine(NamedTuple):
@@ -94,10 +94,10 @@ class EventPrinter:
         """Write one more event; an event that repeats what is known has no line."""
         self.view = reduce(self.view, event)
         kind = type(event)
-        if kind in _SCREEN_ONLY:
+        if kind in SCREEN_ONLY:
             return
         is_news = self._deduplicator.is_news(event)
-        if (own := _OWN_WORDS.get(kind)) is not None:
+        if (own := OWN_LINES.get(kind)) is not None:
             yield from own(self, event)
         elif is_news and (sentence := sentence_of(event)) is not None:
             yield from self.say(kind, sentence)
@@ -183,7 +183,7 @@ def _assistant_text(p: EventPrinter, e: ev.AssistantText) -> Iterator[LogLine]:
 
 
 def _tool_started(p: EventPrinter, e: ev.ToolStarted) -> Iterator[LogLine]:
-    known = p.calls.get(e.tool_id)  # a denial may come before the call's own message
+    known = p.calls.get(e.tool_id)  # a denial may come before the start of its call
     denial = known.denial if known else None
     p.calls[e.tool_id] = Call(e.tool_id, e.name, e.input, denial=denial)
     yield from ()
@@ -192,7 +192,7 @@ def _tool_started(p: EventPrinter, e: ev.ToolStarted) -> Iterator[LogLine]:
 def _tool_finished(p: EventPrinter, e: ev.ToolFinished) -> Iterator[LogLine]:
     call = p.calls.pop(e.tool_id, None) or Call(e.tool_id, e.name, {})
     if call.denial is not None:
-        return  # told already, with the rule
+        return  # the denial has its own line
     call = replace(call, state=STATE_OF[e.outcome], output=e.output)
     look = LOOK_OF_CALL[call.state]
     is_ok = call.state is CallState.OK
@@ -268,7 +268,7 @@ def _loop_finished(_: EventPrinter, e: ev.LoopFinished) -> Iterator[LogLine]:
     yield log_line(f"ralph: {said}{stop} {e.hint}", tone)
 
 
-_OWN_WORDS: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {
+OWN_LINES: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[LogLine]]] = {
     ev.LoopStarted: _loop_started,
     ev.LoopFinished: _loop_finished,
     ev.IterationStarted: _iteration_started,
@@ -282,4 +282,4 @@ _OWN_WORDS: Mapping[type[ev.EventBase], Callable[[EventPrinter, Any], Iterator[L
     ev.GateChecked: _gate_checked,
     ev.QuestionAsked: _question_asked,
 }
-"""What a log tells in its own way: the screen has a heading, a call, a check or a dialog for it."""
+"""Events with lines of their own: the screen shows them as a heading, a call, a check or a dialog."""

@@ -47,7 +47,7 @@ class Sentence:
 
 
 _PHASES = frozenset(Phase)
-"""What a phase without tasks is worked and checked as."""
+"""Ids of the iterations and checks of a phase without tasks."""
 
 _END = {
     ev.LoopStatus.COMPLETE: ("ok", Tone.OK),
@@ -183,7 +183,7 @@ def _breaker_changed(e: ev.BreakerChanged) -> Sentence | None:
     closed, counts = e.breaker.state is BreakerState.CLOSED, breaker_counts(e.breaker)
     if closed and not (e.reason or counts):
         return None
-    if closed and counts:  # why is said of the iteration
+    if closed and counts:  # the iteration has the reason
         return Sentence("warning", "breaker", counts, Tone.WARN)
     state = BREAKER[e.breaker.state].word
     text = f"{state}: {e.reason}" if e.reason else state
@@ -368,7 +368,7 @@ SENTENCES: Mapping[type[ev.EventBase], Callable[[Any], Sentence | None]] = {
         "current", "allowance", f"{e.allowance.percent:.0f} % of the {e.allowance.name} window used"
     ),
 }
-"""How each kind of event is said; a kind that is missing is shown another way, or not at all."""
+"""What says each event; an event that is missing is shown another way, or not at all."""
 
 
 def sentence_of(event: ev.Event) -> Sentence | None:

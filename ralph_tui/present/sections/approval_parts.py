@@ -28,7 +28,7 @@ _HEADINGS = {
     ApprovalKind.UNVERIFIED: "no checks: build these tasks unverified?",
     ApprovalKind.RECOVERY: "breaker: shall one more iteration try?",
 }
-"""Where approval is not the word."""
+"""Headings of decisions that are no approval."""
 
 
 def approval_heading(kind: ApprovalKind) -> str:
@@ -57,7 +57,7 @@ def _spec(spec: Spec, glyphs: Glyphs) -> list[Line]:
 
 
 SHORT_ABOVE = 500
-"""Tasks; a list of more has a line for each, because nobody reads all of it from top to bottom."""
+"""Tasks up to which a plan is shown in full; nobody reads a longer one from top to bottom."""
 
 
 def plan_blocks(tasks: Mapping[str, Task], glyphs: Glyphs) -> list[LineBlock]:

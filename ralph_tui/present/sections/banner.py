@@ -33,7 +33,7 @@ class Banner:
     advice: Line
     figures: str
     told: tuple[Line, ...] = ()
-    """What the activity says, too; for a screen that has it out of sight."""
+    """Lines that the activity has too, for a screen without it."""
 
     def lines(self, width: int, *, alone: bool = False) -> list[Line]:
         """Fold the paragraphs to a width; `alone` adds what the activity says where that is out of sight."""

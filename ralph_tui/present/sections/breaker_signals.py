@@ -10,10 +10,10 @@ from ralph_tui.present.text.parts import Part
 from ralph_tui.present.text.spans import Line, Span, Tone, crop
 
 MAIN = ("failures", "stagnation")
-"""Signals that are always in sight."""
+"""Signals that are always shown."""
 
 NEAR = 0.8
-"""Share of a threshold from which on money is a danger."""
+"""Share of the cost limit from which costs are shown."""
 
 _NAME, _COUNT, _OF = 15, 7, 10
 _FIGURES = _NAME + _COUNT + _OF

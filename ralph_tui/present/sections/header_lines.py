@@ -39,7 +39,7 @@ class Facts:
     frame: int | None
     """The spinner's frame, or None when it does not turn."""
     slow: bool = False
-    """Reading the project takes long enough to say so."""
+    """Whether reading the project takes long enough to say so."""
 
 
 def header_lines(facts: Facts, width: int, glyphs: Glyphs) -> list[Line]:
@@ -122,7 +122,7 @@ def _state(facts: Facts, glyphs: Glyphs) -> list[Span]:
 _TURNING = frozenset(RUN[state] for state in BUSY)
 
 _WORD = max(len(RUN[state].word) for state in BUSY)
-"""Cells of the state, so that nothing moves when a busy loop checks or hands off."""
+"""Cells of the state, so that nothing moves when a busy loop verifies or hands off."""
 
 
 def _stepper(phase: Phase | None, glyphs: Glyphs, *, over: bool) -> list[Span]:
@@ -246,4 +246,4 @@ _MEANWHILE = {
     Phase.BUILDING: "choosing the next task",
     Phase.VALIDATION: "checking the whole against its specs",
 }
-"""What is done while no task is worked."""
+"""What the loop does while no task is in progress."""

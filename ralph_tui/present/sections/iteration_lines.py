@@ -16,7 +16,7 @@ from ralph_tui.present.text.spans import Line, Span, Tone, row, width_of, wrap
 from ralph_tui.present.text.status_labels import ITERATION, Look
 
 INDENT = " " * 6
-"""Before what an iteration is about, which stands under its task."""
+"""Indents the title of an iteration below its task."""
 
 RUNNING = Look("running", "running", Tone.INFO)
 
@@ -81,7 +81,7 @@ def _iteration(it: Iteration, width: int, glyphs: Glyphs) -> list[Line]:
     ]
     cost, lasted = money(it.cost_usd), took(it.seconds)
     figures = (f"{cost} {lasted.rjust(7)}", f"{cost} {lasted}", cost) if it.end else ()
-    room = width - width_of(left) - 1  # the outcome stands whole
+    room = width - width_of(left) - 1  # the outcome is not cut
     fits = next((text for text in figures if len(text) <= room), "")
     first = row(left, [Span(fits, Tone.MUTED)] if fits else [], width, glyphs.ellipsis)
     whole, *rest = wrap(_about(it), width - len(INDENT))

@@ -18,7 +18,7 @@ class Draft:
 
     marked: frozenset[int] = frozenset()
     other: str = ""
-    """Words of the person's own; kept also while they do not count."""
+    """The person's own words; kept also while an option is marked instead."""
     uses_other: bool = False
     declined: bool = False
 
@@ -59,10 +59,10 @@ SEND = -1
 """The key of the row that sends."""
 
 OWN = 2
-"""Answers that every question has beside its options: one's own words, and declining."""
+"""Answers that every question has beside its options: own words, and declining."""
 
 WRITING = "enter keep, esc back to the options"
-"""What the keys do in one's own words."""
+"""What the keys do while a person writes."""
 
 
 def who_asks(question: AskedQuestion) -> str:

@@ -7,7 +7,6 @@ from ralph_tui.config.load import Effective
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.domain.project_state import Adjusted
 from ralph_tui.domain.view.loop_view import LoopView
-from ralph_tui.present.text.glyphs import Glyphs
 from ralph_tui.present.text.parts import LineBlock
 from ralph_tui.present.text.spans import Line, Span, Tone
 
@@ -123,9 +122,8 @@ def live_blocks(
     return blocks
 
 
-def setting_blocks(settings: Sequence[Effective], glyphs: Glyphs) -> list[LineBlock]:
+def setting_blocks(settings: Sequence[Effective]) -> list[LineBlock]:
     """List every setting under its section; what is not the default stands out."""
-    del glyphs
     blocks: list[LineBlock] = []
     section = ""
     width = max((len(s.key.rpartition(".")[2]) for s in settings), default=0)

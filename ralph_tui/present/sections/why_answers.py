@@ -107,8 +107,7 @@ def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
                 labelled("", f"{plural(task.retry_count, 'try').replace('trys', 'tries')} before")
             )
         lines.append(next_step(keys, "{retry} on the board tries {task} again", task=task.id))
-    if len(blocked) > MAX_LISTED:
-        lines.append([Span(f"and {len(blocked) - MAX_LISTED} more", Tone.MUTED)])
+    lines += _rest(blocked)
     return [Part(f"Why blocked ({len(blocked)})", lines)] if blocked else []
 
 
@@ -118,8 +117,7 @@ def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
     lines: list[Line] = [
         [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)] for task in held[:MAX_LISTED]
     ]
-    if len(held) > MAX_LISTED:
-        lines.append([Span(f"and {len(held) - MAX_LISTED} more", Tone.MUTED)])
+    lines += _rest(held)
     lines.append(labelled("rule", "a held task is not chosen until it is released"))
     lines.append(next_step(keys, "{hold} on the board releases it"))
     return [Part(f"Why held ({len(held)})", lines)] if held else []
@@ -136,9 +134,14 @@ def _not_yet(plan: ImplementationPlan) -> list[Part]:
         left = [name for name in task.dependencies if name not in done]
         ends = "; ".join(root_cause(name, tasks) for name in left[:5])
         lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(f"waits for {ends}", Tone.MUTED)])
-    if len(waiting) > MAX_LISTED:
-        lines.append([Span(f"and {len(waiting) - MAX_LISTED} more", Tone.MUTED)])
+    lines += _rest(waiting)
     return [Part(f"Why not yet ({len(waiting)})", lines)] if waiting else []
+
+
+def _rest(tasks: Sequence[Task]) -> list[Line]:
+    """Count the tasks beyond those that are listed."""
+    more = len(tasks) - MAX_LISTED
+    return [[Span(f"and {more} more", Tone.MUTED)]] if more > 0 else []
 
 
 def root_cause(name: str, tasks: dict[str, Task]) -> str:

@@ -54,7 +54,7 @@ def in_local(text: str, now: datetime | None) -> str:
         try:
             moment = datetime.strptime(found[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
             return clock(moment, now)
-        except (ValueError, OverflowError):  # no day of the calendar, or not here: as it stands
+        except (ValueError, OverflowError):  # no such date: leave the text
             return found[0]
 
     return re.sub(_STAMP, here, text)

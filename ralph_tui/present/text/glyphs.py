@@ -47,10 +47,10 @@ class Glyphs:
     dot: str = "●"
     no_dot: str = "○"
     levels: tuple[str, ...] = tuple("▁▂▃▄▅▆▇█")
-    """From little to much, one per iteration."""
+    """Bars from low to high."""
     spinner: tuple[str, ...] = ("◐", "◓", "◑", "◒")
     joints: tuple[str, ...] = tuple(" ╵╷│╴┘┐┤╶└┌├─┴┬┼")
-    """Lines by the ways out of a cell: 1 up, 2 down, 4 left, 8 right, added up."""
+    """Box-drawing signs by the sum of their directions: 1 up, 2 down, 4 left, 8 right."""
     unicode: bool = True
 
 

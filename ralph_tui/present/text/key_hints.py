@@ -25,7 +25,7 @@ _NAMED = {shown: key for key, shown in _SHOWN.items()}
 _PLACE = re.compile(r"\{([a-z_.]+)\}")
 
 ESCAPE = "esc"
-"""In a sentence: the one key that is nobody's to change."""
+"""The one key that cannot be changed, as sentences name it."""
 
 
 def key_label(key: str) -> str:
@@ -76,7 +76,7 @@ _RANGE = re.compile(r"\d-\d")
 
 GAP = "  "
 MAX_LINES = 2
-"""Of the keys of a dialog."""
+"""Lines of the keys of a dialog."""
 
 
 def hint(keys: Keys, text: str, tone: Tone = Tone.TEXT, **values: str) -> list[Span]:
@@ -92,7 +92,7 @@ class HintPiece(NamedTuple):
     text: str
     is_key: bool = False
     presses: str = ""
-    """The key that a click on it is, as people write it."""
+    """The key that a click presses, as people write it."""
 
 
 def foot_lines(text: str, width: int) -> list[list[HintPiece]]:
@@ -175,7 +175,7 @@ _KEYS = (
     (r"ralph tasks(?=` shows why)", "why"),
     (r"ralph tasks", "tasks"),
 )
-"""What the screen has a key for; another command keeps its name, for a terminal."""
+"""Commands that have a key on the screen; others keep their names, for a terminal."""
 
 _OF_A_TASK = ("retry", "hold", "edit")
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 LINES = 100
 CHARACTERS = 5_000
-"""At most so much of a piece: more than a screen, and yet laid out in a few milliseconds."""
+"""Size of a chunk: more than a screen, and yet laid out in a few milliseconds."""
 
 
 def text_chunks(text: str, first: int = LINES) -> Iterator[str]:

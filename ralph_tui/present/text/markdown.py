@@ -40,7 +40,7 @@ def markdown_lines(text: str, glyphs: Glyphs) -> list[Line]:
         if fence:
             closes = found is not None and found[1][0] == fence[0] and len(found[1]) >= len(fence)
             fence = "" if closes else fence
-            lines.append(_code_edge(glyphs) if closes else _code(raw, glyphs))
+            lines.append(_code_edge(glyphs) if closes else [Span("  "), Span(raw, Tone.OK)])
         elif found:
             fence = found[1]
             lines.append(_code_edge(glyphs, raw.strip().strip("`~")))
@@ -54,11 +54,6 @@ def markdown_lines(text: str, glyphs: Glyphs) -> list[Line]:
 def _code_edge(glyphs: Glyphs, language: str = "") -> Line:
     named = [Span(f" {language}", Tone.MUTED)] if language else []
     return [Span(glyphs.line * 2, Tone.FAINT), *named]
-
-
-def _code(raw: str, glyphs: Glyphs) -> Line:
-    del glyphs
-    return [Span("  "), Span(raw, Tone.OK)]
 
 
 def _line(raw: str, glyphs: Glyphs) -> Line:

@@ -46,7 +46,7 @@ class LineBlock:
     key: Hashable
     lines: Sequence[Line]
     folds: bool = True
-    """Lines that are too long go on below; else they are cut."""
+    """Whether long lines are folded; else they are cut."""
 
     def folded(self, width: int) -> "LineBlock":
         """Fold the lines to `width` cells."""

@@ -41,10 +41,10 @@ class Span(NamedTuple):
 Line = Sequence[Span]
 
 Cut = Callable[[Line, int, str], list[Span]]
-"""Makes a line fit into so many cells, with a sign where it was cut."""
+"""Cuts a line to a number of cells, with a sign where it was cut."""
 
 EXPORT_WIDTH = 160
-"""Cells of a line in a file."""
+"""Cells of a line in an exported file."""
 
 
 def plain(line: Line) -> str:
@@ -156,9 +156,8 @@ def wrap(text: str, width: int) -> list[str]:
 def _wrap_paragraph(text: str, width: int) -> list[str]:
     if cell_len(text) <= width:
         return [text]
-    size_of = (
-        len if text.isascii() else cell_len
-    )  # most are, and a page has a hundred thousand words
+    # Most text is ASCII, and a page has a hundred thousand words.
+    size_of = len if text.isascii() else cell_len
     indent = text[: len(text) - len(text.lstrip())][: min(width // 2, max(0, width - 2))]
     room = width - cell_len(indent)
     lines: list[str] = []

@@ -61,7 +61,7 @@ def _line(text: str) -> Line:
 
 
 MAX_FILES = 200
-"""One call may touch many; more than this nobody reads in a panel."""
+"""Files that are kept; nobody reads more in a panel."""
 
 
 class FileChange(NamedTuple):

@@ -15,7 +15,7 @@ MAX_BODY = 50_000
 """Characters of one section on the screen; copying takes the same."""
 
 MAX_DIFF = 2_000
-"""Lines of a diff; each is coloured and laid out, which for ten thousand short ones took seconds."""
+"""Lines of a diff; each is colored and laid out, which took seconds for ten thousand of them."""
 
 
 @dataclass(frozen=True, slots=True)

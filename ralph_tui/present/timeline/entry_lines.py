@@ -85,7 +85,7 @@ def line(entry: Entry, index: int, width: int, glyphs: Glyphs) -> Line:
     if isinstance(entry, CallEntry):
         return _call(entry, width, glyphs)
     if isinstance(entry, HeadingEntry):
-        above = index < height(entry, width) - 1  # an empty line sets iterations apart
+        above = index < height(entry, width) - 1  # an empty line separates iterations
         return [] if above else _heading(entry, width, glyphs)
     if isinstance(entry, CheckEntry):
         return _check(entry, width, glyphs)
@@ -100,7 +100,7 @@ def _note_line(entry: NoteEntry, index: int, width: int, glyphs: Glyphs) -> Line
     label = entry.label.ljust(LABEL)
     texts = _note_texts(entry, width)
     if index:
-        text = texts[index] if index < len(texts) else ""  # at another width there were more
+        text = texts[index] if index < len(texts) else ""  # another width had more lines
         return [Span(" " * (len(label) + 3)), Span(text)]
     left = [
         Span(f"{getattr(glyphs, entry.glyph)} ", entry.tone),
@@ -166,7 +166,8 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
         note = f"allowed by {call.allowance.by}" if call.allowance.by else "allowed before"
     elif call.rewrite:
         note = f"{glyphs.retry} rewritten  {note}".rstrip()
-    shortest = {CallState.RUNNING: 1.0, CallState.INTERRUPTED: 0.05}  # sooner than known, or seen
+    # A shorter time is not known yet, or was nothing.
+    shortest = {CallState.RUNNING: 1.0, CallState.INTERRUPTED: 0.05}
     brief = call.seconds < shortest.get(call.state, 0.0)
     lasted = " " * DURATION if brief else took(call.seconds).rjust(DURATION)
     left = [
@@ -177,7 +178,7 @@ def _call(entry: CallEntry, width: int, glyphs: Glyphs) -> Line:
     ]
     word_tone = Tone.MUTED if call.state is CallState.OK else look.tone
     right = _note(note, note_tone, width)
-    if call.state is CallState.WAITING:  # its word takes the place of a duration, too
+    if call.state is CallState.WAITING:  # the word needs the room of the duration
         word, lasted = look.word.ljust(WORD + DURATION), ""
     else:
         word = look.word.ljust(WORD)

@@ -80,7 +80,7 @@ MAX_DEPTH = 6
 
 
 _CLEARING = frozenset({ev.IterationFinished, ev.LoopFinished, ev.LoopStarted, ev.LoopLost})
-"""After these nothing runs and nothing is being written."""
+"""Events after which no call runs and no text is being written."""
 
 
 class Timeline:
@@ -207,7 +207,7 @@ class Timeline:
 
     def _text_delta(self, e: ev.TextDelta) -> None:
         known = self._live.pop(e.parent_id, "") + e.text
-        # Cut seldom: a copy for every word would cost more than all else.
+        # Cut rarely: a copy for every word would cost more than everything else.
         self._live[e.parent_id] = known if len(known) < 2 * MAX_LIVE else known[-MAX_LIVE:]
         while len(self._live) > MAX_DEPTH:
             del self._live[next(iter(self._live))]
@@ -255,7 +255,7 @@ class Timeline:
 
     def _tool_denied(self, e: ev.ToolDenied) -> None:
         if e.name == NETWORK and e.tool_id not in self._open and (note := sentence_of(e)):
-            self._note(note)  # a host that a command wants is no call
+            self._note(note)  # a host has no call of its own
         else:
             self._update(e.tool_id, e.name, denial=e, state=CallState.DENIED)
 

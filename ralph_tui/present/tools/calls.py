@@ -61,11 +61,11 @@ class Call:
     allowance: ToolAllowed | None = None
     rewrite: ToolRewritten | None = None
     since: datetime | None = None
-    """When it began, where that is known."""
+    """When it began; None where that is not known."""
     waited: float = 0.0
-    """Seconds of it in which it waited for the person, which are not its own."""
+    """Seconds it waited for the person, which do not count as its own time."""
     trimmed: bool = False
-    """The input and output were let go to keep memory bounded; the journal still has them."""
+    """Whether input and output were dropped to keep memory bounded; the journal has them."""
 
     def trim(self, argument: str) -> "Call":
         """Return a copy that keeps only what its one line shows."""
@@ -73,7 +73,7 @@ class Call:
 
 
 class SectionKind(StrEnum):
-    """How a section of a detail is coloured."""
+    """How a section of a detail is colored."""
 
     TEXT = "text"
     COMMAND = "command"

@@ -18,10 +18,10 @@ from ralph_tui.present.tools.calls import (
 )
 
 _DIFF_INPUT = 20_000
-"""Characters of each side that are compared; comparing more would hold up the screen."""
+"""Characters of each side that are compared; more would block the screen."""
 
 KEPT_DIFFS = 16
-"""The row under the cursor is drawn anew at every key, and a long diff takes a tenth of a second."""
+"""Diffs that are cached: the row under the cursor is redrawn at every key, and a long diff takes a tenth of a second."""
 
 
 def _path(call: Call) -> str:

@@ -127,7 +127,7 @@ class SettingsPage(Page):
         if self._known is None:
             return [LineBlock(None, [[Span("reading", Tone.MUTED)]])]
         if self.tabs.active == "all settings":
-            return setting_blocks(self._known.settings, self.app.glyphs)
+            return setting_blocks(self._known.settings)
         by_key = {setting.key: setting for setting in self._known.settings}
         return live_blocks(by_key, self._known.adjusted, self.app.view, running=self._under_way)
 
