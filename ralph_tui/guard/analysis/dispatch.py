@@ -1,38 +1,47 @@
 """Which rule judges a program: the one place that knows all the rooms of rules."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import names
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.context import Invocation, Rule, Rules
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import RULED
 from ralph_tui.guard.core.verdicts import deny
+from ralph_tui.guard.rules import (
+    copy_move,
+    destructive,
+    file_writers,
+    infrastructure,
+    inline_code,
+    interpreters,
+    launchers,
+    package_managers,
+    package_runners,
+    sed_awk,
+    shells,
+    signals,
+)
 from ralph_tui.guard.rules.assignments import judge_just, judge_removal, judge_subscript
 from ralph_tui.guard.rules.copy_move import no_copies
 from ralph_tui.guard.rules.destructive import destroyer
-from ralph_tui.guard.rules.file_writers import writer
 from ralph_tui.guard.rules.git import GIT_COMMANDS, MUTATING, judge_git
 from ralph_tui.guard.rules.git import RULE as GIT_RULE
-from ralph_tui.guard.rules.infrastructure import CLOUDS
 from ralph_tui.guard.rules.inline_code import COMMAND_TEXT
 from ralph_tui.guard.rules.interpreters import interpreter
-from ralph_tui.guard.rules.launchers import launcher
 from ralph_tui.guard.rules.package_managers import (
     PYTHON,
     is_manager,
     judge_own_manager,
     refuse_manager,
 )
-from ralph_tui.guard.rules.package_managers import RULES as PACKAGE_RULES
 from ralph_tui.guard.rules.ralph_cli import AGENTS, RALPH, judge_agent, judge_ralph
 from ralph_tui.guard.rules.read_only import READERS, check_named, judge_other
 from ralph_tui.guard.rules.repository_tools import FORGES, judge_forge
 from ralph_tui.guard.rules.secrets import judge_key_printer, judge_ps
 from ralph_tui.guard.rules.shells import SHELLS
-from ralph_tui.guard.rules.signals import SIGNALLERS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Compound, Simple, Word, literal
 
 _TEXT_PROGRAMS = READERS | names(
@@ -188,18 +197,18 @@ def _endless(function: Compound) -> NoReturn:
     deny("destructive", function.name, reason, "Leave it out.")
 
 
-_ALONE: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+_ALONE: Rules = MappingProxyType(
     {
-        **PACKAGE_RULES,
+        **package_managers.RULES,
         **dict.fromkeys(FORGES, judge_forge),
         **dict.fromkeys(RALPH, judge_ralph),
         **dict.fromkeys(AGENTS, judge_agent),
     }
 )
-_BESIDES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+_BESIDES: Rules = MappingProxyType(
     {
-        **CLOUDS,
-        **SIGNALLERS,
+        **infrastructure.CLOUD_RULES,
+        **signals.RULES,
         "ps": judge_ps,
         "just": judge_just,
         **dict.fromkeys(names("gpg security"), judge_key_printer),
@@ -210,6 +219,10 @@ _BESIDES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
     }
 )
 """Rules for one harm a program may do, beside those for what it starts and writes."""
+_STARTS: Rules = MappingProxyType({**package_runners.RULES, **shells.RULES, **launchers.RULES})
+_RUNS_CODE: Rules = MappingProxyType({**inline_code.RULES, **sed_awk.RULES, **interpreters.RULES})
+_DESTROYS: Rules = MappingProxyType({**destructive.RULES, **infrastructure.CONTAINER_RULES})
+_WRITES: Rules = MappingProxyType({**copy_move.RULES, **file_writers.RULES})
 _NAMING = names(
     "curl wget aria2c psql mysql mariadb sqlite3 docker podman nerdctl npm pnpm yarn bun"
 )
@@ -243,6 +256,17 @@ def judged_alone(given: Invocation) -> bool:
     return True
 
 
+def rules_for(program: str) -> Sequence[Rule]:
+    """List the rules for what a program starts, runs as code, destroys and writes, in this order."""
+    found = (
+        _STARTS.get(program),
+        interpreter(program) or _RUNS_CODE.get(program),
+        destroyer(program) or _DESTROYS.get(program),
+        _WRITES.get(program),
+    )
+    return [rule for rule in found if rule is not None]
+
+
 def judged_by_rules(given: Invocation) -> bool:
     """Judge a program by every rule for what it does: starting, running code, destroying, writing.
 
@@ -264,14 +288,13 @@ def judged_by_rules(given: Invocation) -> bool:
             judge_subscript(word, given.shown)
     if (beside := _BESIDES.get(program)) is not None:
         beside(given)  # what else it starts, as `kubectl exec` does, is judged as for any program
-    rules = (launcher(program), interpreter(program), destroyer(program), writer(program))
+    rules = rules_for(program)
     for rule in rules:
-        if rule is not None:
-            rule(given)
+        rule(given)
     if program in _NAMING:
         spelled = [w for w in given.arguments if w.text[:1] == "-" or names_guarded(w.text)]
         check_named(spelled, given)
-    if any(rules):
+    if rules:
         return True
     judge_other(given)
     return False

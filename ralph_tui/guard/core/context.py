@@ -1,7 +1,7 @@
 """What the rules for single programs are given: the command at hand, and a way to judge what it starts."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -136,6 +136,13 @@ class Invocation:
     def shown(self) -> str:
         """The command in one line, for a denial."""
         return " ".join(word.raw or word.text for word in self.words[:50]).replace(UNKNOWN, "…")
+
+
+Rule = Callable[[Invocation], None]
+"""Judges one kind of program; raises `DeniedError` on a refusal."""
+
+Rules = Mapping[str, Rule]
+"""Rules by the names of programs."""
 
 
 def unreadable_part(shown: str, why: str) -> NoReturn:

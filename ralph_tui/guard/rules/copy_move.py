@@ -1,12 +1,12 @@
 """Programs that move, copy and link: what arrives where, and which programs get another name."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, check_all, last_operand, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rules, check_all, last_operand, unreadable_part
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.shell.nodes import Simple, Word
 
@@ -140,6 +140,6 @@ def _install(given: Invocation) -> None:
     _no_copies_of_programs(read.operands, given)
 
 
-COPIERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {"mv": _move, "cp": _copy, "ln": _link, "link": _link, "install": _install}
 )

@@ -2,17 +2,14 @@
 
 import fnmatch
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.context import Invocation, Rule, Rules
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.rules.infrastructure import CONTAINERS
 from ralph_tui.guard.shell.nodes import Word, anything, literal
-
-Rule = Callable[[Invocation], None]
 
 _SYSTEM = re.compile(
     r"mkfs(\..*)?|mke2fs|mkswap|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|wipefs|blkdiscard|shutdown"
@@ -23,10 +20,8 @@ _READING_SYSTEM = names("-l --list --version --help")
 
 
 def destroyer(program: str) -> Rule | None:
-    """The rule for a program that can destroy what is not a project file, or None."""
-    if _SYSTEM.fullmatch(program):
-        return _system
-    return _RULES.get(program)
+    """Return the rule for a program that changes disks, users or the machine, or None."""
+    return _system if _SYSTEM.fullmatch(program) else None
 
 
 def _refuse(given: Invocation, reason: str) -> NoReturn:
@@ -175,7 +170,7 @@ def _may_match_guarded(pattern: str) -> bool:
     return any(name in pattern for name in _GUARDED_DIRECTORIES)
 
 
-_RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         "find": _find,
         "gfind": _find,
@@ -184,6 +179,5 @@ _RULES: Mapping[str, Rule] = MappingProxyType(
         "mount": _mount,
         "sysctl": _sysctl,
         "loginctl": _systemctl,
-        **CONTAINERS,
     }
 )

@@ -1,16 +1,14 @@
 """Programs that write, move or remove files, and which of their words name those files."""
 
 import re
-from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
 from ralph_tui.guard.core.constants import just_made
-from ralph_tui.guard.core.context import Invocation, check_all, last_operand
+from ralph_tui.guard.core.context import Invocation, Rule, Rules, check_all, last_operand
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.verdicts import deny
-from ralph_tui.guard.rules.copy_move import COPIERS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
@@ -128,32 +126,7 @@ def _keeping_compressor(given: Invocation) -> None:
     check_all(read.operands if read.has("--rm", "-j") else read.operands[1:], given)
 
 
-PACKERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
-    {
-        "rsync": _rsync,
-        "scp": _scp,
-        **dict.fromkeys(names("curl wget"), _download),
-        **dict.fromkeys(names("tar bsdtar"), _tar),
-        "unzip": _unzip,
-        "zip": _zip,
-        **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),
-        "aria2c": _aria,
-        **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _compressor),
-        **dict.fromkeys(names("pigz unpigz lzma unlzma pbzip2 lzop"), _compressor),
-        **dict.fromkeys(names("lz4 unlz4 brotli"), _keeping_compressor),
-    }
-)
-
-
-Rule = Callable[[Invocation], None]
-
-
 _MODES = Spec(long=names("--reference --from"))
-
-
-def writer(program: str) -> Rule | None:
-    """The rule for a program that writes files, or None."""
-    return _RULES.get(program)
 
 
 def _remove(given: Invocation) -> None:
@@ -263,10 +236,19 @@ def _csplit(given: Invocation) -> None:
         given.places.check_here(given.shown, certain=False)
 
 
-_RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
-        **PACKERS,
-        **COPIERS,
+        "rsync": _rsync,
+        "scp": _scp,
+        **dict.fromkeys(names("curl wget"), _download),
+        **dict.fromkeys(names("tar bsdtar"), _tar),
+        "unzip": _unzip,
+        "zip": _zip,
+        **dict.fromkeys(names("7z 7za 7zz 7zr rar arj lha"), _archiver),
+        "aria2c": _aria,
+        **dict.fromkeys(names("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd"), _compressor),
+        **dict.fromkeys(names("pigz unpigz lzma unlzma pbzip2 lzop"), _compressor),
+        **dict.fromkeys(names("lz4 unlz4 brotli"), _keeping_compressor),
         "rm": _remove,
         "grm": _remove,
         "unlink": _everything,

@@ -1,12 +1,12 @@
 """Refuses what removes containers, images, clusters, buckets and other things beyond the project."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.context import Invocation, Rules
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
@@ -113,7 +113,7 @@ def _refuse_container(given: Invocation, reason: str) -> NoReturn:
     deny("destructive", given.shown, reason, "Ask the person to do this, if it must be done.")
 
 
-CONTAINERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+CONTAINER_RULES: Rules = MappingProxyType(
     {"docker-compose": _compose, **dict.fromkeys(names("docker podman nerdctl"), _docker)}
 )
 
@@ -199,7 +199,7 @@ def _k3s(given: Invocation) -> None:
         given.walker.run(given.arguments, given)
 
 
-CLOUDS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+CLOUD_RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(_FIRST, _first),
         **dict.fromkeys(_ANYWHERE, _anywhere),

@@ -2,11 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rules, unreadable_part
 from ralph_tui.guard.core.verdicts import DeniedError, deny
 from ralph_tui.guard.rules.copy_move import judge_copies_in_code
 from ralph_tui.guard.rules.git import MUTATING
@@ -232,7 +231,7 @@ def _prompt(given: Invocation) -> None:
             judge_possible_command(text[started.end() :], given)
 
 
-ESCAPES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(names("vi vim nvim view ex ed nano"), _editor),
         **dict.fromkeys(names("gdb lldb"), _debugger),

@@ -1,15 +1,14 @@
 """Code given to an interpreter on the command line or its standard input."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rule, Rules, unreadable_part
 from ralph_tui.guard.rules.assignments import is_prose, judge_make_shell
 from ralph_tui.guard.rules.copy_move import looked_up
 from ralph_tui.guard.rules.inline_code import (
-    ESCAPES,
     STDIN,
     judge_any_code,
     judge_code,
@@ -17,7 +16,6 @@ from ralph_tui.guard.rules.inline_code import (
 )
 from ralph_tui.guard.rules.package_managers import PYTHON, is_manager, judge_module, refuse_manager
 from ralph_tui.guard.rules.python_code import judge_python_code
-from ralph_tui.guard.rules.sed_awk import FILTERS
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
 
 
@@ -101,16 +99,14 @@ _SPECS: Mapping[str, Spec] = MappingProxyType(
 _INSTALLERS = names("get-pip.py get-poetry.py install-poetry.py ez_setup.py virtualenv.pyz")
 _SETUP_VERBS = names("install develop easy_install bdist_egg")
 
-Rule = Callable[[Invocation], None]
-
 
 def interpreter(program: str) -> Rule | None:
-    """The rule for a program that runs code, or None."""
+    """Return the rule for a program that runs code and may bear a version in its name, or None."""
     if PYTHON.fullmatch(program):
         return _python
     if _language(program) in _CODE_OPTIONS:
         return _generic
-    return _RULES.get(program)
+    return None
 
 
 def _language(program: str) -> str:
@@ -217,10 +213,8 @@ def _generic(given: Invocation) -> None:
             given.places.check_write(word, given.shown)
 
 
-_RULES: Mapping[str, Rule] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
-        **ESCAPES,
-        **FILTERS,
         **dict.fromkeys(names("make gmake"), judge_make),
         **dict.fromkeys(names("micropython jython"), _python),
     }

@@ -3,18 +3,17 @@
 import contextlib
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import NO_VALUES, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, check_all, moved, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rules, check_all, moved, unreadable_part
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.rules.assignments import judge_removal
-from ralph_tui.guard.rules.package_runners import CARRIERS
 from ralph_tui.guard.rules.read_only import check_outputs
-from ralph_tui.guard.rules.shells import SHELL_RULES, joined
+from ralph_tui.guard.rules.shells import joined
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, anything, literal
 
 
@@ -206,28 +205,10 @@ def _fd(given: Invocation) -> None:
             return
 
 
-FILLERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
-    {
-        **dict.fromkeys(names("xargs gxargs"), _xargs),
-        "parallel": _parallel,
-        **dict.fromkeys(names("fd fdfind"), _fd),
-    }
-)
-
-
 _ASSIGNMENT = re.compile(r"[^=\0]+=", re.DOTALL)
 
 _ENV_BLANK = re.compile(r"\\[_tnrfv]")
 """What separates words for `env -S`, beside blanks."""
-
-Launcher = Callable[[Invocation], None]
-
-
-def launcher(program: str) -> Launcher | None:
-    """The rule for a program that starts others, or None if it is not known as one."""
-    if program in WRAPPERS:
-        return _wrapped
-    return _LAUNCHERS.get(program)
 
 
 def _wrapped(given: Invocation) -> None:
@@ -395,11 +376,11 @@ def _watch(given: Invocation) -> None:
         _run(given, read.operands)
 
 
-_LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
-        **FILLERS,
-        **CARRIERS,
-        **SHELL_RULES,
+        **dict.fromkeys(names("xargs gxargs"), _xargs),
+        "parallel": _parallel,
+        **dict.fromkeys(names("fd fdfind"), _fd),
         "env": _env,
         "genv": _env,
         "entr": _entr,
@@ -414,5 +395,6 @@ _LAUNCHERS: Mapping[str, Launcher] = MappingProxyType(
         "ssh": _ssh,
         "runuser": _runuser,
         "watch": _watch,
+        **dict.fromkeys(WRAPPERS, _wrapped),
     }
 )

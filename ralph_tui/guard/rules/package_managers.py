@@ -1,13 +1,13 @@
 """Sends packages, environments and the project's tools to uv, and refuses other managers."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.context import Invocation, Rules
 from ralph_tui.guard.core.verdicts import deny
 from ralph_tui.guard.rules.ralph_cli import MODULE, judge_ralph
 from ralph_tui.guard.rules.read_only import check_named, check_outputs
@@ -227,7 +227,7 @@ def judge_uvx(given: Invocation) -> None:
         given.walker.run(inner.operands, given, under_uv=True)
 
 
-RULES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {"uv": judge_uv, "uvx": judge_uvx, **dict.fromkeys(_SOMETIMES, judge_sometimes)}
 )
 """By program: what is welcome in part."""

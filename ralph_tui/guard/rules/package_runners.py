@@ -1,12 +1,12 @@
 """Programs that bring along what they start: from npm, nix, a flatpak, or for whoever connects."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rules, unreadable_part
 from ralph_tui.guard.rules.assignments import judge_script_shell
 from ralph_tui.guard.rules.inline_code import judge_possible_command
 from ralph_tui.guard.rules.read_only import judge_other
@@ -127,7 +127,7 @@ def _cargo(given: Invocation) -> None:
             given.walker.shell(text, given)
 
 
-CARRIERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(names("npx pnpx bunx"), _npx),
         **dict.fromkeys(names("npm yarn pnpm bun"), _node_manager),

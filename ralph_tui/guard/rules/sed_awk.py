@@ -1,11 +1,11 @@
 """Sed and awk: their scripts may write files and start programs, and edit what they read in place."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rules, unreadable_part
 from ralph_tui.guard.rules.inline_code import STDIN, judge_possible_command
 from ralph_tui.guard.rules.signals import judge_signals_in_code
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word, literal
@@ -218,7 +218,7 @@ def _awk(given: Invocation) -> None:
             given.places.check_write(word, given.shown)
 
 
-FILTERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(names("sed gsed"), _sed),
         **dict.fromkeys(names("awk gawk mawk nawk original-awk"), _awk),

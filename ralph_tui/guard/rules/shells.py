@@ -1,11 +1,11 @@
 """Shells, and the builtins that run a text: what they are given is judged as what it is, a script."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
 from ralph_tui.guard.core.arguments import Spec, names, parse
-from ralph_tui.guard.core.context import Invocation, check_all, unreadable_part
+from ralph_tui.guard.core.context import Invocation, Rules, check_all, unreadable_part
 from ralph_tui.guard.rules.inline_code import STDIN
 from ralph_tui.guard.shell.nodes import UNKNOWN, Word
 
@@ -140,7 +140,7 @@ def _at(given: Invocation) -> None:
         given.walker.shell(given.feed, given)
 
 
-SHELL_RULES: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         **dict.fromkeys(SHELLS, _shell),
         "eval": _eval,

@@ -1,12 +1,12 @@
 """Refuses signals that would reach ralph, the agent's CLI or a process they run under."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import NoReturn
 
 from ralph_tui.guard.core.arguments import Arguments, Spec, names, parse
-from ralph_tui.guard.core.context import Invocation
+from ralph_tui.guard.core.context import Invocation, Rules
 from ralph_tui.guard.core.paths import names_guarded
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.core.verdicts import deny
@@ -155,7 +155,7 @@ def _multiplexer(given: Invocation) -> None:
         _refuse(given, "This may end the terminal that ralph runs in")
 
 
-SIGNALLERS: Mapping[str, Callable[[Invocation], None]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         "kill": _by_number,
         **dict.fromkeys(names("pkill skill"), _by_pattern),
@@ -180,7 +180,7 @@ _SEARCHES = names("grep egrep rg awk gawk mawk sed")
 _REGEX = re.compile(r"/([^/]+)/")
 
 
-_SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(SIGNALLERS)))
+_SIGNALS = re.compile(r"kill|fuser|" + "|".join(sorted(RULES)))
 
 
 def mentions_signals(source: str) -> bool:
