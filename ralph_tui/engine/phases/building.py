@@ -19,9 +19,12 @@ from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.finished_work import FinishedWork, accept_marked_by_hand
 from ralph_tui.engine.phases.iteration import Iteration
 from ralph_tui.engine.prompts.prompts import PromptParts, building_prompt, builtin_template
-from ralph_tui.engine.session.guidance import taken, tell_consumed
-from ralph_tui.engine.session.handoff import iteration_memory, session_record
-from ralph_tui.engine.session.iteration_result import IterationResult, blocked_told, recorded, told
+from ralph_tui.engine.session.iteration_result import (
+    IterationResult,
+    begin_iteration,
+    blocked_told,
+    record_iteration,
+)
 from ralph_tui.engine.session.prompt_memory import memory_for
 from ralph_tui.engine.verification.coverage import (
     can_complete,
@@ -30,7 +33,7 @@ from ralph_tui.engine.verification.coverage import (
 )
 from ralph_tui.engine.verification.fingerprint import Fingerprinter
 from ralph_tui.engine.verification.work_done import look
-from ralph_tui.store.project import Documents, Outcome
+from ralph_tui.store.project import Documents
 
 T = TypeVar("T")
 
@@ -235,24 +238,20 @@ class BuildLoop:
         """
         now = await asyncio.to_thread(look, self._run.project_state.project.root)
 
-        def change(docs: Documents) -> Outcome[tuple[Injection, ...] | None]:
+        def start(docs: Documents) -> Documents | None:
             task = docs.plan.get_next_task()  # as it is under the lock, so that no change is lost
             if task is None or task.id != task_id:
-                return Outcome(docs, None)
-            plan = docs.plan.with_task(
-                task_id, status=TaskStatus.IN_PROGRESS, begun=task.begun or now
+                return None
+            status = TaskStatus.IN_PROGRESS
+            return docs.replacing(
+                plan=docs.plan.with_task(task_id, status=status, begun=task.begun or now)
             )
-            counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
-            begun = counted.replacing(plan=plan, budget=docs.budget.using(0))
-            return Outcome(taken(begun), docs.pending)
 
-        docs, waiting = await self._run.project_state.transact_returning(change, "chosen")
-        begun = docs.plan.task(task_id)
-        if waiting is None or begun is None:
+        docs, waiting = await begin_iteration(self._run, start, "chosen")
+        task = docs.plan.task(task_id)
+        if waiting is None or task is None:
             return None
-        number = docs.state.iteration_count
-        tell_consumed(self._run, waiting, number)
-        return begun, number, waiting
+        return task, docs.state.iteration_count, waiting
 
     def _announce(self, task: Task, number: int, prompt_chars: int) -> None:
         self._run.emit(
@@ -308,21 +307,10 @@ class BuildLoop:
             )
             self._run.emit(ev.Notice(level="warning", text=f"After iteration {number} {text}"))
         before = self._docs.plan
-        docs = await self._run.project_state.transact(
-            lambda docs: recorded(docs, task.id, result), f"iteration {number}: {result.reason}"
+        docs = await record_iteration(
+            self._run, number, task.id, result, phase=Phase.BUILDING, title=task.title
         )
         given_up = blocked_told(before, docs.plan, task.id)
-        project = self._run.project_state.project
-
-        def write() -> None:
-            now = self._run.clock()
-            text = iteration_memory(number, task.id, task.title, result, Phase.BUILDING, now)
-            project.write_iteration_memory(number, text)
-            project.archive_session(session_record(number, task.id, result))
-
-        await asyncio.to_thread(write)
-        for event in told(number, task.id, result):
-            self._run.emit(event)
         if given_up:
             self._gave_up = True
             self._run.emit(ev.Notice(level="warning", text=given_up))

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -136,7 +135,6 @@ class Iteration:
             SetupError: No session could be started.
             StoreError: The documents could not be read or written.
         """
-        started = time.monotonic()
         root = self._run.project_state.project.root
         self._declared = await asyncio.to_thread(declared, root)
         talk = Conversation(
@@ -145,21 +143,15 @@ class Iteration:
         async with talk:
             ended = await talk.say(prompt)
             # What is claimed at the moment a limit is reached is still judged.
-            await self._supervisor.tools.finish_checking(at_once=talk.cut in AT_ONCE)
-            if why := self._why_hand_off(ended, talk.cut):
+            await self._supervisor.tools.finish_checking(at_once=talk.interrupted in AT_ONCE)
+            if why := self._why_hand_off(ended, talk.interrupted):
                 await self._hand_off(talk, why)
-        result = self._result(ended, talk.cut).model_copy(
+        result = talk.measured(self._result(ended, talk.interrupted)).model_copy(
             update={
                 "note": self._supervisor.tools.note,
                 "dependencies": await self._added(),
-                "session_id": talk.session_id,
                 "handed_off": bool(self._handed_off),
-                "cost_usd": self._meter.costs.iteration,
-                "tokens": self._meter.tokens,
-                "context_tokens": self._meter.budget.current_usage,
-                "seconds": time.monotonic() - started,
                 "files": tuple(self._supervisor.files),
-                "output_tokens": self._meter.output_tokens,
                 "denied": self._supervisor.denied,
                 "tests_only": self._supervisor.tests_only,
                 "refused_claim": self._supervisor.tools.claim_refused,
@@ -179,17 +171,17 @@ class Iteration:
         if following is not None and self._run.settings.agent.standby_session:
             self._run.agent.prepare(fitted(self._usual, following))
 
-    def _why_hand_off(self, ended: TurnEnded, cut: InterruptReason) -> str:
+    def _why_hand_off(self, ended: TurnEnded, interrupted: InterruptReason) -> str:
         """Why the session is to be summed up before it ends; empty when it is not."""
         budget = self._meter.budget
         full = f"context {budget.percent:.0f} % full"
         if not self._supervisor.working:
             return ""
-        if cut is InterruptReason.CONTEXT:
+        if interrupted is InterruptReason.CONTEXT:
             return full
         if ended.failure is not None:
             return "the context window was full" if self._has_filled(ended.failure) else ""
-        if cut is not InterruptReason.NONE:
+        if interrupted is not InterruptReason.NONE:
             return ""
         return full if budget.at_turn_end() is BudgetDecision.HAND_OFF else self._supervisor.ending
 
@@ -214,7 +206,7 @@ class Iteration:
         now = await asyncio.to_thread(declared, self._run.project_state.project.root)
         return added(self._declared, now)
 
-    def _result(self, ended: TurnEnded, cut: InterruptReason) -> IterationResult:
+    def _result(self, ended: TurnEnded, interrupted: InterruptReason) -> IterationResult:
         """The outcome, from the facts on disk first and the turn's end second."""
         task = self._supervisor.task
         if task.settled is TaskStatus.COMPLETE:
@@ -224,11 +216,11 @@ class Iteration:
             return _result(IterationOutcome.BLOCKED, blockers[-1] if blockers else "blocked")
         if self._handed_off:
             return _result(IterationOutcome.HANDED_OFF, self._handed_off)
-        undisturbed = cut is InterruptReason.NONE and ended.failure is None
-        if cut is InterruptReason.TASK_TAKEN or (undisturbed and task.taken_away):
-            return _result(IterationOutcome.SKIPPED, task.taken_away or cut.value)
-        if cut is not InterruptReason.NONE:
-            return self._interrupted_result(cut)
+        undisturbed = interrupted is InterruptReason.NONE and ended.failure is None
+        if interrupted is InterruptReason.TASK_TAKEN or (undisturbed and task.taken_away):
+            return _result(IterationOutcome.SKIPPED, task.taken_away or interrupted.value)
+        if interrupted is not InterruptReason.NONE:
+            return self._interrupted_result(interrupted)
         if ended.failure is not None:
             return IterationResult(
                 outcome=IterationOutcome.FAILED,
@@ -238,12 +230,12 @@ class Iteration:
             )
         return self._without_claim()
 
-    def _interrupted_result(self, cut: InterruptReason) -> IterationResult:
-        reason = interrupt_told(cut, self._meter, self._seconds)
-        if cut in (InterruptReason.STOP, InterruptReason.PAUSE):
+    def _interrupted_result(self, interrupted: InterruptReason) -> IterationResult:
+        reason = interrupt_told(interrupted, self._meter, self._seconds)
+        if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE):
             return _result(IterationOutcome.INTERRUPTED, reason)
         # What the run or the project has spent is not the task's doing.
-        others = cut is InterruptReason.COST and self._meter.exceeded not in (
+        others = interrupted is InterruptReason.COST and self._meter.exceeded not in (
             None,
             CostLevel.ITERATION,
         )

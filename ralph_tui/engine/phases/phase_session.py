@@ -1,7 +1,5 @@
 """One session of a phase without tasks, told and recorded like an iteration."""
 
-import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,11 +13,13 @@ from ralph_tui.engine.core.ports import TurnEnded
 from ralph_tui.engine.limits.run_limits import RunLimits
 from ralph_tui.engine.phases.phase_supervisor import Missing, PhaseSupervisor
 from ralph_tui.engine.prompts.prompts import said_by_person
-from ralph_tui.engine.session.guidance import Injections, taken, tell_consumed
-from ralph_tui.engine.session.handoff import iteration_memory, session_record
-from ralph_tui.engine.session.iteration_result import IterationResult, phase_recorded, told
+from ralph_tui.engine.session.iteration_result import (
+    IterationResult,
+    begin_iteration,
+    record_iteration,
+)
 from ralph_tui.engine.session.turns import Conversation, InterruptReason, interrupt_told
-from ralph_tui.store.project import Documents, Outcome
+from ralph_tui.store.project import Documents
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,9 @@ async def run_session(
         findings: How many things a finished phase sends back to be done.
     """
     run, run_limits, phase = stage.run, stage.run_limits, stage.phase
-    number, guidance = await _begin(run)
-    prompt += said_by_person([injection.guidance for injection in guidance])
+    docs, guidance = await begin_iteration(run)
+    number = docs.state.iteration_count
+    prompt += said_by_person([injection.guidance for injection in guidance or ()])
     run.emit(
         ev.IterationStarted(
             iteration=number,
@@ -76,78 +77,40 @@ async def run_session(
     )
     meter = session_meter(run, run_limits.costs())
     spec = stage.spec_for(meter.costs.remaining(meter.limits))
-    started = time.monotonic()
     seconds = run.settings.phases.building.iteration_timeout_seconds
     await run.gate.begin("", stage.docs.plan.tasks)
     async with Conversation(run, supervisor, spec, meter, seconds=seconds) as talk:
         ended = await talk.say(prompt)
     lacking = await missing()
     sent_back = findings() if lacking is None else 0
-    result = _result(ended, talk.cut, lacking, supervisor.ending, sent_back)
-    if (
-        talk.cut in (InterruptReason.COST, InterruptReason.TIME)
-        and result.outcome is IterationOutcome.FAILED
-    ):
-        result = result.model_copy(update={"reason": interrupt_told(talk.cut, meter, seconds)})
-    result = result.model_copy(
-        update={
-            "session_id": talk.session_id,
-            "cost_usd": meter.costs.iteration,
-            "tokens": meter.tokens,
-            "context_tokens": meter.budget.current_usage,
-            "seconds": time.monotonic() - started,
-        }
-    )
+    result = talk.measured(_result(ended, talk.interrupted, lacking, supervisor.ending, sent_back))
+    at_limit = talk.interrupted in (InterruptReason.COST, InterruptReason.TIME)
+    if at_limit and result.outcome is IterationOutcome.FAILED:
+        result = result.model_copy(
+            update={"reason": interrupt_told(talk.interrupted, meter, seconds)}
+        )
     await talk.session.close()
     await run.gate.end(stage.docs.plan.tasks)
     run_limits.done += 1
-    await _record(run, phase, number, result)
+    await record_iteration(run, number, phase.value, result, phase=phase)
     return await run_limits.after(result.failure)
 
 
-async def _begin(run: RunContext) -> tuple[int, Injections]:
-    """Count the iteration and take the guidance that waits."""
-
-    def change(docs: Documents) -> Outcome[Injections]:
-        counted = docs.with_state(iteration_count=docs.state.iteration_count + 1)
-        begun = counted.replacing(budget=docs.budget.using(0))
-        return Outcome(taken(begun), docs.pending)
-
-    docs, waiting = await run.project_state.transact_returning(change)
-    number = docs.state.iteration_count
-    tell_consumed(run, waiting, number)
-    return number, waiting
-
-
 def _result(
-    ended: TurnEnded, cut: InterruptReason, lacking: str | None, ending: str, sent_back: int
+    ended: TurnEnded, interrupted: InterruptReason, lacking: str | None, ending: str, sent_back: int
 ) -> IterationResult:
-    if cut in (InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.UNANSWERED):
-        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=cut.value)
+    if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE, InterruptReason.UNANSWERED):
+        return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=interrupted.value)
     if sent_back:
         reason = f"{sent_back} finding{'' if sent_back == 1 else 's'}"
         return IterationResult(outcome=IterationOutcome.SENT_BACK, reason=reason)
     if lacking is None:
         return IterationResult(outcome=IterationOutcome.COMPLETE, reason="the criteria are met")
-    if cut is not InterruptReason.NONE:
-        return IterationResult(outcome=IterationOutcome.FAILED, reason=cut.value)
+    if interrupted is not InterruptReason.NONE:
+        return IterationResult(outcome=IterationOutcome.FAILED, reason=interrupted.value)
     if ended.failure is not None:
         reason, failure = ended.failure.message, ended.failure
         return IterationResult(outcome=IterationOutcome.FAILED, reason=reason, failure=failure)
     if ending:
         return IterationResult(outcome=IterationOutcome.INTERRUPTED, reason=ending)
     return IterationResult(outcome=IterationOutcome.INCOMPLETE, reason=lacking)
-
-
-async def _record(run: RunContext, phase: Phase, number: int, result: IterationResult) -> None:
-    await run.project_state.transact(lambda docs: phase_recorded(docs, phase, result))
-    project = run.project_state.project
-
-    def write() -> None:
-        text = iteration_memory(number, "", "", result, phase, run.clock())
-        project.write_iteration_memory(number, text)
-        project.archive_session(session_record(number, phase.value, result, phase))
-
-    await asyncio.to_thread(write)
-    for event in told(number, phase.value, result):
-        run.emit(event)

@@ -1,18 +1,24 @@
-"""What an iteration came to, and what it leaves in the documents and the journal."""
+"""Begin and record an iteration: what it came to, and what it leaves in the documents and the journal."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
 
 from ralph_tui.domain.base import Amount, Count, Model
 from ralph_tui.domain.costs import Money, minus, plus
-from ralph_tui.domain.documents.memory import MemoryNote
+from ralph_tui.domain.documents.memory import MemoryNote, said_sections
 from ralph_tui.domain.events import Event, FailureClass, IterationFinished, IterationOutcome
 from ralph_tui.domain.plan.plan import ImplementationPlan, TaskStatus
-from ralph_tui.domain.project_state import Phase
+from ralph_tui.domain.project_state import Phase, SessionRecord
 from ralph_tui.domain.run.breaker import NOBODYS, IterationVerdict
 from ralph_tui.domain.run.oscillation import Files
+from ralph_tui.domain.sanitize import one_line
+from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.outcome import failure_told
 from ralph_tui.engine.core.ports import Failure
 from ralph_tui.engine.prompts.tool_schemas import after_failed_attempt
-from ralph_tui.engine.session.guidance import used_up
-from ralph_tui.store.project import Documents
+from ralph_tui.engine.session.guidance import Injections, taken, tell_consumed, used_up
+from ralph_tui.store.project import Documents, Outcome
 
 NOT_THE_TASKS_FAULT = frozenset(
     {
@@ -185,3 +191,117 @@ def _plan_after(
         if given_up and changes["status"] is not _BLOCKED:
             changes |= {"status": _BLOCKED, "blockers": (*task.blockers, given_up)}
     return plan.with_task(task_id, **changes)
+
+
+async def begin_iteration(
+    run: RunContext,
+    start: Callable[[Documents], Documents | None] = lambda docs: docs,
+    why: str = "",
+) -> tuple[Documents, Injections | None]:
+    """Count an iteration and take the guidance that waits, in one change of the documents.
+
+    Args:
+        run: The parts of the run.
+        start: What else changes as the iteration begins; None calls it off, and nothing changes.
+        why: Why tasks change with it, for the person.
+
+    Returns:
+        The documents, and the guidance that was taken; None instead when the iteration was called off.
+    """
+
+    def change(docs: Documents) -> Outcome[Injections | None]:
+        started = start(docs)
+        if started is None:
+            return Outcome(docs, None)
+        counted = started.with_state(iteration_count=docs.state.iteration_count + 1)
+        return Outcome(taken(counted.replacing(budget=docs.budget.using(0))), docs.pending)
+
+    docs, waiting = await run.project_state.transact_returning(change, why)
+    tell_consumed(run, waiting or (), docs.state.iteration_count)
+    return docs, waiting
+
+
+async def record_iteration(
+    run: RunContext,
+    number: int,
+    task_id: str,
+    result: IterationResult,
+    *,
+    phase: Phase,
+    title: str = "",
+) -> Documents:
+    """Write down how an iteration ended, in the documents, the memory and the archive, and report it.
+
+    Args:
+        run: The parts of the run.
+        number: The iteration's number.
+        task_id: The task that was worked, or the name of a phase without tasks.
+        result: What the iteration came to.
+        phase: The phase at work.
+        title: The task's title; empty in a phase without tasks.
+
+    Returns:
+        The documents as they are now.
+    """
+
+    def change(docs: Documents) -> Documents:
+        if phase is Phase.BUILDING:
+            return recorded(docs, task_id, result)
+        return phase_recorded(docs, phase, result)
+
+    why = f"iteration {number}: {result.reason}" if phase is Phase.BUILDING else ""
+    docs = await run.project_state.transact(change, why)
+    project = run.project_state.project
+
+    def write() -> None:
+        text = iteration_memory(number, task_id, title, result, phase, run.clock())
+        project.write_iteration_memory(number, text)
+        project.archive_session(session_record(number, task_id, result, phase))
+
+    await asyncio.to_thread(write)
+    for event in told(number, task_id, result):
+        run.emit(event)
+    return docs
+
+
+def iteration_memory(
+    number: int, task_id: str, title: str, result: IterationResult, phase: Phase, now: datetime
+) -> str:
+    """What Python writes down of an iteration (seeds, "What Gets Captured"), and what the model did."""
+    progress = "yes" if result.outcome.value == "complete" else "no"
+    files = ", ".join(result.files) or "none"
+    about = f"{task_id}: {one_line(title, 120)}" if phase is Phase.BUILDING else "none"
+    facts = (
+        f"# Iteration {number}\n\n"
+        f"- Phase: {phase.value}\n"
+        f"- Task: {about}\n"
+        f"- Outcome: {result.outcome.value} ({one_line(result.reason, 200)})\n"
+        f"- Progress: {progress}\n"
+        f"- Files: {files}\n"
+        f"- Tokens: {result.tokens:,}\n"
+        f"- Cost: ${result.cost_usd:.4f}\n"
+        f"- Ended: {now:%Y-%m-%d %H:%M:%S} UTC\n"
+    )
+    return facts + said_sections(result.note, result.dependencies)
+
+
+def session_record(
+    number: int, task_id: str, result: IterationResult, phase: Phase = Phase.BUILDING
+) -> SessionRecord:
+    """The archive's line for the session that an iteration used; only building completes tasks."""
+    building = phase is Phase.BUILDING
+    done = "task_complete" if building else "phase_complete"
+    full = result.reason.startswith("context ")
+    reasons = {"complete": done, "handed_off": "context_budget" if full else "allowance"}
+    outcome = result.outcome.value
+    return SessionRecord(
+        session_id=result.session_id or f"iteration-{number}",
+        iteration=number,
+        tokens_used=result.tokens,
+        cost_usd=result.cost_usd,
+        tasks_completed=int(building and outcome == "complete"),
+        phase=phase,
+        handoff_reason=reasons.get(outcome, outcome),
+        duration_ms=round(result.seconds * 1000),
+        task_id=task_id,
+    )

@@ -1,6 +1,7 @@
 """One agent session under the loop's eyes: money and context counted, requests obeyed, time bounded."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable
 from datetime import timedelta
 from enum import StrEnum
@@ -26,6 +27,7 @@ from ralph_tui.engine.core.usage_meter import Meter, limit_event, spent_told
 from ralph_tui.engine.limits.backoff import wait_until
 from ralph_tui.engine.prompts.prompts import wrap_up_note
 from ralph_tui.engine.session.guidance import taken
+from ralph_tui.engine.session.iteration_result import IterationResult
 from ralph_tui.engine.session.supervisor import SessionSupervisor
 from ralph_tui.store.last_prompt import write_last_prompt
 
@@ -112,16 +114,16 @@ class InterruptReason(StrEnum):
     UNANSWERED = "a question waits for the person"
 
 
-def interrupt_told(cut: InterruptReason, meter: Meter, seconds: float) -> str:
+def interrupt_told(interrupted: InterruptReason, meter: Meter, seconds: float) -> str:
     """Why a turn was interrupted, with the limit that it reached, as a clause."""
-    match cut:
+    match interrupted:
         case InterruptReason.COST:
             level = meter.exceeded or CostLevel.ITERATION
             return spent_told(level, meter.costs, meter.limits)
         case InterruptReason.TIME:
             return f"the iteration took longer than {duration(seconds)}"
         case _:
-            return cut.value
+            return interrupted.value
 
 
 class Conversation:
@@ -136,9 +138,18 @@ class Conversation:
         *,
         seconds: float,
     ) -> None:
-        """Talk for at most `seconds`, the person's time to answer left out."""
-        self.cut = InterruptReason.NONE
+        """Prepare a conversation; entering the context opens its session.
+
+        Args:
+            run: The parts of the run.
+            supervisor: Answers the agent's hooks and tools.
+            spec: What the session is made to.
+            meter: Counts what the session uses.
+            seconds: How long the conversation may take, the person's time to answer left out.
+        """
+        self.interrupted = InterruptReason.NONE
         self.session_id = ""
+        self._began = time.monotonic()
         self._run = run
         self._supervisor = supervisor
         self._spec = spec
@@ -165,7 +176,7 @@ class Conversation:
         opening = asyncio.create_task(open_again(self._run, self._spec, self._supervisor))
         self._session = await open_unless(opening, self._asked())
         if isinstance(self._session, NeverOpened):
-            self.cut = self._wish
+            self.interrupted = self._wish
         self._helpers = [
             asyncio.create_task(self._watch_requests(), name="ralph-requests"),
             asyncio.create_task(self._watch_time(), name="ralph-time"),
@@ -199,6 +210,19 @@ class Conversation:
         self._talking = False
         self.session_id = self.session_id or ended.session_id
         return ended
+
+    def measured(self, result: IterationResult) -> IterationResult:
+        """The result with what the session has used and how long it took."""
+        return result.model_copy(
+            update={
+                "session_id": self.session_id,
+                "cost_usd": self._meter.costs.iteration,
+                "tokens": self._meter.tokens,
+                "context_tokens": self._meter.budget.current_usage,
+                "output_tokens": self._meter.output_tokens,
+                "seconds": time.monotonic() - self._began,
+            }
+        )
 
     def _mind(self, item: ev.Event) -> None:
         if isinstance(item, ev.SessionStarted):
@@ -241,7 +265,7 @@ class Conversation:
         )
         level = self._meter.exceeded
         if level is not None:
-            if self.cut is InterruptReason.NONE:
+            if self.interrupted is InterruptReason.NONE:
                 self._run.emit(limit_event(level, costs, self._meter.limits))
             self.interrupt(InterruptReason.COST)
         elif not self._supervisor.handing_off:
@@ -258,13 +282,13 @@ class Conversation:
             case _:
                 pass
 
-    def interrupt(self, cut: InterruptReason) -> None:
+    def interrupt(self, interrupted: InterruptReason) -> None:
         """Interrupt the turn for the first reason that came up; stopping at once goes before all others."""
-        if self.cut is cut or (
-            self.cut is not InterruptReason.NONE and cut is not InterruptReason.STOP
+        if self.interrupted is interrupted or (
+            self.interrupted is not InterruptReason.NONE and interrupted is not InterruptReason.STOP
         ):
             return
-        self.cut = cut
+        self.interrupted = interrupted
         task = asyncio.create_task(self.session.interrupt(), name="ralph-interrupt")
         self._interrupts.add(task)
         task.add_done_callback(self._interrupts.discard)
@@ -305,7 +329,7 @@ class Conversation:
         waiting = [
             i for i in self._run.project_state.docs.pending if i.now and i.id not in self._steered
         ]
-        if not waiting or not self._talking or self.cut is not InterruptReason.NONE:
+        if not waiting or not self._talking or self.interrupted is not InterruptReason.NONE:
             return
         ids = tuple(injection.id for injection in waiting)
         self._steered.update(ids)
