@@ -34,131 +34,7 @@ from ralph_tui.store.lock import LoopLock
 from ralph_tui.store.project import Documents, Outcome, Project
 
 Change = Callable[[ImplementationPlan], ImplementationPlan]
-
-
-class PlanControls:
-    """Changes of one project's plan; each call blocks for one transaction."""
-
-    def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
-        """Address the project at `root`; `tell` gets what is waited for, set aside or restored."""
-        self.root = root
-        self.attribution, self.journal_attribution = Attribution(), Attribution()
-        """For who shows what happens, and for who writes it down; each tells of a change once."""
-        self._project = Project(root, tell=tell)
-
-    def skip(self, task_id: str) -> Task:
-        """Block a task so that the loop goes on with the next; returns the blocked task.
-
-        Raises:
-            RalphError: There is no such task, or it is complete.
-        """
-        return find(self._replan("you skipped it", lambda plan: skipped(plan, task_id)), task_id)
-
-    def complete(self, task_id: str, reason: str) -> Task:
-        """Call a task complete without a check, on the person's word; returns it.
-
-        Raises:
-            RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
-        """
-        if not reason.strip():
-            message = "A task that is complete without a check needs a reason."
-            raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
-        project = self._project
-        find_open(project.transact(lambda docs: docs).plan, task_id)
-        decided = TaskVerification.decided_by_person(reason.strip(), utc_now())
-        rests = project.receipts.record(task_id, decided)
-        return find(
-            self._replan("you called it complete", lambda plan: completed(plan, task_id, rests)),
-            task_id,
-        )
-
-    def retry(self, task_id: str) -> Task:
-        """Put a blocked task back to pending with its retries at zero.
-
-        Raises:
-            RalphError: There is no such task, or it is not blocked.
-        """
-        return find(self._replan("you put it back", lambda plan: retried(plan, task_id)), task_id)
-
-    def hold(self, task_id: str) -> Task:
-        """Have a task not chosen until it is released; work on it ends. Returns the held task.
-
-        Raises:
-            RalphError: There is no such task, it is held already, or it is complete or blocked.
-        """
-        return find(self._replan("you held it", lambda plan: held(plan, task_id)), task_id)
-
-    def release(self, task_id: str) -> Task:
-        """Let a held task be chosen again; returns it.
-
-        Raises:
-            RalphError: There is no such task, or it is not held.
-        """
-        return find(self._replan("you released it", lambda plan: released(plan, task_id)), task_id)
-
-    def edit_task(self, task_id: str, fields: TaskFields) -> Task:
-        """Change a task that is not complete; returns it as it is now.
-
-        Raises:
-            RalphError: There is no such task, it is complete, a field is not what it may be, or the
-                plan would not work.
-        """
-        plan = self._replan("you changed it", lambda plan: edited(plan, task_id, fields))
-        return find(plan, task_id)
-
-    def add_task(self, fields: TaskFields) -> Task:
-        """Put one more task into the plan, under an id that is free; returns it.
-
-        Raises:
-            RalphError: It has no description, a field is not what it may be, or the plan would not work.
-        """
-        return self._replan("you added it", lambda plan: added(plan, fields)).tasks[-1]
-
-    def move_task(self, task_id: str, step: int) -> bool:
-        """Have an open task worked one place sooner (`step` -1) or later (1); whether there was one.
-
-        Raises:
-            RalphError: There is no such task, or it is complete.
-        """
-        before, after = self._replanned("you moved it", lambda plan: moved(plan, task_id, step))
-        return after != before
-
-    def drop_task(self, task_id: str) -> Task:
-        """Take a task out of the plan; returns it as it was.
-
-        Raises:
-            RalphError: There is no such task, it is complete, or others depend on it.
-        """
-        before, _ = self._replanned("you changed it", lambda plan: dropped(plan, task_id))
-        return find(before, task_id)
-
-    def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
-        """Put several tasks in the place of one, each building on the one before; returns them.
-
-        Raises:
-            RalphError: There is no such task, it is complete or being worked, or a part is empty.
-        """
-        before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
-        return tuple(task for task in after.tasks if before.task(task.id) is None)
-
-    def _replan(self, words: str, change: Change) -> ImplementationPlan:
-        """Change the plan on disk; `words` say what the person did to the task."""
-        return self._replanned(words, change)[1]
-
-    def _replanned(
-        self, words: str, change: Change
-    ) -> tuple[ImplementationPlan, ImplementationPlan]:
-        """Change the plan on disk; return it as it was and as it is now."""
-
-        def replan(docs: Documents) -> Outcome[ImplementationPlan]:
-            after = change(docs.plan)
-            for known in (self.attribution, self.journal_attribution):
-                known.note(docs.plan, after, words)
-            return Outcome(docs.replacing(plan=after), docs.plan)
-
-        docs, before = self._project.transact_returning(replan)
-        return before, docs.plan
-
+TaskChange = Callable[[ImplementationPlan, str], ImplementationPlan]
 
 ENDED_BY: Mapping[int, str] = MappingProxyType(
     {
@@ -169,8 +45,17 @@ ENDED_BY: Mapping[int, str] = MappingProxyType(
 """What a signal that ends a run says, in words."""
 
 
-class Controls(PlanControls):
-    """Requests to the loop of one project; each call blocks for one transaction."""
+class Controls:
+    """Requests to the loop of one project and changes of its plan; each call blocks for one transaction."""
+
+    def __init__(self, root: Path, tell: Callable[[str], None] | None = None) -> None:
+        """Address the project at `root`; `tell` gets what is waited for, set aside or restored."""
+        self.root = root
+        self.attribution, self.journal_attribution = Attribution(), Attribution()
+        """For who shows what happens, and for who writes it down; each tells of a change once."""
+        self._project = Project(root, tell=tell)
+
+    # The loop.
 
     def pause(self) -> StopMode:
         """Pause after this iteration; asked again while it runs, at once.
@@ -204,8 +89,8 @@ class Controls(PlanControls):
         self._need_loop("stop")
 
         def change(docs: Documents) -> Documents:
-            halt = StopMode.NOW if now else docs.state.stop.again()
-            return docs.with_state(stop=halt, stop_why=why or docs.state.stop_why)
+            mode = StopMode.NOW if now else docs.state.stop.again()
+            return docs.with_state(stop=mode, stop_why=why or docs.state.stop_why)
 
         return self._project.transact(change).state.stop
 
@@ -291,6 +176,125 @@ class Controls(PlanControls):
         if not self.loop_runs:
             message = f"No loop is running in {self.root}, so there is nothing to {what}."
             raise RalphError(message, "`ralph build` starts one.")
+
+    # The plan.
+
+    def skip(self, task_id: str) -> Task:
+        """Block a task so that the loop goes on with the next; returns the blocked task.
+
+        Raises:
+            RalphError: There is no such task, or it is complete.
+        """
+        return self._changed(task_id, "you skipped it", skipped)
+
+    def complete(self, task_id: str, reason: str) -> Task:
+        """Call a task complete without a check, on the person's word; returns it.
+
+        Raises:
+            RalphError: There is no such task, it is complete, no reason is given, or an agent asks for it.
+        """
+        if not reason.strip():
+            message = "A task that is complete without a check needs a reason."
+            raise RalphError(message, f'ralph complete {task_id} --reason "Checked by hand".')
+        project = self._project
+        find_open(project.transact(lambda docs: docs).plan, task_id)
+        decided = TaskVerification.decided_by_person(reason.strip(), utc_now())
+        rests = project.receipts.record(task_id, decided)
+        return self._changed(
+            task_id, "you called it complete", lambda plan, name: completed(plan, name, rests)
+        )
+
+    def retry(self, task_id: str) -> Task:
+        """Put a blocked task back to pending with its retries at zero.
+
+        Raises:
+            RalphError: There is no such task, or it is not blocked.
+        """
+        return self._changed(task_id, "you put it back", retried)
+
+    def hold(self, task_id: str) -> Task:
+        """Have a task not chosen until it is released; work on it ends. Returns the held task.
+
+        Raises:
+            RalphError: There is no such task, it is held already, or it is complete or blocked.
+        """
+        return self._changed(task_id, "you held it", held)
+
+    def release(self, task_id: str) -> Task:
+        """Let a held task be chosen again; returns it.
+
+        Raises:
+            RalphError: There is no such task, or it is not held.
+        """
+        return self._changed(task_id, "you released it", released)
+
+    def edit_task(self, task_id: str, fields: TaskFields) -> Task:
+        """Change a task that is not complete; returns it as it is now.
+
+        Raises:
+            RalphError: There is no such task, it is complete, a field is not what it may be, or the
+                plan would not work.
+        """
+        return self._changed(
+            task_id, "you changed it", lambda plan, name: edited(plan, name, fields)
+        )
+
+    def add_task(self, fields: TaskFields) -> Task:
+        """Put one more task into the plan, under an id that is free; returns it.
+
+        Raises:
+            RalphError: It has no description, a field is not what it may be, or the plan would not work.
+        """
+        return self._replanned("you added it", lambda plan: added(plan, fields))[1].tasks[-1]
+
+    def move_task(self, task_id: str, step: int) -> bool:
+        """Have an open task worked one place sooner (`step` -1) or later (1); whether there was one.
+
+        Raises:
+            RalphError: There is no such task, or it is complete.
+        """
+        before, after = self._replanned("you moved it", lambda plan: moved(plan, task_id, step))
+        return after != before
+
+    def drop_task(self, task_id: str) -> Task:
+        """Take a task out of the plan; returns it as it was.
+
+        Raises:
+            RalphError: There is no such task, it is complete, or others depend on it.
+        """
+        before, _ = self._replanned("you changed it", lambda plan: dropped(plan, task_id))
+        return find(before, task_id)
+
+    def split_task(self, task_id: str, parts: Sequence[str]) -> tuple[Task, ...]:
+        """Put several tasks in the place of one, each building on the one before; returns them.
+
+        Raises:
+            RalphError: There is no such task, it is complete or being worked, or a part is empty.
+        """
+        before, after = self._replanned("you split it", lambda plan: split(plan, task_id, parts))
+        return tuple(task for task in after.tasks if before.task(task.id) is None)
+
+    def _changed(self, task_id: str, words: str, change: TaskChange) -> Task:
+        """Change one task on disk; return it as it is now."""
+        _, plan = self._replanned(words, lambda plan: change(plan, task_id))
+        return find(plan, task_id)
+
+    def _replanned(
+        self, words: str, change: Change
+    ) -> tuple[ImplementationPlan, ImplementationPlan]:
+        """Change the plan on disk; return it as it was and as it is now.
+
+        `words` say what the person did to the task.
+        """
+
+        def replan(docs: Documents) -> Outcome[ImplementationPlan]:
+            after = change(docs.plan)
+            for known in (self.attribution, self.journal_attribution):
+                known.note(docs.plan, after, words)
+            return Outcome(docs.replacing(plan=after), docs.plan)
+
+        docs, before = self._project.transact_returning(replan)
+        return before, docs.plan
 
 
 def _settled(asked: AskedQuestion) -> str:
