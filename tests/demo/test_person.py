@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.commands.demo import launch_demo
+from ralph_tui.cli.composition import launch_demo
 from ralph_tui.demo.auto_person import AutoPerson, matter_of
 from ralph_tui.demo.scenario import Guidance, Persona
 from ralph_tui.domain.documents.questions import Answer, AskedQuestion, Option, Permission, Question

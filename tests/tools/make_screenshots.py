@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from ralph_tui.cli.commands.demo import launch_demo
+from ralph_tui.cli.composition import launch_demo
 from ralph_tui.domain import events as ev
 from ralph_tui.domain.project_state import ApprovalKind
 from ralph_tui.tui.app.app import RalphApp
