@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph_tui.cli.run.background import going_on
+from ralph_tui.cli.run.background import background_starter
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.engine.control.launch import Remaining
 from ralph_tui.store.io.rotation import older
@@ -15,7 +15,7 @@ from ralph_tui.store.project import Project
 TALK = """
 import sys
 from pathlib import Path
-from ralph_tui.cli.run.background import bounded
+from ralph_tui.cli.run.background import limit_log
 from ralph_tui.cli.printer import line_printer
 from ralph_tui.domain.events import Notice
 from ralph_tui.store.io import rotation as growing
@@ -23,7 +23,7 @@ growing.MOST_BYTES = 2_000
 root = Path(sys.argv[1])
 if sys.argv[2] == "blocked":
     growing.older(root / ".ralph/logs/background.log").joinpath("in the way").mkdir(parents=True)
-printer = bounded(line_printer(sys.stdout), root)
+printer = limit_log(line_printer(sys.stdout), root)
 for number in range(400):
     printer(Notice(text=f"number {number}"))
 print("the end", file=sys.stderr)
@@ -65,4 +65,4 @@ def test_planning_again_in_the_background_plans_and_does_no_more(tmp_path: Path)
     Project(tmp_path).create()
     left = Remaining(replans=True, request="Fewer")
     with pytest.raises(RalphError, match=r"at once: There are no specs to plan from\. Begin with"):
-        going_on(tmp_path, "run")(left)
+        background_starter(tmp_path, "run")(left)

@@ -175,7 +175,7 @@ def keys(start: str) -> str:
     """What doctor says about keys where the sandbox is off."""
     Path(start, ".ralph").mkdir()
     Path(start, ".ralph", "config.yaml").write_text("safety: {sandbox: 'off'}\n")
-    return next(f.text for f in guard_layers.layers(Path(start), "off") if f.name == "keys")
+    return next(f.text for f in guard_layers.check_layers(Path(start), "off") if f.name == "keys")
 
 
 REACH = "reach a host that is not allowed"

@@ -104,7 +104,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
 
     def launch(*, interactive: bool) -> "Launch":
         from ralph_tui.cli.composition import launch_project
-        from ralph_tui.cli.run.background import going_on
+        from ralph_tui.cli.run.background import background_starter
         from ralph_tui.cli.run.inputs import read_answers, read_request
         from ralph_tui.domain.project_state import Phase
         from ralph_tui.engine.control.request import RunRequest
@@ -119,7 +119,7 @@ def _start(words: list[str] | None, only: str | None, options: RunOptions) -> No
         )
         root = find_project(options.project_root).root
         launched = launch_project(root, overrides, request)
-        return replace(launched, go_on=going_on(root, command, _again(options)))
+        return replace(launched, go_on=background_starter(root, command, _again(options)))
 
     raise typer.Exit(
         show_run(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ralph_tui.cli.console import no_screen
 from ralph_tui.cli.doctor.finding import Finding
-from ralph_tui.cli.doctor.guard_layers import layers
+from ralph_tui.cli.doctor.guard_layers import check_layers
 from ralph_tui.cli.doctor.preflight import LOGIN_HINT, login, uv_version
 from ralph_tui.config.load import config_paths, load_settings
 from ralph_tui.domain.documents.agents_md import MAX_LINES, lines_of
@@ -42,7 +42,7 @@ def examine(start: Path) -> Iterator[Finding]:
     root = _project_root(start)
     if shutil.which("uv") is not None and _is_python(root or start):
         yield _python(root or start)
-    yield from layers(root or start, _sandbox_mode(root or start))
+    yield from check_layers(root or start, _sandbox_mode(root or start))
     reason = no_screen()
     yield Finding(
         "terminal",

@@ -9,7 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ralph_tui.cli.doctor.finding import Finding
-from ralph_tui.cli.doctor.probe import SEE_SECRETS, Place, UntriedError, place, possible, run_trial
+from ralph_tui.cli.doctor.probe import (
+    SEE_SECRETS,
+    TrialProject,
+    UntriedError,
+    run_trial,
+    trial_project,
+    what_succeeds,
+)
 from ralph_tui.domain.errors import RalphError
 from ralph_tui.guard.core.policy import Policy
 from ralph_tui.guard.sandbox.environ_block import shown_keys
@@ -22,7 +29,7 @@ _ADVICE = (
 )
 
 
-def exposure(*, held: bool) -> Finding:
+def check_exposure(*, held: bool) -> Finding:
     """Check which keys a script of the agent can read; none where a sandbox hides them."""
     if held:
         text = "commands in the sandbox see no other process and no login file"
@@ -74,7 +81,7 @@ _COMMIT = (
 )
 
 
-def layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
+def check_layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
     """Try every layer, from the one that reads commands to the one that only notices; `sandbox` is the setting."""
     yield _reading(start)
     with tempfile.TemporaryDirectory(prefix="ralph-doctor-") as directory:
@@ -86,11 +93,11 @@ def layers(start: Path, sandbox: str = "auto") -> Iterator[Finding]:
         environment = agent_environment(Policy(root=repository), os.environ)
         yield _shims(git, repository, environment)
         yield _hooks(git, repository, environment)
-        with place(Path(directory, "place")) as here:
+        with trial_project(Path(directory, "place")) as here:
             yield _secrets(here)
             held = _sandbox(here, sandbox)
             yield held
-            yield exposure(held=held.ok and sys.platform != "darwin")
+            yield check_exposure(held=held.ok and sys.platform != "darwin")
     yield _fingerprint(start)
 
 
@@ -164,10 +171,10 @@ def _let_through(
     return "" if answer in done.stderr else (said[0] if said else f"status {done.returncode}")
 
 
-def _secrets(here: Place) -> Finding:
+def _secrets(here: TrialProject) -> Finding:
     """Hand a secret over to a command as a session would, and have the command look for it."""
     try:
-        seen = possible(here, (), {SEE_SECRETS: here.tries[SEE_SECRETS]})
+        seen = what_succeeds(here, (), {SEE_SECRETS: here.tries[SEE_SECRETS]})
     except UntriedError as error:
         return Finding("secrets", ok=False, text=f"could not be tried: {error}", advice=_REINSTALL)
     wrong = "a command sees variables whose names say that they are secret"
@@ -175,7 +182,7 @@ def _secrets(here: Place) -> Finding:
     return Finding("secrets", not seen, text, _REINSTALL)
 
 
-def _sandbox(here: Place, mode: str) -> Finding:
+def _sandbox(here: TrialProject, mode: str) -> Finding:
     """Try in the sandbox what it must not allow, where there is a sandbox that works."""
     from ralph_tui.guard.sandbox.os_sandbox import INSTALL, why_no_sandbox
 
@@ -196,7 +203,7 @@ def _sandbox(here: Place, mode: str) -> Finding:
     return Finding("sandbox", not held, text, advice, needed=mode == "required")
 
 
-def _held(here: Place) -> str:
+def _held(here: TrialProject) -> str:
     """Return what the sandbox lets through, in words; empty when it holds."""
     from ralph_tui.guard.sandbox.os_sandbox import Openings, held_prefix, sandbox_for, trial_prefix
 
@@ -206,7 +213,10 @@ def _held(here: Place) -> str:
         prefixes.append(held_prefix(held, here.root, Openings(here.scratch, {})))
     try:
         done = [
-            name for prefix in prefixes if prefix for name in possible(here, prefix, here.tries)
+            name
+            for prefix in prefixes
+            if prefix
+            for name in what_succeeds(here, prefix, here.tries)
         ]
     except UntriedError as error:
         return f"could not be tried: {error}"

@@ -29,7 +29,7 @@ class UntriedError(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class TrialProject:
     """A project made for a trial, a home beside it, and what a command might find there.
 
     Attributes:
@@ -63,17 +63,19 @@ class Place:
 
 
 @contextmanager
-def place(directory: Path) -> Iterator[Place]:
+def trial_project(directory: Path) -> Iterator[TrialProject]:
     """Make a place in an empty directory; its port listens until the block is left."""
     root, home = directory / "project", directory / "home"
     for made in (root / ".git", root / ".ralph", home / ".ssh", directory / "scratch"):
         made.mkdir(parents=True)
     (home / ".ssh" / "key").write_text("of the doctor\n", encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield Place(root, home, uuid.uuid4().hex, listener.getsockname()[1])
+        yield TrialProject(root, home, uuid.uuid4().hex, listener.getsockname()[1])
 
 
-def possible(here: Place, prefix: Sequence[str], tries: Mapping[str, str]) -> tuple[str, ...]:
+def what_succeeds(
+    here: TrialProject, prefix: Sequence[str], tries: Mapping[str, str]
+) -> tuple[str, ...]:
     """Return which of the tries succeed in a command that is started with `prefix`, as the agent's are.
 
     Raises:

@@ -29,7 +29,9 @@ SPEAKER = "ralph: "
 LOOK_SECONDS = 0.05
 
 
-def going_on(root: Path, command: str, options: Sequence[str] = ()) -> "Callable[[Remaining], int]":
+def background_starter(
+    root: Path, command: str, options: Sequence[str] = ()
+) -> "Callable[[Remaining], int]":
     """Return what continues, in the background, a run that was started as `ralph COMMAND OPTIONS`."""
 
     def go_on(left: "Remaining") -> int:
@@ -100,7 +102,7 @@ def _last_words(log: Path, before: int) -> str:
     return one_line(" ".join(lines[said:]).removeprefix(SPEAKER)) if lines else "it said nothing"
 
 
-def bounded(printer: "Printer", root: Path) -> "Printer":
+def limit_log(printer: "Printer", root: Path) -> "Printer":
     """Return a printer that starts the background's log anew whenever it is full; other outputs are left alone.
 
     A run of a week would fill the disk, and its process cannot be told to open another file.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from ralph_tui.cli.console import note
 from ralph_tui.cli.printer import Output, json_printer, line_printer
-from ralph_tui.cli.run.background import bounded
+from ralph_tui.cli.run.background import limit_log
 from ralph_tui.domain.errors import ExitCode, RalphError
 from ralph_tui.domain.events import LoopFinished, LoopStatus
 from ralph_tui.engine.control.controls import ENDED_BY
@@ -104,12 +104,12 @@ def _signals(stopper: _Stopper) -> Iterator[None]:
 async def _run(launch: Launch, *, as_json: bool, interactive: bool) -> int:
     stopper = _Stopper(launch)
     plain = json_printer(sys.stdout) if as_json else line_printer(sys.stdout)
-    printer = bounded(plain, launch.root)
+    printer = limit_log(plain, launch.root)
     with contextlib.ExitStack() as stack:
         if interactive:
-            from ralph_tui.cli.run.prompt import Terminal
+            from ralph_tui.cli.run.prompt import TerminalPrompts
 
-            terminal = Terminal(launch.controls)
+            terminal = TerminalPrompts(launch.controls)
             stack.callback(terminal.close)
             printer = terminal.around(printer)
         output = Output(printer, lambda: stopper.stop_now("standard output was closed"))

@@ -27,7 +27,7 @@ def open_here(project_root: Path | None) -> int:
     with splash(project_directory(project_root)) as drawn:
         from ralph_tui.cli.composition import launch_project
         from ralph_tui.cli.doctor.checks import readiness
-        from ralph_tui.cli.run.background import going_on
+        from ralph_tui.cli.run.background import background_starter
         from ralph_tui.engine.control.request import RunRequest
         from ralph_tui.tui.app.app import RalphApp
         from ralph_tui.tui.app.entry import show
@@ -36,7 +36,7 @@ def open_here(project_root: Path | None) -> int:
         # `b` continues from where the project stands, as `ralph run` does.
         launch = replace(
             launch_project(root, {}, RunRequest(interactive=True)),
-            go_on=going_on(root, "run"),
+            go_on=background_starter(root, "run"),
             readiness=partial(readiness, root),
         )
         app = RalphApp(launch)

@@ -44,7 +44,7 @@ _PERMIT = "allow? 1 once, 2 for this session, 3 and why not (empty denies): "
 _ANSWER = "answer (number, label or your words; empty declines): "
 
 
-class Terminal:
+class TerminalPrompts:
     """Prompts of one run. Create, use and close it on one event loop; only `around` may run in a thread."""
 
     def __init__(self, controls: Controls) -> None:
