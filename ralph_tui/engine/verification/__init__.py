@@ -1,5 +1,5 @@
-"""How a claim of "done" is verified: detection, the gate, the evidence, receipts, review.
+"""Verification of a claim of "done": detection, the gate, the evidence, the review.
 
-May not: change the plan or spend money except for a review; the phases do.
+May not: change the plan, or spend money except for a review; the phases do.
 Callers: the phases, `ralph verify`, `ralph doctor` and `ralph init`.
 """

@@ -1,4 +1,4 @@
-"""What the project's checks showed before a run: what was red then is not held against a task, unless it became worse."""
+"""The baseline: checks that failed before a run do not count against a task unless they got worse."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class RedBefore(Model):
         return f"{len(failing)} test{'' if len(failing) == 1 else 's'} failed: {names}{more}"
 
     def excuses(self, now: Examined, inspection: Inspection) -> bool:
-        """Return whether the check, red again, has not become worse; anything unclear is worse."""
+        """Return whether the check, failing again, got no worse; anything unclear counts as worse."""
         code = now.result.exit_code
         if not code or inspection.open or now.foul:
             return False
@@ -56,7 +56,7 @@ class RedBefore(Model):
 
 
 class BaselineRecord(Model):
-    """The checks of one moment."""
+    """The results of all checks at one moment."""
 
     contents: str = ""
     """Stands for the files that were checked; empty where there are too many."""
@@ -65,16 +65,16 @@ class BaselineRecord(Model):
 
 
 class Baseline:
-    """The record of one project, kept where no agent writes."""
+    """The stored baseline of one project, kept where no agent writes."""
 
     def __init__(self, root: Path, *, used: bool = True) -> None:
-        """Nothing is known before `load`; where it is not `used`, nothing ever is."""
+        """Start empty until `load`; without `used` it stays empty."""
         self.used = used
         self._store = CheckStore(root)
         self._record = BaselineRecord()
 
     def load(self) -> bool:
-        """Read what was kept; whether there was anything. Blocks."""
+        """Read the stored baseline; return whether there was one. Blocks."""
         data = self._store.baseline() if self.used else None
         try:
             self._record = BaselineRecord.model_validate_json(data or b"")
@@ -84,17 +84,17 @@ class Baseline:
         return True
 
     def holds(self, contents: str, commands: Sequence[str]) -> bool:
-        """Return whether these very checks ran with these very files."""
+        """Return whether the baseline is of exactly these files and commands."""
         known = self._record
         return bool(contents) and (known.contents, known.commands) == (contents, tuple(commands))
 
     def take(self, contents: str, examined: Mapping[str, Examined]) -> None:
-        """Keep what the checks showed. Blocks."""
+        """Store what the checks showed. Blocks."""
         red = {command: _red(one) for command, one in examined.items() if _is_red(one)}
         self._keep(BaselineRecord(contents=contents, commands=tuple(examined), red=red))
 
     def accept(self, examined: Mapping[str, Examined]) -> None:
-        """What a claim that was accepted has put right is not excused any more. Blocks."""
+        """Stop excusing what an accepted claim has repaired. Blocks."""
         red = {
             command: _red(examined[command]) if command in examined else before
             for command, before in self._record.red.items()
@@ -104,14 +104,14 @@ class Baseline:
             self._keep(self._record.model_copy(update={"red": red}))
 
     def excuse(self, command: str, now: Examined, inspection: Inspection) -> str:
-        """Return why a check that is red is not held against a task; empty when it is."""
+        """Return why a failed check does not count against a task, or an empty string when it does."""
         before = self._record.red.get(command)
         if before is None or not before.excuses(now, inspection):
             return ""
         return f"before this run {before.told}; nothing is worse"
 
     def told(self) -> Iterator[tuple[str, str]]:
-        """Yield each command that was red, and what failed."""
+        """Yield each command that failed before the run, and what failed."""
         for command, before in self._record.red.items():
             yield command, before.told
 
@@ -134,11 +134,11 @@ def _red(examined: Examined) -> RedBefore:
 
 
 def _output_no_worse(before: str, now: str) -> bool:
-    """Return whether a tool without a report prints nothing now that it did not print before."""
+    """Return whether a tool without a report prints nothing that it did not print before."""
     counted = [sum(map(int, _COUNTED.findall(text))) for text in (before, now)]
     return counted[1] <= counted[0] and {*_lines(now)} <= {*_lines(before)}
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Return what was printed, without the numbers of lines and seconds."""
+    """Yield the printed lines without line numbers and seconds."""
     return (_NUMBER.sub("#", " ".join(line.split())) for line in text.splitlines() if line.strip())

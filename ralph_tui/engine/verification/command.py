@@ -1,4 +1,4 @@
-"""Running one command of the gate: own process group, bounded time, bounded output."""
+"""Run one command of the gate: in a process group of its own, with bounded time and output."""
 
 import asyncio
 import contextlib
@@ -37,9 +37,17 @@ async def run_command(
     prefix: tuple[str, ...] = (),
     keep: int = 0,
 ) -> CommandResult:
-    """Run a shell command and keep the end of what it prints; `keep` bytes of it as `output`.
+    """Run a shell command and keep the end of its output.
 
-    `prefix` is the program and arguments that hold it, if any. Whatever the command started in its process group is ended with it, also on cancellation.
+    Whatever the command started in its process group ends with it, also on cancellation.
+
+    Args:
+        command: The command, for `bash -c`.
+        cwd: Where it runs.
+        environment: Its whole environment.
+        limit_seconds: After this time it is ended.
+        prefix: The program and arguments that hold it, such as a sandbox.
+        keep: Bytes of output to return as `output`, beside the tail.
     """
     started = time.monotonic()
     # A pipe of our own: from Python 3.12 on, asyncio's wait() also waits for whoever still holds the
@@ -82,7 +90,7 @@ async def run_command(
 
 
 async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
-    """Read to the end of file, keeping the last bytes; owns the descriptor."""
+    """Read to the end of file and keep the last bytes; closes the descriptor."""
     stream = asyncio.StreamReader()
     protocol = asyncio.StreamReaderProtocol(stream)
     loop = asyncio.get_running_loop()
@@ -96,7 +104,7 @@ async def _keep_tail(descriptor: int, kept: bytearray, number: int) -> None:
 
 
 async def _end_group(process: asyncio.subprocess.Process, reading: "asyncio.Task[None]") -> None:
-    """End what is left of the group; a background child that holds the pipe must not hold us."""
+    """End the rest of the process group; a background child that holds the pipe must not block us."""
     for sig in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, sig)

@@ -1,4 +1,4 @@
-"""Which tasks no check can verify, what to do about them, and whether the person allows them anyway."""
+"""Find the tasks that no check can verify, and whether the person allows them anyway."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def uncovered(
 ) -> tuple[Task, ...]:
     """Return the open tasks that no check can verify and that the person has not allowed.
 
-    A task that the person holds is not looked at until it is released.
+    A held task is ignored until it is released.
     """
     if building.allow_unverified or rules.commands:
         return ()
@@ -44,7 +44,7 @@ NO_CRITERIA = "The task does what its description asks for."
 def criteria_to_review(
     task: Task, building: BuildingSettings, checks: ProjectChecks
 ) -> tuple[str, ...]:
-    """Return the criteria of a task that a reviewer judges; empty when no review takes place."""
+    """Return the criteria of a task that a reviewer judges, or none without a review."""
     if building.review == "off":
         return ()
     if building.review == "prose":
@@ -59,12 +59,12 @@ def can_complete(task: Task, building: BuildingSettings, rules: GateRules) -> bo
 
 
 def may_be_unverified(task: Task, building: BuildingSettings) -> bool:
-    """Return whether the person allows that this task completes although nothing could be run for it."""
+    """Return whether the person allows this task to complete without any check."""
     return building.allow_unverified or task.may_be_unverified
 
 
 def what_is_uncovered(tasks: Sequence[Task]) -> str:
-    """Return which tasks they are, in one sentence."""
+    """Return a sentence that names these tasks."""
     names = ", ".join(task.id for task in tasks[:SHOWN_TASKS])
     more = f" and {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
     verb, noun = ("have", "tasks") if len(tasks) > 1 else ("has", "task")
@@ -72,7 +72,7 @@ def what_is_uncovered(tasks: Sequence[Task]) -> str:
 
 
 def how_to_cover(tasks: Sequence[Task]) -> str:
-    """Return how to give these tasks a check."""
+    """Return a sentence on how to give these tasks a check."""
     return (
         f"Give each a command: `ralph edit {tasks[0].id} --criterion '$ ./check.sh'`, or set "
         "build.test_command for all of them."
@@ -80,7 +80,7 @@ def how_to_cover(tasks: Sequence[Task]) -> str:
 
 
 def require_checks(tasks: Sequence[Task]) -> None:
-    """Refuse to begin work that nothing can verify.
+    """Refuse to build tasks that nothing can verify.
 
     Raises:
         PlanError: There are such tasks; names them and what to do.
@@ -91,14 +91,14 @@ def require_checks(tasks: Sequence[Task]) -> None:
 
 
 def allowing_unverified(plan: ImplementationPlan, tasks: Sequence[Task]) -> ImplementationPlan:
-    """Return the plan once the person agreed to build these tasks although nothing can verify them."""
+    """Return the plan with the person's permission to build these tasks unverified."""
     for task in tasks:
         plan = plan.with_task(task.id, may_be_unverified=True)
     return plan
 
 
 def without_check(plan: ImplementationPlan, task: Task) -> ImplementationPlan:
-    """Return the plan with a task blocked that came up during the run and has no check that can run."""
+    """Return the plan with a task blocked because it was added during the run and has no check."""
     blocker = (
         f"{NO_CHECK}. Give it one: `ralph edit {task.id} --criterion '$ ./check.sh'`, then "
         f"`ralph retry {task.id}`."

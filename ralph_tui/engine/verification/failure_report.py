@@ -1,4 +1,4 @@
-"""What the next attempt at a task must know of the checks that failed: their tests, and the end of what they printed."""
+"""Report failed checks to the next attempt: the failing tests and the end of the output."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ _FAILED_TEST = re.compile(
 
 
 def failing_tests(receipt: Receipt) -> tuple[str, ...]:
-    """Return the tests that failed: as the runner reported them, or as its output names them."""
+    """Return the failing tests, as reported by the runner or named in its output."""
     if receipt.failing:
         return receipt.failing
     found = (
@@ -37,7 +37,7 @@ def failing_tests(receipt: Receipt) -> tuple[str, ...]:
 
 
 def failure_report(receipts: Iterable[Receipt]) -> str:
-    """Return the failed checks as the next attempt reads them: bounded, inert, without secrets."""
+    """Return the failed checks for the next attempt: bounded, inert, without secrets."""
     failed = [receipt for receipt in receipts if not receipt.ok]
     room = MOST_CHARS // max(1, min(len(failed), MOST_CHECKS))
     parts = ["\n".join(_told(receipt, room)) for receipt in failed[:MOST_CHECKS]]
@@ -61,7 +61,7 @@ def _told(receipt: Receipt, room: int) -> Iterator[str]:
 
 
 def _useful_end(lines: Sequence[str], room: int) -> list[str]:
-    """Return the last lines that say something, in so many characters."""
+    """Return the last non-empty lines that fit into `room` characters."""
     kept: list[str] = []
     for line in reversed([one_line(line, 240) for line in lines if line.strip()]):
         room -= len(line) + 5

@@ -1,4 +1,4 @@
-"""The project's files by what is in them: the same again, whenever and by whomever it was written."""
+"""A fingerprint of the project's contents, independent of when and by whom they were written."""
 
 import hashlib
 import os
@@ -18,16 +18,16 @@ _Signature = tuple[int, int, int]
 
 
 class Fingerprinter:
-    """Reads a project's files, each of them again only when it was written."""
+    """Digests a project's files, and reads a file again only after it was written."""
 
     def __init__(self, root: Path) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._root = root
         self._known: dict[str, tuple[_Signature, bytes]] = {}
         self._too_much = False
 
     def digest(self) -> str:
-        """Return what stands for all contents; empty when there are too many to look at. Blocks."""
+        """Return a digest of all contents, or an empty string when they are too many. Blocks."""
         if self._too_much:
             return ""
         total, size = hashlib.sha256(), 0

@@ -1,4 +1,4 @@
-"""The gate: a claim is believed when the commands Python runs say so (DESIGN law 3)."""
+"""The gate: accept a claim only if the commands that Python runs pass (DESIGN law 3)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -44,7 +44,7 @@ Permit = Callable[[str, Verdict], Awaitable[Ruling]]
 
 
 async def unasked(command: str, verdict: Verdict) -> Ruling:
-    """Return the ruling where there is nobody to ask."""
+    """Refuse, because there is nobody to ask."""
     del command, verdict
     return Ruling(allowed=False, reason=UNASKED, by=NOBODY)
 
@@ -59,7 +59,7 @@ class Check(Model):
 
 
 def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
-    """Return what runs for every task first, then the task's runnable criteria; the same command only once."""
+    """Return the checks of every task first, then the task's own commands; each command once."""
     checks = {command: Check(command=command, source="backpressure") for command in rules.commands}
     for criterion in task.verification_criteria:
         command = runnable_command(criterion, rules.checks)
@@ -70,7 +70,7 @@ def plan_checks(task: Task, rules: GateRules) -> tuple[Check, ...]:
 
 
 def prose_criteria(task: Task, checks: ProjectChecks = NO_CHECKS) -> tuple[str, ...]:
-    """Criteria no command stands for."""
+    """Return the criteria that no command stands for."""
     criteria = task.verification_criteria
     return tuple(criterion_text(c) for c in criteria if not runnable_command(c, checks))
 
@@ -129,9 +129,16 @@ class Gate:
         emit: EventSink,
         prefix: Prefix = unheld,
     ) -> None:
-        """Run commands in `root`, each held by its `prefix`; those that come from a plan pass `review` first.
+        """Check claims in the project at `root`.
 
-        `rules` is asked at each claim: an agent may have added the first test.
+        Args:
+            root: The project.
+            rules: Returns the current rules; called for each claim, since an agent may have added the first test.
+            timeout: Seconds after which a command is ended.
+            environment: The commands' environment.
+            review: The guard, which judges the commands that come from a plan.
+            emit: Takes the gate's events.
+            prefix: Returns what holds a command, such as a sandbox.
         """
         self.activity: ActivityLog | None = None
         """Notes when commands run that nothing holds, because they may run what the agent wrote."""
@@ -151,22 +158,22 @@ class Gate:
         self._told_trouble = False
 
     def checks(self, task: Task) -> tuple[Check, ...]:
-        """Return what will be run for a claim on `task`; blocks while it reads a few files."""
+        """Return the checks for a claim on `task`. Blocks while it reads a few files."""
         return plan_checks(task, self.rules())
 
     async def check_changes(self, task: Task) -> tuple[CheckChanges, str]:
-        """Return the changes of check files that nobody has allowed for a task, and their diff."""
+        """Return the changes of check files that nobody has allowed for a task, with their diff."""
         commands = tuple(check.command for check in await asyncio.to_thread(self.checks, task))
         changes = (await self._examiner.inspect(commands, task)).open
         return changes, await asyncio.to_thread(diff_of, changes, self.files, self._root)
 
     def own_checks(self, task: Task) -> tuple[Check, ...]:
-        """Return the commands of the task's own criteria; blocks while it reads a few files."""
+        """Return the checks from the task's own criteria. Blocks while it reads a few files."""
         rules = self.rules().model_copy(update={"commands": ()})
         return plan_checks(task, rules)
 
     async def examine_all(self) -> dict[str, Examined]:
-        """Return what the checks of the project show now, each by its command, with no task at work."""
+        """Run the project's checks without a task, and return the result of each command."""
         rules = await asyncio.to_thread(self.rules)
         return {
             command: await self._examiner.examine(command, Inspection())
@@ -174,7 +181,7 @@ class Gate:
         }
 
     async def run_alone(self, check: Check) -> Receipt:
-        """One check outside of a claim; nobody is asked about it, and no event tells it."""
+        """Run one check outside a claim, without asking anybody and without events."""
         inspection = await self._examiner.inspect((check.command,))
         return await self._receipt(check, unasked, inspection)
 
@@ -187,7 +194,7 @@ class Gate:
         must_verify: bool = False,
         reviewed: bool = False,
     ) -> GateResult:
-        """Run every check, one after the other, and tell each receipt.
+        """Run every check, one after the other, and emit each receipt.
 
         Args:
             task: What the claim is about.
@@ -275,7 +282,7 @@ class Gate:
         )
 
     async def _start(self, run: CommandRun) -> CommandResult:
-        """Run one command of a check, held as all of them are."""
+        """Run one command of a check, held like all of them."""
         result = await self._start_once(run)
         if self._sandboxed and result.exit_code and result.tail.startswith(NOT_HELD):
             await require_held()
@@ -304,7 +311,7 @@ class Gate:
     # The check files, over the life of a task.
 
     async def begin(self, task_id: str, tasks: Iterable[Task]) -> None:
-        """Note the check files of all `tasks` before an agent session; its task, where it works on one."""
+        """Record the check files of all `tasks` before an agent session on `task_id`."""
         await asyncio.to_thread(self._begin, task_id, tuple(tasks))
         if self.files.store.trouble and not self._told_trouble:
             self._told_trouble = True
@@ -318,12 +325,12 @@ class Gate:
         self.files.begin(task_id, *self._scope(tasks))
 
     async def end(self, tasks: Iterable[Task]) -> None:
-        """Note the check files after an agent session: what changes from now on is the person's."""
+        """Record the check files after an agent session: later changes are the person's."""
         given = tuple(tasks)
         await asyncio.to_thread(lambda: self.files.end(*self._scope(given)))
 
     async def accept(self, task: Task) -> None:
-        """Trust the check files as they are, because the claim on `task` was accepted."""
+        """Trust the current check files, because the claim on `task` was accepted."""
         await asyncio.to_thread(self._accept, task)
 
     def _accept(self, task: Task) -> None:
@@ -352,7 +359,7 @@ def _outcome(examined: Examined, limit: float) -> tuple[ReceiptStatus, str]:
 
 
 async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
-    """Return why a check from the plan does not run; empty when it does."""
+    """Return why a check from the plan does not run, or an empty string."""
     if verdict.decision == "deny":
         return verdict.message
     if verdict.decision != "ask":
@@ -366,7 +373,7 @@ async def _refused(command: str, verdict: Verdict, permit: Permit) -> str:
 
 
 def receipt_text(result: GateResult) -> str:
-    """Return the receipt as the model reads it."""
+    """Return the receipt in the words that the model reads."""
     lines = [_verdict(result)]
     for receipt in result.receipts:
         shown = receipt.reason or (receipt.counts.text if receipt.counts else "")

@@ -1,4 +1,4 @@
-"""What green checks do not show: that something was done for the task, and that no test had to go for it.
+"""Check what green checks cannot show: that the task changed something, and that no test was removed.
 
 A claim is held against the project as it was when the first attempt at the task began (`Task.begun`).
 """
@@ -29,7 +29,7 @@ _REMOVING = re.compile(
 
 
 def look(root: Path) -> Begun:
-    """Return the project as it is now; blocks for as long as a walk through it takes."""
+    """Return the project's current state. Blocks for a walk through all files."""
     digest, number, tests, lock = hashlib.sha256(), 0, 0, ""
     for entry in files_of(root):
         number += 1
@@ -57,7 +57,7 @@ def _head(path: str) -> bytes:
 
 
 def objections(task: Task, now: Begun, receipts: Sequence[Receipt]) -> Iterator[Receipt]:
-    """Yield what speaks against a claim although its checks are green."""
+    """Yield the objections to a claim whose checks are green."""
     begun = task.begun
     if begun is None or not begun.files or not now.files:
         return

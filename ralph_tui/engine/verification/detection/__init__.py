@@ -1,4 +1,4 @@
-"""Which commands check a project, found in its files or named in its settings.
+"""Detection of the commands that check a project, in its files or its settings.
 
 May not: run anything of the project.
 Callers: the gate, prompts, `ralph init` and `ralph doctor`.

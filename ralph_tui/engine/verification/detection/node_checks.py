@@ -1,4 +1,4 @@
-"""How a JavaScript or TypeScript project runs its tests, lint, type check and format check."""
+"""Detect how a JavaScript or TypeScript project runs its tests, lint, type check and format check."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def _package(files: ProjectFiles) -> dict[str, object] | None:
 
 
 def _manager(package: dict[str, object], names: frozenset[str]) -> str:
-    """Return the package manager: named in the package, or by its lock file."""
+    """Return the package manager that the package or its lock file names."""
     named = str(package.get("packageManager", "")).partition("@")[0]
     if named in ("npm", "pnpm", "yarn", "bun"):
         return named

@@ -1,4 +1,4 @@
-"""Which commands check this project: found in its files, or named in the settings.
+"""Detect which commands check this project, from its files or the settings.
 
 The one place that decides it; the gate, the prompts, `ralph init`, `ralph doctor`, `ralph test` and the
 screen all ask here:
@@ -89,7 +89,7 @@ MOST_SUB_PROJECTS = 20
 
 
 def checks_of(root: Path, settings: Settings) -> ProjectChecks:
-    """Return the checks of the project at `root`: what the settings name, else what its files show."""
+    """Return the checks of the project at `root`: those in the settings, else those its files show."""
     detected = detect_checks(DirectoryFiles(root))
     own = tuple(_configured(settings))
     kinds = {command.kind for command in own}
@@ -98,7 +98,7 @@ def checks_of(root: Path, settings: Settings) -> ProjectChecks:
 
 
 def gate_commands(checks: ProjectChecks, settings: Settings) -> tuple[str, ...]:
-    """Return what the gate runs for every task: the settings' list, with its names resolved, or what was found."""
+    """Return what the gate runs for every task: the settings' list with resolved names, or what was found."""
     listed = settings.phases.building.backpressure
     resolved: list[str] = []
     for one in listed:
@@ -116,7 +116,7 @@ _INSTEAD = {
 
 
 class GateRules(Model):
-    """What the gate goes by."""
+    """The rules the gate applies: its commands, and the project's checks."""
 
     commands: tuple[str, ...] = ()
     """What runs for every task."""
@@ -125,7 +125,7 @@ class GateRules(Model):
 
 
 class ChecksOfRun:
-    """The checks that hold during one run of the loop.
+    """The project's checks during one run of the loop.
 
     What an agent adds counts at once. What was there as the run began stays required: a project whose
     tests can no longer be found fails its gate instead of passing without them. That holds for later runs,
@@ -133,7 +133,7 @@ class ChecksOfRun:
     """
 
     def __init__(self, root: Path, settings: Settings) -> None:
-        """Remember the checks of the project as it is now; blocks while a few files are read."""
+        """Remember the project's current checks. Blocks while a few files are read."""
         self._root, self._settings = root, settings
         self._store = CheckStore(root)
         found = checks_of(root, settings)
@@ -142,7 +142,7 @@ class ChecksOfRun:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """What an earlier run lost, each with what to do about it."""
+        """Sentences about the checks that an earlier run lost, and what to do."""
         return tuple(
             f"{one.file} no longer says how `{one.kind.value}` is checked. `{one.command}` stays required: "
             f"restore it, or {_INSTEAD[one.kind]}."
@@ -150,18 +150,18 @@ class ChecksOfRun:
         )
 
     def begin(self) -> None:
-        """Note that a run begins; blocks on the disk."""
+        """Record that a run begins. Blocks on the disk."""
         self._store.save_required(RequiredChecks(commands=self._first.commands, running=True))
 
     def end(self) -> None:
-        """Keep for later runs what is required now; blocks on the disk."""
+        """Store the required checks for later runs. Blocks on the disk."""
         found = {command.kind for command in checks_of(self._root, self._settings).commands}
         commands = self.now().commands
         lost = tuple(dict.fromkeys(one.kind for one in commands if one.kind not in found))
         self._store.save_required(RequiredChecks(commands=commands, lost=lost))
 
     def now(self) -> ProjectChecks:
-        """Return the checks that hold now; blocks while a few files are read."""
+        """Return the checks that apply now. Blocks while a few files are read."""
         found = checks_of(self._root, self._settings)
         kinds = {command.kind for command in found.commands}
         gone = tuple(command for command in self._first.commands if command.kind not in kinds)
@@ -171,7 +171,7 @@ class ChecksOfRun:
         )
 
     def rules(self) -> GateRules:
-        """Return what the gate goes by now; blocks while a few files are read."""
+        """Return the gate's rules as of now. Blocks while a few files are read."""
         checks = self.now()
         return GateRules(commands=gate_commands(checks, self._settings), checks=checks)
 
@@ -189,7 +189,7 @@ def _configured(settings: Settings) -> Iterator[CheckCommand]:
 
 
 def detect_checks(files: ProjectFiles) -> ProjectChecks:
-    """Return the checks that a project's files show; of a monorepo whose root has no tests, its projects' too."""
+    """Return the checks that a project's files show, or those of its sub-projects when the root has no tests."""
     found = _checks_here(files)
     if found.of(CheckKind.TESTS):
         return found
@@ -239,7 +239,7 @@ def _belongs(command: str, manifest: str) -> bool:
 
 
 def _by_target(files: ProjectFiles) -> Iterator[CheckCommand]:
-    """Targets of make and just with the usual names."""
+    """Return the targets of make and just with the usual names."""
     names = files.names()
     for file, program in _RUNNER_FILES:
         if file not in names:
@@ -271,7 +271,7 @@ class _Below:
 
 
 def _sub_projects(files: ProjectFiles) -> tuple[str, ...]:
-    """Directories that may be projects of their own, the nearest first."""
+    """Return directories that may be projects of their own, the nearest first."""
     near = [name for name in files.names() if _may_hold_a_project(name)]
     nested = [
         f"{nest}/{name}"

@@ -13,24 +13,24 @@ LISTED_NAMES = 2_000
 
 
 class ProjectFiles(Protocol):
-    """What the detection of checks may see; paths are relative to the project, with `/`."""
+    """The files that detection may see; paths are relative to the project, with `/`."""
 
     def read(self, path: str) -> str | None:
-        """Return the text of a regular file, cut where it is huge; None when there is none."""
+        """Return the text of a regular file, truncated when huge, or None."""
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """Return the names in a directory, sorted; none when there is no such directory."""
+        """Return the sorted names in a directory, or none without such a directory."""
 
 
 class DirectoryFiles:
-    """The files of a directory on disk, as they are at each look."""
+    """The files of a directory on disk, read afresh each time."""
 
     def __init__(self, root: Path) -> None:
-        """Look into `root`."""
+        """Read files below `root`."""
         self._root = root
 
     def read(self, path: str) -> str | None:
-        """Return the text of a regular file, cut where it is huge; None when there is none."""
+        """Return the text of a regular file, truncated when huge, or None."""
         try:
             # Without O_NONBLOCK, opening a named pipe waits for a writer.
             descriptor = os.open(self._root / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -46,7 +46,7 @@ class DirectoryFiles:
             os.close(descriptor)
 
     def names(self, directory: str = ".") -> tuple[str, ...]:
-        """Return the names in a directory, sorted; none when there is no such directory."""
+        """Return the sorted names in a directory, or none without such a directory."""
         try:
             with os.scandir(self._root / directory) as entries:
                 found = [entry.name for entry, _ in zip(entries, range(LISTED_NAMES), strict=False)]

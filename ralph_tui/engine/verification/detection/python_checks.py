@@ -1,4 +1,4 @@
-"""How a Python project runs its tests, lint, type check and format check."""
+"""Detect how a Python project runs its tests, lint, type check and format check."""
 
 import ast
 import re
@@ -84,7 +84,7 @@ def _command(kind: CheckKind, place: Place, runner: str, line: str) -> CheckComm
 
 
 def _adapted(tool: str, line: str, project: PythonProject) -> str:
-    """Return the plain `mypy` where its settings say what it looks at."""
+    """Return the plain `mypy` when its settings name what it checks."""
     if tool == "mypy":
         own = table(project.pyproject, "tool", "mypy")
         ini = read_ini(project.files.read("mypy.ini") or project.files.read(".mypy.ini"))
@@ -123,7 +123,7 @@ def _scripts(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 def _named(
     kind: CheckKind, names: object, run: str, runner: str, file: str, part: str
 ) -> Iterator[CheckCommand]:
-    """Yield the first of the usual names that is among `names`."""
+    """Yield the first of the usual names that is in `names`."""
     known = names if isinstance(names, dict | set | frozenset) else ()
     for name in _NAMED[kind]:
         if name in known:
@@ -160,7 +160,7 @@ def _tox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _tox_environments(project: PythonProject, text: str | None) -> tuple[frozenset[str], bool, str]:
-    """Return the names of tox environments, whether there is a base that runs something, and the file."""
+    """Return the names of tox environments, whether the base runs something, and the file."""
     tool = table(project.pyproject, "tool", "tox")
     legacy = tool.get("legacy_tox_ini")
     file = "tox.ini" if text is not None else PYPROJECT
@@ -184,7 +184,7 @@ def _nox(kind: CheckKind, project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _session(function: ast.FunctionDef) -> str:
-    """Return the name of a nox session; empty when the function is none."""
+    """Return the name of a nox session, or an empty string for another function."""
     for decorator in function.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         named = call.func if call else decorator
@@ -202,7 +202,7 @@ def _session(function: ast.FunctionDef) -> str:
 
 
 def _configured_pytest(project: PythonProject) -> Iterator[CheckCommand]:
-    """Projects that configure pytest and leave installing it to the reader: uv brings it."""
+    """Yield pytest for a project that configures it without declaring it: uv provides it."""
     places = (
         (PYPROJECT, "[tool.pytest.ini_options]", bool(table(project.pyproject, "tool", "pytest"))),
         ("pytest.ini", "", "pytest.ini" in project.names),
@@ -229,14 +229,14 @@ def _unittest(project: PythonProject) -> Iterator[CheckCommand]:
 
 
 def _unittest_file(files: ProjectFiles, directory: str) -> str:
-    """Return a file of unittest's tests in a directory; empty when there is none."""
+    """Return a file of unittest tests in a directory, or an empty string."""
     found = [name for name in files.names(directory) if _TEST_FILE.fullmatch(name)]
     paths = (name if directory == "." else f"{directory}/{name}" for name in found[:LOOKED_AT])
     return next((path for path in paths if _UNITTEST.search(files.read(path) or "")), "")
 
 
 def _discovery(files: ProjectFiles, directory: str) -> str:
-    """Return the words that find the tests: those of packages are found from the project's directory."""
+    """Return the arguments that find the tests; packages are found from the project's directory."""
     if directory == "." or "__init__.py" in files.names(directory):
         return "python -m unittest"
     return f"python -m unittest discover -s {directory}"

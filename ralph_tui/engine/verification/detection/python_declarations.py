@@ -1,4 +1,4 @@
-"""Where a Python project names the tools it needs, and what runs a tool from there."""
+"""Find where a Python project declares its tools, and what runs a tool from there."""
 
 import ast
 import configparser
@@ -29,7 +29,7 @@ _INCLUDE = re.compile(r"(?:-r|--requirement)[ =]*(\S+)")
 
 @dataclass(frozen=True)
 class Place:
-    """Where tools are declared, and what a command that needs them begins with."""
+    """A place that declares tools, and the beginning of a command that needs them."""
 
     tools: frozenset[str]
     run: str
@@ -38,7 +38,7 @@ class Place:
 
 
 def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
-    """Return a table inside parsed TOML or JSON; empty when there is none."""
+    """Return a table inside parsed TOML or JSON, or an empty one."""
     for name in path:
         inner = data.get(name)
         if not isinstance(inner, dict):
@@ -48,7 +48,7 @@ def table(data: Mapping[str, object], *path: str) -> dict[str, object]:
 
 
 def read_toml(text: str | None) -> dict[str, object] | None:
-    """Parsed TOML; None when it cannot be read."""
+    """Return parsed TOML, or None when it is invalid."""
     try:
         return tomllib.loads(text or "")
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -56,7 +56,7 @@ def read_toml(text: str | None) -> dict[str, object] | None:
 
 
 def read_ini(text: str | None) -> configparser.RawConfigParser:
-    """Return a parsed ini file; empty when it cannot be read."""
+    """Return a parsed ini file, empty when it is invalid."""
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
         parser.read_string(text or "")
@@ -66,21 +66,21 @@ def read_ini(text: str | None) -> configparser.RawConfigParser:
 
 
 class PythonProject:
-    """What a project's files say about its Python; each file is read once."""
+    """What a project's files say about its Python. Each file is read once."""
 
     def __init__(self, files: ProjectFiles) -> None:
-        """Look at `files` as they are now."""
+        """Read `files` as they are now."""
         self.files = files
         self.names = frozenset(files.names())
 
     @cached_property
     def pyproject(self) -> dict[str, object]:
-        """The parsed pyproject.toml; empty when there is none or it cannot be read."""
+        """The parsed pyproject.toml, empty when missing or invalid."""
         return read_toml(self.files.read(PYPROJECT)) or {}
 
     @cached_property
     def broken(self) -> bool:
-        """Whether pyproject.toml is there and cannot be read."""
+        """Whether pyproject.toml exists but is invalid."""
         return PYPROJECT in self.names and read_toml(self.files.read(PYPROJECT)) is None
 
     @cached_property
@@ -98,7 +98,7 @@ class PythonProject:
         return "pip" if self._is_python() else ""
 
     def _evident_manager(self) -> PythonManager:
-        """Return the manager that a lock file or a table of its own names."""
+        """Return the manager that a lock file or its own table names."""
         tool = table(self.pyproject, "tool")
         if "uv.lock" in self.names or "uv" in tool or self.workspace is not None:
             return "uv"
@@ -118,7 +118,7 @@ class PythonProject:
 
     @property
     def is_installable(self) -> bool:
-        """Whether a project that is not uv's can be installed from its directory."""
+        """Whether a project without uv can be installed from its directory."""
         return (
             "setup.py" in self.names
             or self.setup_cfg.has_section("metadata")
@@ -127,7 +127,7 @@ class PythonProject:
 
     @cached_property
     def run(self) -> str:
-        """What a command begins with that needs the project and no more."""
+        """The beginning of a command that needs the project and nothing else."""
         if self.manager in ("uv", "poetry", "pdm"):
             return f"{self.manager} run"
         if self.manager == "hatch":
@@ -135,14 +135,14 @@ class PythonProject:
         return " ".join(["uv run --no-project", *self._base()])
 
     def _base(self) -> list[str]:
-        """Options for the project's own requirements where uv does not know the project."""
+        """Options for the project's requirements where uv does not know the project."""
         if self.is_installable:
             return ["--with-editable ."]
         return ["--with-requirements requirements.txt"] if "requirements.txt" in self.names else []
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """Every place that names tools, the one to prefer first."""
+        """Every place that declares tools, in order of preference."""
         return (
             *self._own_places(),
             *self._requirement_places(),
@@ -152,7 +152,7 @@ class PythonProject:
         )
 
     def place_of(self, tool: str) -> Place | None:
-        """Return the place that names `tool`."""
+        """Return the place that declares `tool`, or None."""
         return next((place for place in self.places if tool in place.tools), None)
 
     # --- pyproject.toml ---
@@ -201,7 +201,7 @@ class PythonProject:
             yield Place(self._required(path, INCLUDE_DEPTH), run, path)
 
     def _required(self, path: str, depth: int) -> frozenset[str]:
-        """Return the tools of a requirements file and of those it includes."""
+        """Return the tools of a requirements file and of the files it includes."""
         found: set[str] = set()
         for line in (self.files.read(path) or "").splitlines():
             text = line.partition(" #")[0].strip()
@@ -228,7 +228,7 @@ class PythonProject:
             yield Place(tools, f"{self.run} {options}", "setup.py", "tests_require")
 
     def _venv_places(self) -> Iterator[Place]:
-        """Programs in an environment that is there; uv prefers its own to those on the PATH."""
+        """Yield the programs of an existing environment; uv prefers its own to those on the PATH."""
         for venv in VENVS:
             tools = frozenset(self.files.names(f"{venv}/bin"))
             own = self.manager == "uv" and venv == ".venv"
@@ -255,7 +255,7 @@ class PythonProject:
 
 
 def workspace_above(files: ProjectFiles) -> str | None:
-    """Return the path to the root of the uv workspace around these files; None where there is none."""
+    """Return the path to the root of the uv workspace around these files, or None."""
     for level in range(1, WORKSPACE_LEVELS + 1):
         above = "/".join([".."] * level)
         root = read_toml(files.read(f"{above}/{PYPROJECT}"))
@@ -265,7 +265,7 @@ def workspace_above(files: ProjectFiles) -> str | None:
 
 
 def declared_places(data: Mapping[str, object], run: str) -> Iterator[Place]:
-    """Yield the places of a pyproject.toml that every tool reads; `run` is what a plain command begins with."""
+    """Yield the places of a pyproject.toml that every tool reads; `run` begins a plain command."""
     chooses = run.startswith("uv run")
     plain = _tools(table(data, "project").get("dependencies"))
     yield Place(plain, run, PYPROJECT, "[project] dependencies")
@@ -330,7 +330,7 @@ def _normal(name: str) -> str:
 
 
 def setup_arguments(text: str | None) -> dict[str, object]:
-    """Return the literal arguments of the `setup(…)` call in a setup.py, read without running it."""
+    """Return the literal arguments of `setup(…)` in a setup.py, without running it."""
     try:
         tree = ast.parse(text or "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):

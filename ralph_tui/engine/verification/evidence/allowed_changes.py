@@ -1,4 +1,4 @@
-"""Changes of check files that are allowed: by the task itself, or by the person for exactly what they saw."""
+"""Changes of check files that the task or the person allows, the person for exactly what they saw."""
 
 import difflib
 import hashlib
@@ -20,7 +20,7 @@ def paths_of(changes: CheckChanges) -> tuple[str, ...]:
 
 
 def allowed_changes(task: Task, changes: CheckChanges, root: Path) -> tuple[str, ...]:
-    """Return the changes that the task or the person allows; blocks while it reads the files."""
+    """Return the changes that the task or the person allows. Blocks while it reads the files."""
     if task.may_change_checks:
         return paths_of(changes)
     agreed = {(allowed.path, allowed.digest) for allowed in task.allowed_check_changes}
@@ -28,18 +28,18 @@ def allowed_changes(task: Task, changes: CheckChanges, root: Path) -> tuple[str,
 
 
 def as_they_are(paths: Iterable[str], root: Path) -> tuple[AllowedCheckChange, ...]:
-    """Return what a person agrees to who allows these files as they are now; blocks."""
+    """Return the permission for these files in their current content. Blocks."""
     return tuple(AllowedCheckChange(path=path, digest=digest_of(root / path)) for path in paths)
 
 
 def wishes_to_change_checks(task_ids: Sequence[str]) -> str:
-    """Return what the person reads before they approve a plan whose author wants tests to change."""
+    """Return the sentence that tells the person about a plan that wants to change tests."""
     names, verb = ", ".join(task_ids), "asks" if len(task_ids) == 1 else "ask"
     return f"{names} {verb} to change tests that exist; approving the plan allows that."
 
 
 def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
-    """Return the plan once the person approved what its author asked for about check files."""
+    """Return the plan with the requested changes of check files approved."""
     for task in plan.tasks:
         if task.asks_to_change_checks:
             plan = plan.with_task(task.id, asks_to_change_checks=False, may_change_checks=True)
@@ -47,7 +47,7 @@ def allowing_check_changes(plan: ImplementationPlan) -> ImplementationPlan:
 
 
 def digest_of(file: Path) -> str:
-    """Return what stands for a file's content; empty when there is no such file."""
+    """Return the digest of a file's content, or an empty string without the file."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:
@@ -55,7 +55,7 @@ def digest_of(file: Path) -> str:
 
 
 def diff_of(changes: CheckChanges, files: CheckFiles, root: Path) -> str:
-    """Return the changes as a unified diff against the originals, inert and bounded; blocks."""
+    """Return the changes as a unified diff against the originals, inert and bounded. Blocks."""
     lines: list[str] = []
     for path in paths_of(changes):
         before = _lines(files.original(path))

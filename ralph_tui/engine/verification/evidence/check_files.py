@@ -1,4 +1,4 @@
-"""Know the project's check files as the person has them, and tell how they differ now.
+"""Compare the project's check files with the person's trusted originals.
 
 The trusted state begins with the first attempt at the first task. What changes while no agent session runs is the
 person's and becomes trusted; what a task changed becomes trusted when its claim was accepted.
@@ -55,7 +55,7 @@ _HEADER = re.compile(r"^\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$", re.MULTILINE)
 
 
 def steering_part(name: str, data: bytes) -> bytes:
-    """Return what of a file decides about checks; of most files all of it."""
+    """Return the part of a file that controls checks; for most files the whole file."""
     try:
         if name in TOML_TABLES:
             return _canonical(_toml_steering(name, tomllib.loads(data.decode())))
@@ -69,7 +69,7 @@ def steering_part(name: str, data: bytes) -> bytes:
 
 
 def with_original(name: str, current: bytes, original: bytes) -> bytes:
-    """Return the current file, with what steers checks as it was; the whole original where that cannot be done."""
+    """Return the current file with its controlling part restored, or the whole original if that fails."""
     try:
         if name in TOML_TABLES:
             merged = _merged_toml(name, current.decode(), original.decode())
@@ -108,7 +108,7 @@ def _json_steering(name: str, data: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _merged_toml(name: str, current: str, original: str) -> bytes:
-    """By whole tables, so that comments and order stay; the caller checks what came of it."""
+    """Merge whole tables, so that comments and order stay; the caller checks the result."""
     kept = [block for header, block in _blocks(current) if not _steers(name, header)]
     back = [block for header, block in _blocks(original) if _steers(name, header)]
     merged = "\n".join(block.rstrip("\n") + "\n" for block in (*kept, *back) if block.strip())
@@ -117,7 +117,7 @@ def _merged_toml(name: str, current: str, original: str) -> bytes:
 
 
 def _blocks(text: str) -> list[tuple[str, str]]:
-    """Return the tables of a file by their headers; what stands before the first has none."""
+    """Return the tables of a file by their headers; the text before the first has none."""
     starts = [(match.group(1), match.start()) for match in _HEADER.finditer(text)]
     ends = [start for _, start in starts[1:]] + [len(text)]
     first = [("", text[: starts[0][1] if starts else len(text)])]
@@ -143,7 +143,7 @@ _LARGE = "large-"
 
 
 class CheckChanges(Model):
-    """How the check files differ from what is trusted."""
+    """The differences between the check files and their trusted originals."""
 
     changed: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
@@ -153,12 +153,12 @@ class CheckChanges(Model):
     """New files that only add tests."""
 
     def __bool__(self) -> bool:
-        """Return whether the originals have to be asked as well."""
+        """Return whether the originals must run as well."""
         return bool(self.changed or self.deleted or self.added)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Each file with what happened to it."""
+        """Each changed file with what happened to it."""
         return (
             *(f"{path} (changed)" for path in self.changed),
             *(f"{path} (deleted)" for path in self.deleted),
@@ -166,7 +166,7 @@ class CheckChanges(Model):
         )
 
     def without(self, allowed: Iterable[str]) -> "CheckChanges":
-        """Return the changes that nobody has allowed."""
+        """Return the changes except the allowed ones."""
         gone = set(allowed)
         return self.model_copy(
             update={
@@ -180,7 +180,7 @@ class CheckFiles:
     """The check files of one project. Every method blocks on the disk."""
 
     def __init__(self, root: Path, store: CheckStore | None = None) -> None:
-        """Keep the originals in `store`, outside the project."""
+        """Track the check files of `root`; the originals go to `store`, outside the project."""
         self._root = root
         self._store = store or CheckStore(root)
         self._marks: dict[str, tuple[tuple[int, ...], FileMark]] = {}
@@ -192,11 +192,11 @@ class CheckFiles:
 
     @property
     def store(self) -> CheckStore:
-        """Where the originals are."""
+        """Where the originals are stored."""
         return self._store
 
     def begin(self, task_id: str, commands: Iterable[str], words: str = "") -> None:
-        """Note the state before an agent session for a task, and trust what the person changed since the last.
+        """Record the state before an agent session, and trust what the person changed since the last one.
 
         Without a task the session is one of a phase that works on none.
         """
@@ -218,7 +218,7 @@ class CheckFiles:
         )
 
     def end(self, commands: Iterable[str], words: str = "") -> None:
-        """Note the state after an agent session: what differs from it later is the person's."""
+        """Record the state after an agent session: later differences are the person's."""
         watched = Watched(self._root, commands, words)
         record = self._known()
         now = self.scan(watched)
@@ -226,7 +226,7 @@ class CheckFiles:
         self._save(record.model_copy(update={"left": now, "watched": tuple(watched.named)}))
 
     def changes(self, commands: Iterable[str], words: str = "") -> CheckChanges:
-        """Return how the check files differ from what is trusted; drops bytecode that the running session wrote."""
+        """Return the differences to the originals; delete bytecode that the running session wrote."""
         watched = Watched(self._root, commands, words)
         now = self.scan(watched)
         record = self._known()
@@ -239,7 +239,14 @@ class CheckFiles:
     def accept(
         self, task_id: str, commands: Iterable[str], words: str = "", keep: Iterable[str] = ()
     ) -> None:
-        """Trust what the task changed, because its claim was accepted; except `keep`."""
+        """Trust what the task changed, because its claim was accepted.
+
+        Args:
+            task_id: The completed task.
+            commands: The commands that check it.
+            words: What the task says.
+            keep: Paths whose originals stay trusted.
+        """
         watched = Watched(self._root, commands, words)
         record = self._known()
         if not record.begun:
@@ -257,16 +264,16 @@ class CheckFiles:
         self._save(record.model_copy(update={"trusted": trusted, "tasks": tasks}))
 
     def trusted(self) -> frozenset[str]:
-        """Return the files that the last look for changes compared with; before the first task all there are."""
+        """Return the files that the last comparison used; before the first task, all there are."""
         return self._trusted
 
     def original(self, path: str) -> bytes | None:
-        """Return the trusted content of a file; None when there is none."""
+        """Return the trusted content of a file, or None."""
         mark = self._known().trusted.get(path)
         return self._store.get(mark.digest) if mark is not None else None
 
     def restore(self, target: Path, changes: CheckChanges) -> None:
-        """Put the originals of changed files into `target`, a copy of the project, and take away what is new.
+        """Restore the originals of changed files in `target`, a copy of the project, and remove new ones.
 
         Raises:
             LookupError: An original is gone.
@@ -292,7 +299,7 @@ class CheckFiles:
         self._store.save_marks(self._marks)
 
     def scan(self, watched: Watched) -> dict[str, FileMark]:
-        """Return the check files as they are."""
+        """Return the current check files."""
         if not self._marks:
             self._marks = self._store.marks()
         found: dict[str, FileMark] = {}
@@ -308,7 +315,7 @@ class CheckFiles:
         return found
 
     def _drop_bytecode(self, since: int) -> None:
-        """Remove what Python would run in place of the sources, where it was written since a session began."""
+        """Delete bytecode written since a session began, which Python would run instead of the sources."""
         runners = (
             site / name
             for site in site_packages(self._root)
@@ -338,7 +345,7 @@ class CheckFiles:
     def _with_persons_changes(
         self, record: CheckRecord, now: Mapping[str, FileMark], watched: Watched
     ) -> CheckRecord:
-        """Return the record in which what changed while no session ran is trusted."""
+        """Return the record with everything trusted that changed while no session ran."""
         if not record.begun:
             return record.model_copy(update={"trusted": dict(now), "begun": True})
         trusted = dict(record.trusted)
@@ -369,7 +376,7 @@ class CheckFiles:
         )
 
     def _differs(self, path: str, mark: FileMark) -> bool:
-        """Return whether what steers checks differs, not only the rest of a settings file."""
+        """Return whether the part that controls checks differs, not only the rest of a settings file."""
         original = self._store.get(mark.digest)
         if original is None or mark.link:
             return True
@@ -383,7 +390,7 @@ class CheckFiles:
         return steering_part(name, current) != steering_part(name, original)
 
     def _decides(self, path: str) -> bool:
-        """Return whether a new file may change what tests do that were there before."""
+        """Return whether a new file may change what existing tests do."""
         name = path.rsplit("/", 1)[-1]
         if is_recipe(name):
             return True
@@ -400,7 +407,7 @@ class CheckFiles:
         )
 
     def _hides_a_module(self, path: str) -> bool:
-        """Return whether a new helper beside tests has the name of one of the project's own modules."""
+        """Return whether a new helper beside tests shadows one of the project's modules."""
         name = path.rsplit("/", 1)[-1]
         if not name.endswith(".py") or is_test_file(name):
             return False
@@ -418,7 +425,7 @@ class CheckFiles:
 
 
 def only_adds_tests(source: bytes) -> bool:
-    """Return whether a Python file of tests leaves the modules it imports as they are, as far as its text shows."""
+    """Return whether a Python test file leaves its imported modules unchanged, as far as its text shows."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -513,7 +520,7 @@ def _remove(path: Path) -> None:
 
 
 def _place(target: Path, mark: FileMark, original: bytes) -> None:
-    """Write an original; of a settings file only the part that steers checks is put back."""
+    """Write an original; for a settings file, restore only the part that controls checks."""
     target.parent.mkdir(parents=True, exist_ok=True)
     data = original
     if not mark.link and target.is_file() and not target.is_symlink():

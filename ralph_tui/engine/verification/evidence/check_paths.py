@@ -1,4 +1,4 @@
-"""Decide which files of a project are inputs of its checks: tests, what steers runners, what checks name."""
+"""Decide which files are inputs of checks: tests, runner settings, and what check commands name."""
 
 import os
 import re
@@ -73,7 +73,7 @@ def is_test_file(name: str) -> bool:
 
 
 def is_steering_file(path: str) -> bool:
-    """Return whether a file of this path tells a runner what to do."""
+    """Return whether a file of this path configures a runner."""
     name = path.rsplit("/", 1)[-1]
     if _STEERING_NAME.fullmatch(name):
         return True
@@ -81,22 +81,22 @@ def is_steering_file(path: str) -> bool:
 
 
 def is_recipe(name: str) -> bool:
-    """Return whether a file of this name holds recipes, of which one may stand in for another."""
+    """Return whether a file of this name holds recipes, which can replace one another."""
     return any(pattern.fullmatch(name) for pattern in _RECIPES.values())
 
 
 def is_code(path: str) -> bool:
-    """Return whether a check file is code or settings, which no check has a reason to write."""
+    """Return whether a check file is code or settings, which no check should write."""
     name = path.rsplit("/", 1)[-1]
     steers = is_steering_file(path) or is_recipe(name)
     return steers or is_test_file(name) or _CODE.fullmatch(name) is not None
 
 
 class Watched:
-    """Knows which paths of one project belong to its checks."""
+    """Knows which paths of one project are inputs of its checks."""
 
     def __init__(self, root: Path, commands: Iterable[str], words: str = "") -> None:
-        """Watch for `commands`; `words` are what the tasks say, where a file they name may be the work itself."""
+        """Watch the inputs of `commands`; a file that the tasks' `words` name may be the work itself."""
         self._recipes: list[re.Pattern[str]] = []
         self.named: dict[str, None] = {}
         for command in commands:
@@ -104,7 +104,7 @@ class Watched:
                 self._note(root, program, words)
 
     def holds(self, path: str, *, in_tests: bool) -> bool:
-        """Return whether a path, given relative to the project, is an input of checks."""
+        """Return whether a path, relative to the project, is an input of checks."""
         name = path.rsplit("/", 1)[-1]
         if in_tests or is_test_file(name) or is_steering_file(path) or path in self.named:
             return True
@@ -125,7 +125,7 @@ class Watched:
                 self._add(root, path, depth=0)
 
     def _add(self, root: Path, path: str, *, depth: int) -> None:
-        """Add a file, and what a script names in turn unless that is source code."""
+        """Add a file, and what a script names in turn, except source code."""
         if path in self.named:
             return
         self.named[path] = None
@@ -142,7 +142,7 @@ class Watched:
 
 
 def _is_check(path: str, words: str, *, runs: bool) -> bool:
-    """Return whether a file that a command names checks the work; it may also be the work."""
+    """Return whether a file that a command names checks the work; it may also be the work itself."""
     if _CHECKING.search(path):
         return True
     name = path.rsplit("/", 1)[-1]
@@ -151,7 +151,7 @@ def _is_check(path: str, words: str, *, runs: bool) -> bool:
 
 
 def _inside(root: Path, word: str) -> str:
-    """Return the path of an existing file of the project, relative to it; empty for anything else."""
+    """Return the path of an existing project file, relative to the project, or an empty string."""
     if not word or word.startswith("-") or len(word) > 500:
         return ""
     try:
@@ -173,7 +173,7 @@ def _is_script(path: Path) -> bool:
 
 
 def text_of(path: Path) -> str:
-    """Read the beginning of a file; "" where it cannot be read."""
+    """Return the beginning of a file, or "" when it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(_MOST_TEXT).decode("utf-8", "replace")
@@ -184,7 +184,7 @@ def text_of(path: Path) -> str:
 def walk(
     root: Path, watched: Watched, caches: list[str] | None = None
 ) -> Iterator[tuple[str, "os.DirEntry[str]"]]:
-    """Yield the check files of a project with their relative paths; Python's caches are added to `caches`."""
+    """Yield the check files with their relative paths; add Python's caches to `caches`."""
     base = len(str(root)) + 1
     left = [(str(root), False)]
     while left:
@@ -209,7 +209,7 @@ def walk(
 
 
 def shadows(root: Path) -> Iterator[str]:
-    """Modules of the project that Python finds before the standard library's or the runner's of that name."""
+    """Yield modules of the project that shadow the standard library's or the runner's."""
     reserved = RUNNER_MODULES | sys.stdlib_module_names
     for directory in _import_roots(root):
         try:
@@ -233,7 +233,7 @@ def shadows(root: Path) -> Iterator[str]:
 
 
 def _import_roots(root: Path) -> Iterator[Path]:
-    """Directories from which Python imports modules by their bare names while checks run."""
+    """Yield the directories from which Python imports modules by bare name while checks run."""
     yield root
     for name in ("src", "lib", *sorted(TEST_DIRECTORIES)):
         if (root / name).is_dir():
@@ -252,7 +252,7 @@ _ENTRY = re.compile(r"pytest11\s*=\s*\n?\s*[\w.-]+\s*=\s*([\w.]+)")
 
 
 def declared_plugins(root: Path, trusted: Iterable[str]) -> frozenset[str]:
-    """Return the files of plugins that `trusted` settings and conftest files name. Blocks."""
+    """Return the plugin files that `trusted` settings and conftest files load. Blocks."""
     found: set[str] = set()
     for path in trusted:
         name = path.rsplit("/", 1)[-1]

@@ -1,4 +1,4 @@
-"""Make a copy of the project in which the original check files run against the changed work."""
+"""Copy the project so that the original check files run against the changed work."""
 
 import re
 import shutil
@@ -16,13 +16,13 @@ _QUOTED_PATH = re.compile(r"""['"](/[^'"\n]+)['"]""")
 
 
 class CleanCopy(Model):
-    """A copy of a project, and how commands are run in it."""
+    """A copy of a project, and how commands run in it."""
 
     root: Path
     environment: dict[str, str]
 
     def command(self, text: str, original: Path) -> str:
-        """Return a command that may name the project by its absolute path."""
+        """Return a command with the project's absolute path replaced by the copy's."""
         return re.sub(rf"{re.escape(str(original))}(?![\w.-])", str(self.root), text)
 
     def remove(self) -> None:
@@ -31,7 +31,7 @@ class CleanCopy(Model):
 
 
 def copy_project(root: Path, temp: Path | None = None) -> CleanCopy:
-    """Copy a project without what is installed or cached; the caller removes it. Blocks."""
+    """Copy a project without installed or cached files; the caller removes it. Blocks."""
     parent = Path(tempfile.mkdtemp(prefix="ralph-check-", dir=temp))
     target = parent / (root.name or "project")
 
@@ -49,7 +49,7 @@ def copy_project(root: Path, temp: Path | None = None) -> CleanCopy:
 
 
 def _copy(source: str, target: str) -> str:
-    """Copy a file; pipes, sockets and what cannot be read are left out."""
+    """Copy a file; skip pipes, sockets and unreadable files."""
     path = Path(source)
     if path.is_symlink() or path.is_file():
         try:
@@ -95,7 +95,7 @@ def _environment(root: Path, target: Path) -> dict[str, str]:
 
 
 def editable_paths(root: Path) -> Iterator[Path]:
-    """Directories of the project from which its own environments import it."""
+    """Yield the project's directories from which its own environments import it."""
     for site in site_packages(root):
         for pth in site.glob("*.pth"):
             for line in _text(pth).splitlines():
@@ -106,7 +106,7 @@ def editable_paths(root: Path) -> Iterator[Path]:
 
 
 def site_packages(root: Path) -> Iterator[Path]:
-    """Yield where the project's own environments keep installed packages."""
+    """Yield the `site-packages` of the project's own environments."""
     for name in (".venv", "venv"):
         yield from sorted((root / name / "lib").glob("python*/site-packages"))
 
@@ -119,7 +119,7 @@ def _text(path: Path) -> str:
 
 
 def with_path(environment: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment with more in it; directories are added to `PYTHONPATH` in front."""
+    """Return a merged environment in which added `PYTHONPATH` directories come first."""
     joined = {**environment, **added}
     if environment.get("PYTHONPATH") and added.get("PYTHONPATH"):
         joined["PYTHONPATH"] = f"{added['PYTHONPATH']}:{environment['PYTHONPATH']}"

@@ -1,4 +1,4 @@
-"""Run one check and say what it shows: in place, and where check files changed also with the originals."""
+"""Run one check and judge it: in place, and with the original check files where they changed."""
 
 import asyncio
 import re
@@ -38,7 +38,7 @@ _OUTPUT_BYTES = 16 * 1024 * 1024
 
 
 class CommandRun(Model):
-    """One run of a check: what is started, where, and what it may use."""
+    """One run of a check: the command, its directory, and what it may use."""
 
     command: str
     check: str
@@ -69,7 +69,7 @@ class Inspection(Model):
 
     @property
     def inputs(self) -> Inputs:
-        """What is said of them on the receipts."""
+        """The state of the check files, as receipts name it."""
         if self.open:
             return Inputs.ORIGINALS
         return Inputs.ALLOWED if self.changes else Inputs.UNCHANGED
@@ -81,7 +81,7 @@ class Inspection(Model):
 
 
 class Examined(Model):
-    """What one check showed."""
+    """The result of one check."""
 
     result: CommandResult
     faults: tuple[str, ...] = ()
@@ -97,24 +97,31 @@ class Examined(Model):
 
     @property
     def passed(self) -> bool:
-        """Whether it is a pass."""
+        """Whether the check passed."""
         return self.result.exit_code == 0 and not self.faults
 
 
 class Examiner:
-    """Runs checks for one project and judges what they show."""
+    """Runs and judges checks for one project."""
 
     def __init__(
         self, root: Path, files: CheckFiles, run: RunCommand, environment: Mapping[str, str]
     ) -> None:
-        """Run commands by `run` with `environment`."""
+        """Examine checks of one project.
+
+        Args:
+            root: The project.
+            files: Its check files.
+            run: Runs a command, held as the gate's commands are.
+            environment: The commands' environment.
+        """
         self._root = root
         self._files = files
         self._run = run
         self._environment = environment
 
     async def inspect(self, commands: Iterable[str], task: Task | None = None) -> Inspection:
-        """Look at the check files, once for all checks of a claim on `task`, if it is one."""
+        """Look at the check files, once for all checks of a claim on `task`."""
         given, words = tuple(commands), task_words(task) if task else ""
 
         def look() -> Inspection:
@@ -135,7 +142,7 @@ class Examiner:
         return await asyncio.to_thread(look)
 
     async def examine(self, command: str, inspection: Inspection) -> Examined:
-        """Run a check, twice where check files changed, and judge it."""
+        """Run a check, a second time with the originals where check files changed, and judge it."""
         before = await asyncio.to_thread(self._files.store.outcomes, command)
         result, report = await self._once(command)
         examined = self._judged(result, report, before, inspection)
@@ -147,7 +154,7 @@ class Examiner:
         return await self._with_originals(command, examined, report, inspection)
 
     def _written(self, inspection: Inspection) -> tuple[str, ...]:
-        """Code of checks that is not as it was when the check began. Blocks."""
+        """Return a fault when check code changed while the check ran. Blocks."""
         known = {*inspection.changes.names}
         now = self._files.changes(inspection.commands, inspection.words)
         paths = [
@@ -184,7 +191,7 @@ class Examiner:
     async def _with_originals(
         self, command: str, examined: Examined, here: TestReport, inspection: Inspection
     ) -> Examined:
-        """Return the same check in a copy with the originals; what is red there speaks against the claim."""
+        """Run the same check in a copy with the originals; a failure there counts against the claim."""
         changes = inspection.open
         copy = await asyncio.to_thread(copy_project, self._root)
         try:
@@ -212,7 +219,7 @@ class Examiner:
         )
 
     def _put_back(self, copy: CleanCopy, command: str, changes: CheckChanges) -> None:
-        """Put the originals back, and take out new tests that the command does not name."""
+        """Restore the originals, and remove new tests that the command does not name."""
         new = [
             path
             for path in changes.new_tests
@@ -230,7 +237,7 @@ class Examiner:
         copy: CleanCopy,
         inspection: Inspection,
     ) -> tuple[str, ...]:
-        """Return what the run with the originals says against the claim."""
+        """Return what the run with the originals shows against the claim."""
         files = _listed(inspection.open.names)
         new = {*inspection.changes.new_tests, *inspection.changes.added}
         if result.exit_code != 0:
@@ -250,7 +257,7 @@ class Examiner:
     async def _once(
         self, check: str, copy: CleanCopy | None = None
     ) -> tuple[CommandResult, TestReport]:
-        """Run a command whose runners report, and read the reports."""
+        """Run a command with reporting test runners, and read their reports."""
         directory = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="ralph-report-"))
         cwd = copy.root if copy else self._root
         command = copy.command(check, self._root) if copy else check
@@ -279,18 +286,18 @@ class Examiner:
 
 
 def _cannot_report(result: CommandResult, directory: Path) -> bool:
-    """Whether a runner refused ralph's reporter and ran nothing, as a Python that ignores its environment does."""
+    """Return whether a runner refused ralph's reporter and ran nothing, as one without its environment does."""
     refused = _REFUSALS.get(result.exit_code or 0)
     return refused is not None and refused in result.tail and not any(directory.iterdir())
 
 
 def task_words(task: Task) -> str:
-    """Return all that a task says, for telling whether a file it names is the work or the check."""
+    """Return everything a task says, which decides whether a file is the work or the check."""
     return "\n".join((task.description, *map(criterion_text, task.verification_criteria)))
 
 
 def allowed_by_words(words: str, changes: CheckChanges) -> tuple[str, ...]:
-    """Return the changes that a task's own words ask for: tests that go with what is removed."""
+    """Return the changes that a task's own words ask for: tests deleted with what is removed."""
     return changes.deleted if _REMOVING.search(words) else ()
 
 

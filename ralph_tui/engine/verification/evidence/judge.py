@@ -1,4 +1,4 @@
-"""Decide when a command that ended with status 0 is no pass all the same."""
+"""Decide when a command that ended with status 0 did not pass."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ _NAMED = 3
 def faults(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> tuple[str, ...]:
-    """Return why a report that goes with exit status 0 shows no pass.
+    """Return why a report with exit status 0 shows no pass.
 
     Args:
         report: What the runners of one command reported.
@@ -28,7 +28,7 @@ def faults(
 
 
 def foul(report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]) -> tuple[str, ...]:
-    """Return what is wrong with how the tests were run, whatever came of them; the same arguments."""
+    """Return what is wrong with how the tests ran, whatever their outcome; the arguments are those of `faults`."""
     return (
         *report.faults,
         *_strangers(report, roots, trusted),
@@ -49,7 +49,7 @@ def _results(report: TestReport) -> Iterator[str]:
 def _strangers(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> Iterator[str]:
-    """Parts of the runner that come out of the project."""
+    """Yield parts of the runner that come from the project."""
     for name, path in report.loaded.items():
         own = _own(path, roots)
         if own and own not in trusted:
@@ -72,7 +72,7 @@ def _strangers(
 def _skipped_by_the_work(
     report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
 ) -> Iterator[str]:
-    """Tests that were skipped from inside the code under test."""
+    """Yield tests that the code under test skipped."""
     for test, place in report.places.items():
         own = _own(place, roots)
         if report.outcomes.get(test) not in _WEAK or not own or own in trusted:
@@ -83,7 +83,7 @@ def _skipped_by_the_work(
 
 
 def _own(path: str, roots: tuple[Path, ...]) -> str:
-    """Return the path relative to the project; empty for what is not the project's, or was installed into it."""
+    """Return the path relative to the project, or an empty string for installed and foreign files."""
     if not path:
         return ""
     file = Path(path)
@@ -102,7 +102,13 @@ def _own(path: str, roots: tuple[Path, ...]) -> str:
 def weaker(
     before: Mapping[str, str], now: TestReport, deselected_before: int = 0
 ) -> tuple[str, ...]:
-    """In which ways a run shows less of the tests there were than an earlier one."""
+    """Return in which ways a run shows less than an earlier one.
+
+    Args:
+        before: The outcome of each test in the earlier run.
+        now: The report of this run.
+        deselected_before: How many tests the earlier run deselected.
+    """
     found = list(_weakened(before, now.outcomes))
     ran_before = sum(outcome in _RAN for outcome in before.values())
     ran_now = now.counts.run
@@ -128,7 +134,7 @@ def _weakened(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str
 
 
 def _tests(names: tuple[str, ...]) -> str:
-    """Return how many tests, and the first of their names."""
+    """Return the number of tests and the first names."""
     shown = ", ".join(name for name in names[:_NAMED] if name != "?")
     more = ", …" if len(names) > _NAMED else ""
     number = f"{len(names)} test{'' if len(names) == 1 else 's'}"

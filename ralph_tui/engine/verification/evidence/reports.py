@@ -1,4 +1,4 @@
-"""Read what a test runner reported: counts, names, and the signs that it did not really run."""
+"""Read a test runner's report: counts, names, and signs that it did not really run."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _Line = dict[str, JsonValue]
 
 
 class TestReport(Model):
-    """One run of the runners of a command."""
+    """The joined report of one command's runners."""
 
     __test__ = False
 
@@ -42,7 +42,7 @@ class TestReport(Model):
 
     @property
     def counts(self) -> TestCounts:
-        """The outcomes, counted."""
+        """The number of tests by outcome."""
         number = Counter(self.outcomes.values())
         return TestCounts(
             passed=number["passed"], failed=number["failed"], skipped=number["skipped"],
@@ -56,12 +56,18 @@ class TestReport(Model):
 
     @property
     def failing_named(self) -> tuple[str, ...]:
-        """Those that are named to people and the agent."""
+        """The failing tests that people and the agent are told about."""
         return self.failing[:MOST_NAMED]
 
 
 def read_reports(directory: Path, output: str, owed: tuple[Runner, ...]) -> TestReport:
-    """Read all reports of a command; `output` is what it printed, for runners that report there."""
+    """Read all reports of a command.
+
+    Args:
+        directory: Where the runners wrote their reports.
+        output: What the command printed, for runners that report there.
+        owed: The runners whose report must exist.
+    """
     report = TestReport()
     for path in sorted(directory.glob("*.jsonl")):
         report = _joined(report, _of_lines(list(_lines(path))))
@@ -96,7 +102,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the functions that node's watch found replaced, and by which file."""
+    """Yield the functions that node's watch found replaced, and the replacing file."""
     for pair in _list({"pairs": _value(path)}, "pairs"):
         if isinstance(pair, list) and len(pair) == 2:
             yield str(pair[0]), str(pair[1])
@@ -116,7 +122,7 @@ def _json(path: Path) -> _Line:
 
 
 def _joined(one: TestReport, other: TestReport) -> TestReport:
-    """Both reports; a test that ran twice has its later outcome, as where the failed ones are run again."""
+    """Return both reports as one; a test that ran twice keeps its later outcome."""
     return TestReport(
         runners=tuple(dict.fromkeys((*one.runners, *other.runners))),
         outcomes={**one.outcomes, **other.outcomes},
@@ -186,7 +192,7 @@ def _replaced(by_kind: Mapping[str, list[_Line]]) -> Iterator[tuple[str, str]]:
 
 
 def _outcomes(by_kind: Mapping[str, list[_Line]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return each test's outcome; a failure while it is set up or torn down is one."""
+    """Return each test's outcome; a failed setup or teardown is a failure."""
     outcomes: dict[str, str] = {}
     places: dict[str, str] = {}
     for line in by_kind.get("test", []):
@@ -241,7 +247,7 @@ def _faults(
 
 
 def _has_tests(file: str) -> bool:
-    """Return whether a file of JavaScript uses node's test functions, so that it must report more than itself."""
+    """Return whether a JavaScript file uses node's test functions, so that it must report tests."""
     try:
         return b"node:test" in Path(file).read_bytes()[:1_000_000]
     except OSError:
@@ -278,7 +284,7 @@ _CARGO_BEGIN = re.compile(r"^running \d+ tests?$", re.MULTILINE)
 
 
 def _of_cargo(output: str) -> TestReport:
-    """Return the summaries of all test programs; one that is missing is a program that left early."""
+    """Return the summaries of all test programs; a missing summary means that one exited early."""
     results = _CARGO_RESULT.findall(output)
     if not results:
         return TestReport()
@@ -334,6 +340,6 @@ def _go_line(raw: str) -> _Line:
 
 
 def go_text(output: str) -> str:
-    """Return what `go test -json` would have printed without the option."""
+    """Return what `go test` would have printed without `-json`."""
     lines = [(_go_line(raw), raw) for raw in output.splitlines(keepends=True)]
     return "".join(str(line.get("Output", "")) if "Action" in line else raw for line, raw in lines)

@@ -1,4 +1,4 @@
-"""Recognize the test runner that a check starts, and make it write its report where ralph reads it."""
+"""Recognize the test runner that a check starts, and make it write a report for ralph."""
 
 import base64
 import csv
@@ -19,7 +19,7 @@ _VIRTUALENVS_OWN = ("_virtualenv.pth", "import _virtualenv")
 
 
 def environment_faults(root: Path) -> tuple[str, ...]:
-    """Return what is in the project's own Python environment that no package installed. Blocks."""
+    """Return what no package installed in the project's own Python environment. Blocks."""
     found: list[str] = []
     for site in site_packages(root):
         found += _faults(site, root)
@@ -59,7 +59,7 @@ def _recorded(record: Path) -> Iterator[str]:
 
 
 def _altered(site: Path, record: Path) -> Iterator[str]:
-    """Files of a package whose content is not what its record says."""
+    """Yield the files of a package whose content differs from its record."""
     with record.open(encoding="utf-8", errors="replace", newline="") as file:
         rows = [row for row in csv.reader(file) if len(row) > 2 and row[1].startswith("sha256=")]
     for name, digest, _ in (row[:3] for row in rows):
@@ -106,7 +106,7 @@ _SCRIPT_NAMES = frozenset({"test", "t", "tst"})
 
 
 class Reporting(Model):
-    """A check, changed so that its runners report."""
+    """A check changed so that its runners report."""
 
     command: str
     environment: dict[str, str]
@@ -128,7 +128,7 @@ def report_from(command: str, root: Path, directory: Path) -> Reporting:
 
 
 def report_environment(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
-    """Join what the reports need with an environment that may have the same names."""
+    """Join the report's variables with an environment that may have the same names."""
     joined = {**base, **added}
     for name, between in (("PYTHONPATH", ":"), ("PYTEST_ADDOPTS", " "), ("NODE_OPTIONS", " ")):
         if name in base and name in added:
@@ -150,7 +150,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) -> str:
-    """Return the command with the options of runners that are told by their arguments only."""
+    """Return the command with the options of runners that are configured by arguments only."""
     target = shlex.quote(str(directory / JEST_REPORT))
     if Runner.UNITTEST in runners:
         command = re.sub(r"(?<=\s)-m\s+unittest(?=\s|$)", "-m ralph_unittest_report", command)
@@ -167,14 +167,14 @@ def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) ->
 
 
 def _dashes(command: str) -> str:
-    """Return what npm needs before the arguments of a script."""
+    """Return the separator that npm needs before a script's arguments."""
     words = command.split()
     through_npm = words[:1] == ["npm"] and words[1:2] != ["exec"]
     return " --" if through_npm and "--" not in words else ""
 
 
 def recognized(command: str, root: Path) -> tuple[Runner, ...]:
-    """Return the runners that a command starts by its own text, or by the package script that it names."""
+    """Return the runners that a command starts directly or through a package script."""
     found: dict[Runner, None] = {}
     for words in _commands(command):
         runner = _runner(words) or _script_runner(words, root)
@@ -184,12 +184,12 @@ def recognized(command: str, root: Path) -> tuple[Runner, ...]:
 
 
 def programs(command: str) -> tuple[tuple[str, ...], ...]:
-    """Return the words of each program that a command starts, without what carries it."""
+    """Return the words of each program that a command starts, without wrappers such as `uv run`."""
     return tuple(tuple(_carried(words)) for words in _commands(command))
 
 
 def _commands(command: str) -> Iterator[list[str]]:
-    """Yield the simple commands of a line; nothing of what bash would not understand."""
+    """Yield the simple commands of a line, and none of what bash would reject."""
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters = ""
     words: list[str] = []
@@ -221,7 +221,7 @@ def _carried(words: list[str]) -> list[str]:
 
 
 def _without_carrier(words: list[str]) -> list[str] | None:
-    """Return the words behind a program that runs another one; None when it does not."""
+    """Return the words behind a wrapper program, or None for any other program."""
     if not words:
         return None
     name = PurePosixPath(words[0]).name

@@ -51,7 +51,7 @@ REVIEWER = "reviewer"
 
 @dataclass
 class _Submission:
-    """Takes the reviewer's verdicts once they hold."""
+    """Accepts the reviewer's verdicts once their quotes hold."""
 
     criteria: tuple[str, ...]
     directory: Path
@@ -77,15 +77,15 @@ class _Submission:
 
 
 def is_inside(path: Path, directory: Path) -> bool:
-    """Return whether a path leads into a directory, links followed."""
+    """Return whether a path leads into a directory, with links followed."""
     return path.resolve().is_relative_to(directory.resolve())
 
 
 class ReviewSupervisor:
-    """Lets a reviewer read its copy of the project, and hand in its review."""
+    """Lets a reviewer read its copy of the project and submit its review."""
 
     def __init__(self, submission: _Submission) -> None:
-        """Pass what is handed in on to `submission`."""
+        """Pass the submitted review to `submission`."""
         self._submission = submission
         self._reminders = 0
 
@@ -108,7 +108,7 @@ class ReviewSupervisor:
         )
 
     async def call_tool(self, name: str, arguments: Mapping[str, JsonValue]) -> ToolAnswer:
-        """Take the review."""
+        """Accept the submitted review."""
         given = rt.parse(name, arguments)
         if isinstance(given, ToolAnswer):
             return given
@@ -117,23 +117,23 @@ class ReviewSupervisor:
         return await asyncio.to_thread(self._submission.take, given)
 
     async def after_tool(self, call: ToolCall, output: ToolOutput) -> AfterTool:
-        """End the turn once the review is in."""
+        """End the turn once the review is submitted."""
         del call, output
         return AfterTool(end_turn=bool(self._submission.verdicts))
 
     async def ask(self, questions: tuple[Question, ...]) -> QuestionReply:
-        """Nobody is asked during a review."""
+        """Refuse, because nobody is asked during a review."""
         del questions
         return QuestionReply(refused="Nobody is asked during a review. Judge what the files show.")
 
     async def permit(self, call: ToolCall, wanted: Permission) -> Ruling:
-        """Nothing beyond reading is permitted."""
+        """Refuse everything beyond reading."""
         del call, wanted
         return Ruling(allowed=False, reason="a reviewer only reads", by=NOBODY)
 
     @property
     def waiting_for_person(self) -> bool:
-        """Nobody is waited for."""
+        """False: a review waits for nobody."""
         return False
 
     async def on_stop(self, last_message: str) -> str | None:
@@ -147,7 +147,7 @@ class ReviewSupervisor:
 
 @dataclass
 class Reviewer:
-    """Has claims reviewed.
+    """Lets a second session review claims.
 
     Attributes:
         root: The project.
@@ -169,7 +169,7 @@ class Reviewer:
     _snapshots: WorkSnapshots = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look at the project."""
+        """Address the project's snapshots."""
         self._snapshots = WorkSnapshots(self.root)
 
     def criteria(self, task: Task, checks: ProjectChecks) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ class Reviewer:
         return criteria_to_review(task, self.settings().phases.building, checks)
 
     async def begin(self, task: Task, checks: ProjectChecks) -> None:
-        """Remember the project as it is before the first attempt at a task that will be reviewed.
+        """Snapshot the project before the first attempt at a task that will be reviewed.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
@@ -186,13 +186,20 @@ class Reviewer:
             await asyncio.to_thread(self._snapshots.begin, task.id)
 
     async def finished(self, task_id: str) -> None:
-        """Forget how the project was when a task began."""
+        """Drop the snapshot of a finished task."""
         await asyncio.to_thread(self._snapshots.forget, task_id)
 
     async def review(
         self, task: Task, criteria: tuple[str, ...], gate: GateResult, meter: Meter
     ) -> Review:
-        """Have a claim reviewed; money and requests count for the iteration of `meter`."""
+        """Have a claim reviewed.
+
+        Args:
+            task: The claimed task.
+            criteria: What the reviewer judges.
+            gate: The gate's result, which the reviewer reads.
+            meter: The iteration's meter, which pays for the review.
+        """
         settings = self.settings()
         model = settings.models.review or settings.models.primary
         self.emit(ev.ReviewStarted(task_id=task.id, criteria=criteria, model=model))
@@ -207,7 +214,7 @@ class Reviewer:
         return review
 
     def _frozen(self, task_id: str, holder: Path) -> tuple[Path, str]:
-        """Copy the project as it is now; where, and the diff since the task began."""
+        """Copy the project as it is now; return the copy's directory and the diff since the task began."""
         directory = holder.resolve() / (self.root.resolve().name or "project")
         directory.mkdir()
         tree = self._snapshots.take()
@@ -265,7 +272,7 @@ class Reviewer:
 
 @dataclass
 class _Spent:
-    """Counts what a review costs on the meter of the iteration that asked for it."""
+    """Counts the cost of a review on the meter of its iteration."""
 
     project_state: ProjectState
     emit: EventSink

@@ -1,4 +1,4 @@
-"""Snapshots of the project's files in a Git directory of ralph's own: what a task changed, and a clean copy.
+"""Snapshot the project's files in a Git directory of ralph's own: a task's changes, and a clean copy.
 
 The project's repository is never touched, and none is needed: objects, index and configuration are in
 ralph's own directory outside the work tree. Git keeps track of what changed since the last snapshot, so a
@@ -30,15 +30,15 @@ _SETTINGS = (
 
 
 class WorkSnapshots:
-    """Remembers the project's files at one moment and compares them with a later one. Every method blocks."""
+    """Compares the project's files at two moments. Every method blocks."""
 
     def __init__(self, root: Path) -> None:
-        """Watch the project at `root`; nothing is written before the first snapshot."""
+        """Watch the project at `root`; write nothing before the first snapshot."""
         self._root = root
         self._git_dir = mirror_of(root) / "work.git"
 
     def begin(self, task_id: str) -> None:
-        """Remember the files as they are when work on a task begins; an earlier snapshot of it stays.
+        """Snapshot the files when work on a task begins, unless there is a snapshot already.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
@@ -47,12 +47,12 @@ class WorkSnapshots:
             self._git("update-ref", _ref(task_id), self.take())
 
     def forget(self, task_id: str) -> None:
-        """Drop what was remembered for a task."""
+        """Drop a task's snapshot."""
         if (self._git_dir / "HEAD").is_file():
             self._git("update-ref", "-d", _ref(task_id))
 
     def take(self) -> str:
-        """Snapshot the files as they are now; the id of the tree.
+        """Snapshot the current files; return the id of the tree.
 
         Raises:
             SetupError: Git is missing or cannot read the project.
@@ -62,7 +62,7 @@ class WorkSnapshots:
         return self._git("write-tree").strip()
 
     def changes(self, task_id: str, now: str) -> str:
-        """Return the diff from the beginning of a task to the tree `now`; empty when its beginning is not known."""
+        """Return the diff from a task's beginning to the tree `now`, or an empty string without a snapshot."""
         before = self._tree_at(task_id)
         if not before:
             return ""
@@ -133,5 +133,5 @@ _HINT = "Put that right, or set phases.building.review to off."
 
 
 def _ref(task_id: str) -> str:
-    """Return a name Git takes, whatever the task is called."""
+    """Return a name that Git accepts, whatever the task's id is."""
     return f"refs/tasks/{hashlib.sha256(task_id.encode()).hexdigest()[:32]}"
