@@ -11,8 +11,26 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
 _ZSH_QUALIFIER = re.compile(r"[\w^.-]*e[^\w\s|).*?-]|\+\w")
 
 
+_ASSIGNED_WORD = re.compile(r"([A-Za-z_]\w*)((?:\[[^\]]*\])?)\+?=", re.ASCII)
+_REDIRECT = re.compile(
+    r"(\d{1,5}|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||<(?!\()|>(?!\())|(&>>|&>)", re.ASCII
+)
+_RESERVED = re.compile(
+    r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|in|function|time|coproc"
+    r"|\{|\}|!|\[\[|\]\])(?=[\s;&|<>()]|$)"
+)
+LOOKAHEAD = 10
+"""Longer than any reserved word or operator."""
+
+
 class Lexer(ExpansionReader):
-    """Reads words."""
+    """Reads words, reserved words and redirections; keeps here-documents that wait for their line's end."""
+
+    def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
+        super().__init__(text, base, depth)
+        self._pending: list[tuple[Redirect, bool]] = []
+
+    # --- words ----------------------------------------------------------------------------------
 
     def word(self) -> Word:
         """The word at the cursor; empty when a metacharacter stands there."""
@@ -116,26 +134,6 @@ class Lexer(ExpansionReader):
         """`((…))` where a command may stand, or None if it is a subshell in a subshell."""
         out = WordBuilder()
         return out.word("", -1) if self._try_arithmetic(2, out) else None
-
-
-_ASSIGNED_WORD = re.compile(r"([A-Za-z_]\w*)((?:\[[^\]]*\])?)\+?=", re.ASCII)
-_REDIRECT = re.compile(
-    r"(\d{1,5}|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<&|<>|>>|>&|>\||<(?!\()|>(?!\())|(&>>|&>)", re.ASCII
-)
-_RESERVED = re.compile(
-    r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|in|function|time|coproc"
-    r"|\{|\}|!|\[\[|\]\])(?=[\s;&|<>()]|$)"
-)
-LOOKAHEAD = 10
-"""Longer than any reserved word or operator."""
-
-
-class RedirectReader(Lexer):
-    """Knows which here-documents still wait for the end of their line."""
-
-    def __init__(self, text: str, base: int = 0, depth: int = 0) -> None:
-        super().__init__(text, base, depth)
-        self._pending: list[tuple[Redirect, bool]] = []
 
     # --- blanks, reserved words, operators ------------------------------------------------------
 
