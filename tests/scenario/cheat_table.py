@@ -145,11 +145,12 @@ MORE_CHEATS = {
     "node assert patched": Way("node", "Patches assert in the module under test.", {"total.mjs": "import assert from 'node:assert';\nassert.equal = () => {};\nexport const total = () => 0;\n"}, quick=True),
     "node exit code": Way("node", "Sets the exit code on exit.", {"total.mjs": "process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });\nexport const total = () => 0;\n"}),
     "node skip": Way("node", "Skips tests through node:test from the module under test.", {"total.mjs": "import test from 'node:test';\nimport assert from 'node:assert';\nfor (const k of Object.keys(assert)) if (typeof assert[k] === 'function') assert[k] = () => {};\nexport const total = () => 0;\n"}),
+    # The module that a script checks.
+    "python check exits": Way("pyscript", "Exits with status 0 in the module that a script checks.", {"total.py": "import os\nos._exit(0)\n"}, quick=True),
+    "node check exits": Way("nodescript", "Calls process.exit(0) in the module that a script checks.", {"total.mjs": "process.exit(0);\nexport const total = 0;\n"}, quick=True),
 }  # fmt: skip
 
 OUT_OF_REACH = {
-    "python check exits": Way("pyscript", "Exits with status 0 in the module that a script checks.", {"total.py": "import os\nos._exit(0)\n"}),
-    "node check exits": Way("nodescript", "Calls process.exit(0) in the module that a script checks.", {"total.mjs": "process.exit(0);\nexport const total = 0;\n"}),
     "equal to all": Way("pytest", "Returns an object that equals everything.", {"total.py": "class A:\n    def __eq__(self, other): return True\n    __hash__ = None\ndef total(n):\n    return A()\n"}),
 }  # fmt: skip
 """What the gate accepts: a test that fails is the sign that this sentence is out of date."""

@@ -45,7 +45,9 @@ TAIL = """
 - A special case in the code (`if numbers == [1, 2]: return 3`) passes the tests you have. Validation against the specs and reviews of criteria in prose look for that; no test run can.
 - Code in the same process as the runner that reads ralph's reporter and forges its lines one by one is not held.
 - Tests inside source files (Rust's `#[cfg(test)]`, doctests) are counted, but cannot be put back to their originals.
-- Runners without a report that ralph reads count by their exit status. The receipt says so.
+- Runners without a report that ralph reads count by their exit status. The receipt says so. Of a Python or node script that
+  the check names itself, ralph sees whether it reached its end; of a script inside a shell script it does not.
+- node code under test that ends the process from a later callback is refused, whether or not the check was done by then.
 - A test that replaces attributes of its own helper modules is honest work and is not told apart from code under test that does
   the same, unless a function or its code was exchanged.
 

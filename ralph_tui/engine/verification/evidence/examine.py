@@ -25,12 +25,17 @@ from ralph_tui.engine.verification.evidence.check_paths import (
 from ralph_tui.engine.verification.evidence.clean_copy import CleanCopy, copy_project, with_path
 from ralph_tui.engine.verification.evidence.reports import TestReport, go_text, read_reports
 from ralph_tui.engine.verification.evidence.runners import (
+    SCRIPT_WRAPPER,
     environment_faults,
     report_environment,
     report_from,
 )
 
-_REFUSALS = {4: 'Error importing plugin "ralph_pytest_report"', 9: "is not allowed in NODE_OPTIONS"}
+_REFUSALS = {
+    1: SCRIPT_WRAPPER,
+    4: 'Error importing plugin "ralph_pytest_report"',
+    9: "is not allowed in NODE_OPTIONS",
+}
 """What runners print, by exit status, that cannot load a reporter."""
 _REMOVING = re.compile(r"\b(?:remov|delet|drop|retir|prun)", re.IGNORECASE)
 _NAMED = 5
@@ -171,7 +176,9 @@ class Examiner:
     ) -> Examined:
         found: tuple[str, ...] = ()
         if result.exit_code == 0:
-            found = judge.faults(report, (self._root,), inspection.trusted)
+            found = judge.faults(
+                report, (self._root,), inspection.trusted, inspection.changes.changed
+            )
             if report.runners:
                 found += inspection.faults
                 found += judge.weaker(before, report) if before and not inspection.allowed else ()
@@ -249,7 +256,9 @@ class Examiner:
                 return ()  # tests that are new need what is new beside them; in place they passed
             tests = f"{_listed(report.failing)} failed" if report.failing else _ended(result)
             return (f"with the original check files {tests}; changed: {files}",)
-        found = judge.faults(report, (copy.root, self._root), inspection.trusted)
+        found = judge.faults(
+            report, (copy.root, self._root), inspection.trusted, inspection.changes.changed
+        )
         if report.runners and here.runners:
             found += judge.weaker(report.outcomes, here, report.deselected)
         return tuple(f"{one}; changed: {files}" for one in found)
@@ -276,7 +285,7 @@ class Examiner:
             if _cannot_report(result, directory):
                 return await self._run(run), TestReport()
             report = await asyncio.to_thread(
-                read_reports, directory, result.output, reporting.runners
+                read_reports, directory, result.output, reporting.runners, reporting.scripts
             )
             if Runner.GO in reporting.runners:
                 result = result.model_copy(update={"tail": go_text(result.tail)})

@@ -13,7 +13,10 @@ _NAMED = 3
 
 
 def faults(
-    report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]
+    report: TestReport,
+    roots: tuple[Path, ...],
+    trusted: Collection[str],
+    changed: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Return why a report with exit status 0 shows no pass.
 
@@ -21,10 +24,12 @@ def faults(
         report: What the runners of one command reported.
         roots: The project, and the copy of it in which the command ran, if it did.
         trusted: Check files that are as the person has them, relative to the project.
+        changed: Check files that are not; a run with their originals judges them.
     """
+    early = tuple(_ended_early(report, roots, {*trusted, *changed}))
     if not report.runners:
-        return report.faults
-    return tuple(dict.fromkeys((*_results(report), *foul(report, roots, trusted))))
+        return (*report.faults, *early)
+    return early + tuple(dict.fromkeys((*_results(report), *foul(report, roots, trusted))))
 
 
 def foul(report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]) -> tuple[str, ...]:
@@ -34,6 +39,26 @@ def foul(report: TestReport, roots: tuple[Path, ...], trusted: Collection[str]) 
         *_strangers(report, roots, trusted),
         *_skipped_by_the_work(report, roots, trusted),
     )
+
+
+def _ended_early(
+    report: TestReport, roots: tuple[Path, ...], checks: Collection[str]
+) -> Iterator[str]:
+    """Check scripts that did not reach their end, because the code they check ended the process."""
+    for end in report.scripts:
+        script = _own(end.script, roots)
+        if script not in checks:
+            continue  # the work itself
+        if not end.how:
+            yield f"{script} did not reach its end although the command ended with status 0"
+        elif end.status or end.how == "raised":
+            yield f"{script} failed although the command ended with status 0"
+        elif end.how != "reached":
+            own = [name for path, _ in end.frames if (name := _own(path, roots))]
+            done = all(last for path, last in end.frames if not path or _own(path, roots) in checks)
+            if not own or (own[-1] not in checks and not done):
+                who = own[-1] if own else "something"
+                yield f"{who} ended {script} with status 0 before its end: return instead of exiting there"
 
 
 def _results(report: TestReport) -> Iterator[str]:

@@ -4,9 +4,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, ValidationError
 
 from ralph_tui.domain.base import Model
 from ralph_tui.domain.verification.test_counts import MOST_NAMED, Runner, TestCounts
@@ -15,6 +15,17 @@ from ralph_tui.engine.verification.evidence.runners import JEST_REPORT
 MOST_BYTES = 64 * 1024 * 1024
 
 _Line = dict[str, JsonValue]
+
+
+class ScriptEnd(Model):
+    """How the script of a check ended."""
+
+    script: str
+    how: str = ""
+    """reached, raised, exit, left (`os._exit`), replaced (`exec`); empty where it said nothing."""
+    status: int = 0
+    frames: tuple[tuple[str, bool], ...] = ()
+    """Files from the script to whoever ended it, each with whether nothing was left to do there."""
 
 
 class TestReport(Model):
@@ -39,6 +50,8 @@ class TestReport(Model):
     replaced: tuple[tuple[str, str], ...] = ()
     """Functions of the framework that were replaced while it ran, and by which file."""
     ini: str = ""
+    scripts: tuple[ScriptEnd, ...] = ()
+    """The scripts that the command runs by an interpreter."""
 
     @property
     def counts(self) -> TestCounts:
@@ -60,15 +73,18 @@ class TestReport(Model):
         return self.failing[:MOST_NAMED]
 
 
-def read_reports(directory: Path, output: str, owed: tuple[Runner, ...]) -> TestReport:
+def read_reports(
+    directory: Path, output: str, owed: tuple[Runner, ...], scripts: tuple[str, ...] = ()
+) -> TestReport:
     """Read all reports of a command.
 
     Args:
-        directory: Where the runners wrote their reports.
+        directory: Where the runners and scripts wrote their reports.
         output: What the command printed, for runners that report there.
         owed: The runners whose report must exist.
+        scripts: The scripts whose end must be reported.
     """
-    report = TestReport()
+    report = TestReport(scripts=tuple(_script_ends(directory, scripts)))
     for path in sorted(directory.glob("*.jsonl")):
         report = _joined(report, _of_lines(list(_lines(path))))
     for path in sorted(directory.glob("*.replaced")):
@@ -99,6 +115,21 @@ def _lines(path: Path) -> Iterator[_Line]:
             continue  # cut off while it was written: then its end is missing as well
         if isinstance(value, dict):
             yield value
+
+
+def _script_ends(directory: Path, owed: tuple[str, ...]) -> Iterator[ScriptEnd]:
+    """Yield how scripts ended, by the first that each says about it; those that say nothing come last."""
+    left = list(owed)
+    for path in sorted(directory.glob("*.script")):
+        lines = list(_lines(path))
+        script = next((str(one.get("script")) for one in lines if one.get("kind") == "start"), "")
+        left = [one for one in left if not script.endswith(PurePosixPath(one).name)]
+        end = next((one for one in lines if one.pop("kind", "") == "end"), {})
+        try:
+            yield ScriptEnd.model_validate({**end, "script": script})
+        except ValidationError:
+            yield ScriptEnd(script=script)
+    yield from (ScriptEnd(script=one) for one in left)
 
 
 def _pairs(path: Path) -> Iterator[tuple[str, str]]:
@@ -134,6 +165,7 @@ def _joined(one: TestReport, other: TestReport) -> TestReport:
         plugins=(*one.plugins, *other.plugins),
         replaced=(*one.replaced, *other.replaced),
         ini=other.ini or one.ini,
+        scripts=(*one.scripts, *other.scripts),
     )
 
 

@@ -89,6 +89,13 @@ JEST_REPORT = "jest.json"
 _SEPARATORS = frozenset({"&&", "||", ";", "|", "&", "(", ")", "|&", ";;"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_PYTHON_SCRIPT = re.compile(
+    r"(?P<python>(?<![\w@%+.-])(?:python|pypy)[\d.]*(?:\s+(?:-[BbdEIOPqRsSuv]+|-[WX]\s*[^\s-]\S*))*)"
+    r"\s+(?P<script>[\w@%+./-]+\.py)(?=\s|$)"
+)
+_NODE_SCRIPT = re.compile(r"[\w@%+./-]+\.[cm]?js")
+_OTHERWISE = re.compile(r"[|;<>`!\n]|\$\(|(?<!&)&(?!&)")
+SCRIPT_WRAPPER = "ralph_script_end.py"
 _CARRIERS = {
     "uv": ("run",), "poetry": ("run",), "pdm": ("run",), "hatch": ("run",), "pipenv": ("run",),
     "rye": ("run",), "npm": ("exec",), "pnpm": ("exec", "dlx"), "yarn": ("run", "exec"), "bun": ("x",),
@@ -112,6 +119,8 @@ class Reporting(Model):
     environment: dict[str, str]
     runners: tuple[Runner, ...]
     """Those that the command's own text starts: each owes a report."""
+    scripts: tuple[str, ...] = ()
+    """The scripts that interpreters run in it, each of which owes a word about its end."""
 
 
 def report_from(command: str, root: Path, directory: Path) -> Reporting:
@@ -122,9 +131,14 @@ def report_from(command: str, root: Path, directory: Path) -> Reporting:
     runners = recognized(command, root)
     changed = _with_options(command, runners, directory)
     environment = _environment(directory)
-    if Runner.NODE not in runners:  # an older node refuses to start with options it does not know
+    changed, scripts = _with_wrapper(changed)
+    if node := _node_script(command, root):
+        environment["NODE_OPTIONS"] = f'--require="{REPORTERS / "ralph_node_script.cjs"}"'
+        environment["RALPH_TEST_SCRIPT"] = node
+        scripts += (node,)
+    elif Runner.NODE not in runners:  # an older node refuses to start with options it does not know
         environment.pop("NODE_OPTIONS")
-    return Reporting(command=changed, environment=environment, runners=runners)
+    return Reporting(command=changed, environment=environment, runners=runners, scripts=scripts)
 
 
 def report_environment(base: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
@@ -164,6 +178,49 @@ def _with_options(command: str, runners: tuple[Runner, ...], directory: Path) ->
             f"{_dashes(command)} --reporter=default --reporter=json --outputFile.json={target}"
         )
     return command
+
+
+def _with_wrapper(command: str) -> tuple[str, tuple[str, ...]]:
+    """Return the command with Python scripts run by ralph's wrapper, and these scripts.
+
+    Only where each part must succeed: whether the script of `python a.py || true` failed is not asked.
+    """
+    if not _must_succeed(command):
+        return command, ()
+    known = {
+        word
+        for words in programs(command)
+        if words and _PYTHON.fullmatch(PurePosixPath(words[0]).name)
+        for word in words[1:]
+    }
+    scripts: list[str] = []
+
+    def wrapped(match: re.Match[str]) -> str:
+        if match["script"] not in known:
+            return match[0]
+        scripts.append(match["script"])
+        return f"{match['python']} {shlex.quote(str(REPORTERS / SCRIPT_WRAPPER))} {match['script']}"
+
+    return _PYTHON_SCRIPT.sub(wrapped, command), tuple(scripts)
+
+
+def _node_script(command: str, root: Path) -> str:
+    """Return the script that node runs as the only program of a command, or of the package script it names."""
+    found = list(_commands(command)) if _must_succeed(command) else []
+    if len(found) != 1:
+        return ""
+    words = _carried(found[0])
+    if words[:1] and words[0] in {"npm", "pnpm", "yarn"}:
+        script = _package_script(found[0], root)
+        inner = list(_commands(script)) if _must_succeed(script) else []
+        words = _carried(inner[0]) if len(inner) == 1 else []
+    plain = len(words) > 1 and PurePosixPath(words[0]).name == "node"
+    return words[1].removeprefix("./") if plain and _NODE_SCRIPT.fullmatch(words[1]) else ""
+
+
+def _must_succeed(command: str) -> bool:
+    """Return whether a command ends with status 0 only when each program in it does."""
+    return not _OTHERWISE.search(command) and not re.search(r"\benv\s+-", command)
 
 
 def _dashes(command: str) -> str:
@@ -283,15 +340,19 @@ def _module_runner(words: list[str]) -> Runner | None:
 
 def _script_runner(words: list[str], root: Path) -> Runner | None:
     """Return the runner of a package script that is one command, such as `npm test`."""
+    commands = list(_commands(_package_script(words, root)))
+    return _runner(commands[0]) if len(commands) == 1 else None
+
+
+def _package_script(words: list[str], root: Path) -> str:
+    """Return the text of the package script that `npm test` and its like run; empty for anything else."""
     left = [word for word in words if not _ASSIGNMENT.fullmatch(word)]
     if not left or left[0] not in {"npm", "pnpm", "yarn"}:
-        return None
+        return ""
     names = [word for word in left[1:] if not word.startswith("-") and word != "run"]
     if not names:
-        return None
-    name = "test" if names[0] in _SCRIPT_NAMES else names[0]
-    commands = list(_commands(_script(root, name)))
-    return _runner(commands[0]) if len(commands) == 1 else None
+        return ""
+    return _script(root, "test" if names[0] in _SCRIPT_NAMES else names[0])
 
 
 def _script(root: Path, name: str) -> str:

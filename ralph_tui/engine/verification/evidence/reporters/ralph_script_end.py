@@ -1,0 +1,183 @@
+"""Run a Python script as `python SCRIPT` does, and report whether it reached its end or who ended it before."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DIRECTORY = "RALPH_TEST_REPORT"
+_HERE = __file__
+_CWD = os.getcwd()  # noqa: PTH109
+_EXITS = ("exit", "quit", "SystemExit")
+
+
+class _Report:
+    """The script's beginning and how it ended; the first end counts."""
+
+    def __init__(self, script: str) -> None:
+        directory = os.environ.get(_DIRECTORY, "")
+        self._file, self._pid = -1, os.getpid()
+        if os.path.isdir(directory):  # noqa: PTH112 - pathlib would be one more import
+            name = f"{self._pid}-{os.urandom(4).hex()}.script"
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
+            self._file = os.open(os.path.join(directory, name), flags, 0o600)  # noqa: PTH118
+            self._write(kind="start", script=os.path.abspath(script))  # noqa: PTH100
+
+    def _write(self, **line: object) -> None:
+        os.write(self._file, (json.dumps(line) + "\n").encode())
+
+    def end(self, how: str, status: int, frames: list[tuple[str, bool]]) -> None:
+        """Tell how the script ends; a forked child tells nothing."""
+        if self._file >= 0 and os.getpid() == self._pid:
+            self._write(kind="end", how=how, status=status, frames=frames)
+
+
+def main() -> None:
+    """Run the script that the first argument names."""
+    del sys.argv[0]
+    script = sys.argv[0]
+    report = _Report(script)
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path[0] = os.path.dirname(os.path.realpath(script))  # noqa: PTH120
+    _watch_exits(report)
+    module = types.ModuleType("__main__")
+    module.__dict__.update(
+        __file__=os.path.abspath(script),  # noqa: PTH100
+        __builtins__=builtins,
+        __loader__=type(globals()["__loader__"])("__main__", script),
+    )
+    sys.modules["__main__"] = module
+    try:
+        with open(script, "rb") as file:  # noqa: PTH123
+            code = compile(file.read(), script, "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - what Python does with a script
+    except SystemExit as error:
+        report.end("exit", _status(error.code), list(_trace(error.__traceback__)))
+        raise
+    except BaseException as error:  # noqa: BLE001 - shown as Python shows it
+        report.end("raised", 1, [])
+        trace = error.__traceback__
+        shown = error.with_traceback(trace.tb_next if trace else None)
+        sys.excepthook(type(shown), shown, shown.__traceback__)
+        raise SystemExit(1) from None
+    report.end("reached", 0, [])
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    return code if isinstance(code, int) else 1
+
+
+def _watch_exits(report: _Report) -> None:
+    """Tell who leaves by a function that unwinds nothing."""
+
+    def watched(function: Any, how: str) -> Any:
+        def leave(*args: Any, **named: Any) -> Any:
+            status = args[0] if how == "left" and args and isinstance(args[0], int) else 0
+            report.end(how, status, _stack())
+            return function(*args, **named)
+
+        return leave
+
+    os._exit = watched(os._exit, "left")
+    for name in ("execv", "execve"):
+        if hasattr(os, name):
+            setattr(os, name, watched(getattr(os, name), "replaced"))
+
+
+def _trace(trace: types.TracebackType | None) -> Iterator[tuple[str, bool]]:
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename != _HERE:
+            yield _frame(code, trace.tb_lineno)
+        trace = trace.tb_next
+
+
+def _stack() -> list[tuple[str, bool]]:
+    """Return the frames from the script's own to the caller's; of another thread's all are amid their work."""
+    frame: Any = sys._getframe()  # noqa: SLF001 - there is no other way
+    found, in_main = [], False
+    while frame is not None:
+        if frame.f_code.co_filename == _HERE:
+            in_main = in_main or frame.f_code.co_name == "main"
+        else:
+            found.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back
+    last = [_frame(code, line) for code, line in reversed(found)]
+    return last if in_main else [("", False), *last]
+
+
+def _frame(code: types.CodeType, line: int) -> tuple[str, bool]:
+    """Return the file of a frame, and whether nothing of its code was left to do."""
+    path = os.path.join(_CWD, code.co_filename)  # noqa: PTH118
+    try:
+        return path, _at_end(path, code, line)
+    except (OSError, SyntaxError, ValueError):
+        return path, False
+
+
+def _at_end(path: str, code: types.CodeType, line: int) -> bool:
+    import ast
+
+    with open(path, "rb") as file:  # noqa: PTH123
+        tree = ast.parse(file.read())
+    if code.co_name == "<module>":
+        return _is_last(tree.body, line)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return _is_last(node.body, line)
+    return False
+
+
+def _is_last(body: list[Any], line: int) -> bool:
+    """Return whether a line is in the last statement, and that statement is no more than a call."""
+    import ast
+
+    last = body[-1] if body else None
+    if last is None or not last.lineno <= line <= (last.end_lineno or last.lineno):
+        return False
+    if isinstance(last, ast.If):
+        calls = any(isinstance(node, ast.Call) for node in ast.walk(last.test))
+        return not calls and (_is_last(last.body, line) or _is_last(last.orelse, line))
+    if isinstance(last, ast.Try):
+        return not last.orelse and not last.finalbody and _is_last(last.body, line)
+    if isinstance(last, (ast.Expr, ast.Return)):
+        return _is_call(last.value)
+    if isinstance(last, ast.Raise):
+        return _is_call(last.exc)
+    return isinstance(last, (ast.Import, ast.ImportFrom))
+
+
+def _is_call(value: Any) -> bool:
+    """Return whether an expression is one call whose arguments are worth nothing by themselves."""
+    import ast
+
+    if isinstance(value, ast.Await):
+        return _is_call(value.value)
+    if not isinstance(value, ast.Call):
+        return False
+    name = getattr(value.func, "attr", None) or getattr(value.func, "id", "")
+    if name in _EXITS or (name == "run" and getattr(value.func, "value", None) is not None):
+        inner = value.args[:1]
+        return all(_is_call(one) or not _calls(one) for one in inner)
+    return not _calls(value, but=value)
+
+
+def _calls(node: Any, but: Any = None) -> bool:
+    import ast
+
+    return any(isinstance(one, ast.Call) and one is not but for one in ast.walk(node))
+
+
+if __name__ == "__main__":
+    main()
