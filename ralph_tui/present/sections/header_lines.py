@@ -60,45 +60,51 @@ def title_of(view: LoopView, root_name: str, glyphs: Glyphs) -> str:
 
 
 def _first(facts: Facts, width: int, glyphs: Glyphs) -> Line:
-    view = facts.view
-    name = project_name(view, PurePath(facts.root).name)
-    attached = view.elsewhere is not None
-    says = [
-        flat(facts.label),
-        f"attached to process {view.elsewhere.pid}" if view.elsewhere else "",
-    ]
-    label, brief = (
-        f" {glyphs.between} {text}" if text else ""
-        for text in (", ".join(filter(None, says)), "attached" if attached else "")
-    )
+    """State, name and phases at the left, iteration and time at the right; the first pair that fits."""
     state = _state(facts, glyphs)
-    iteration = _iteration(view)
-    elapsed = duration(facts.elapsed)
-    rights = [[Span(iteration), _GAP, Span(elapsed, Tone.MUTED)], [Span(iteration)], []]
-    if not view.is_known or not (view.iteration or facts.elapsed):
-        rights = [[]]
-    over = look_of(view) is RUN[RunState.COMPLETE]
-    phase = (
-        view.phase if view.tasks or view.iteration or view.run_state is not RunState.IDLE else None
-    )
-    stepper, short = _stepper(phase, glyphs, over=over), _short_phase(view.phase)
-    if phase is None:
-        short = []
-    if not view.is_known:
-        stepper = short = []
-    lefts: list[list[Span]] = [
-        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *stepper],
-        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED), _GAP, *short],
-        [*state, _GAP, Span(name, Tone.TITLE), Span(label, Tone.MUTED)],
-        [*state, _GAP, Span(name, Tone.TITLE), Span(brief, Tone.MUTED)],
-        [*state, _GAP, Span(name, Tone.TITLE)],
-        state,
+    named = [*state, _GAP, Span(project_name(facts.view, PurePath(facts.root).name), Tone.TITLE)]
+    label, brief = _labels(facts, glyphs)
+    stepper, short = _phases(facts.view, glyphs)
+    lefts = [
+        [*named, label, _GAP, *stepper],
+        [*named, label, _GAP, *short],
+        [*named, label],
+        [*named, brief],
+        named,
     ]
-    named = [(left, right) for right in rights for left in lefts[:-1]]
-    for left, right in [*named, *((state, right) for right in rights)]:
+    rights = _progress(facts)
+    pairs = [(left, right) for right in rights for left in lefts]
+    for left, right in [*pairs, *((state, right) for right in rights)]:
         if width_of(left) + width_of(right) + 2 <= width and width_of(right) <= width // 2:
             return row(left, right, width, glyphs.ellipsis)
     return row(state, [], width, glyphs.ellipsis)
+
+
+def _labels(facts: Facts, glyphs: Glyphs) -> tuple[Span, Span]:
+    """Which run this is and where the loop runs, in full and in brief."""
+    other = facts.view.elsewhere
+    whole = [flat(facts.label), f"attached to process {other.pid}" if other else ""]
+    texts = (", ".join(filter(None, whole)), "attached" if other is not None else "")
+    full, brief = (Span(f" {glyphs.between} {t}" if t else "", Tone.MUTED) for t in texts)
+    return full, brief
+
+
+def _phases(view: LoopView, glyphs: Glyphs) -> tuple[list[Span], list[Span]]:
+    """The phases in full and in brief; nothing before the project is read."""
+    if not view.is_known:
+        return [], []
+    is_over = look_of(view) is RUN[RunState.COMPLETE]
+    if view.tasks or view.iteration or view.run_state is not RunState.IDLE:
+        return _stepper(view.phase, glyphs, over=is_over), _short_phase(view.phase)
+    return _stepper(None, glyphs, over=is_over), []
+
+
+def _progress(facts: Facts) -> list[list[Span]]:
+    """Iteration and time, then less; nothing where no run has begun."""
+    if not facts.view.is_known or not (facts.view.iteration or facts.elapsed):
+        return [[]]
+    iteration = Span(_iteration(facts.view))
+    return [[iteration, _GAP, Span(duration(facts.elapsed), Tone.MUTED)], [iteration], []]
 
 
 def _iteration(view: LoopView) -> str:

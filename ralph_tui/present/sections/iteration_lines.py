@@ -99,49 +99,36 @@ def _about(it: Iteration) -> str:
 def summary_parts(it: Iteration, run: Run | None, glyphs: Glyphs) -> list[Part]:
     """Show everything known of one iteration that is not in its stream."""
     look = look_of(it)
-    outcome: list[Line] = [
-        [Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)],
-        *([[Span(it.reason)]] if it.reason else []),
-    ]
-    parts = [
-        Part(
-            "Task",
-            [
-                [Span(f"{it.task_id}  ", Tone.TITLE), Span(it.title)],
-                *_facts(("why", it.why), ("try", str(it.attempt))),
-            ],
-        ),
-        Part("Outcome", outcome),
-        Part(
-            "Figures",
-            _facts(
-                ("cost", money(it.cost_usd)),
-                ("tokens", tokens(it.tokens)),
-                (
-                    "context",
-                    f"{tokens(it.context_tokens)} of {tokens(it.capacity)} ({it.percent:.0f} %)"
-                    if it.capacity
-                    else "",
-                ),
-                ("took", took(it.seconds) if it.end else ""),
-                ("began", when(it.started_at)),
-                ("denied", plural(it.denials, "call") if it.denials else ""),
-                ("hand-off", "yes, to a fresh context" if it.handoff else ""),
-            ),
-        ),
-        Part(
-            "Session",
-            _facts(
-                ("id", it.session_id or "not told"),
-                ("model", it.model),
-                ("phase", it.phase.value),
-                ("run", run.run_id[:12] if run else ""),
-            ),
-        ),
-    ]
+    about: Line = [Span(f"{it.task_id}  ", Tone.TITLE), Span(it.title)]
+    outcome: list[Line] = [[Span(f"{getattr(glyphs, look.glyph)} {look.word}", look.tone)]]
+    outcome += [[Span(it.reason)]] if it.reason else []
     files: list[Line] = [[Span(f"{glyphs.note} ", Tone.MUTED), Span(path)] for path in it.files]
-    parts.append(Part(f"Files changed ({len(it.files)})", files or [[Span("none", Tone.MUTED)]]))
-    return parts
+    session = (
+        ("id", it.session_id or "not told"),
+        ("model", it.model),
+        ("phase", it.phase.value),
+        ("run", run.run_id[:12] if run else ""),
+    )
+    return [
+        Part("Task", [about, *_facts(("why", it.why), ("try", str(it.attempt)))]),
+        Part("Outcome", outcome),
+        Part("Figures", _figures(it)),
+        Part("Session", _facts(*session)),
+        Part(f"Files changed ({len(it.files)})", files or [[Span("none", Tone.MUTED)]]),
+    ]
+
+
+def _figures(it: Iteration) -> list[Line]:
+    context = f"{tokens(it.context_tokens)} of {tokens(it.capacity)} ({it.percent:.0f} %)"
+    return _facts(
+        ("cost", money(it.cost_usd)),
+        ("tokens", tokens(it.tokens)),
+        ("context", context if it.capacity else ""),
+        ("took", took(it.seconds) if it.end else ""),
+        ("began", when(it.started_at)),
+        ("denied", plural(it.denials, "call") if it.denials else ""),
+        ("hand-off", "yes, to a fresh context" if it.handoff else ""),
+    )
 
 
 def _facts(*pairs: tuple[str, str]) -> list[Line]:

@@ -59,48 +59,37 @@ def now_parts(
     return parts
 
 
+def _named(task: Task) -> Line:
+    return [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)]
+
+
 def _task(
     view: LoopView, plan: ImplementationPlan, problems: Sequence[PlanProblem], keys: Keys
 ) -> list[Part]:
-    current = view.current_task
+    current, following = view.current_task, plan.get_next_task()
     if current is not None:
-        lines = [
-            [Span(f"{current.id}  ", Tone.TITLE), Span(current.title)],
-            labelled("rule", RULE),
-            labelled("evidence", view.why or "it was in progress already"),
-        ]
+        evidence = labelled("evidence", view.why or "it was in progress already")
+        lines = [_named(current), labelled("rule", RULE), evidence]
         if view.attempt > 1:
-            lines.append(
-                labelled("", f"this is try {view.attempt}; the tries before did not finish it")
-            )
-        lines.append(
-            next_step(keys, "{skip} skips it; {sooner} and {later} on the board change the order")
-        )
-        return [Part("Why this task", lines)]
+            again = f"this is try {view.attempt}; the tries before did not finish it"
+            lines.append(labelled("", again))
+        order = "{skip} skips it; {sooner} and {later} on the board change the order"
+        return [Part("Why this task", [*lines, next_step(keys, order)])]
     if problems:
         lines = [[Span(problem.message, Tone.BAD)] for problem in problems[:MAX_LISTED]]
         lines.append(labelled("next", "correct .ralph/implementation_plan.json", Tone.ACCENT))
         return [Part("Why no task: the plan cannot be worked", lines)]
-    following = plan.get_next_task()
     if following is None:
         return []
-    return [
-        Part(
-            "Which task comes next",
-            [
-                [Span(f"{following.id}  ", Tone.TITLE), Span(following.title)],
-                labelled("rule", RULE),
-                labelled("evidence", why_chosen(plan, following)),
-            ],
-        )
-    ]
+    evidence = labelled("evidence", why_chosen(plan, following))
+    return [Part("Which task comes next", [_named(following), labelled("rule", RULE), evidence])]
 
 
 def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
     lines: list[Line] = []
     blocked = [task for task in plan.tasks if task.status is TaskStatus.BLOCKED]
     for task in blocked[:MAX_LISTED]:
-        lines.append([Span(f"{task.id}  ", Tone.TITLE), Span(task.title)])
+        lines.append(_named(task))
         lines += [labelled("evidence", one_line(text, 500), Tone.WARN) for text in task.blockers]
         if task.retry_count:
             lines.append(
@@ -114,9 +103,7 @@ def _blocked(plan: ImplementationPlan, keys: Keys) -> list[Part]:
 def _held(plan: ImplementationPlan, keys: Keys) -> list[Part]:
     """List the tasks on hold."""
     held = [task for task in plan.tasks if task.is_held]
-    lines: list[Line] = [
-        [Span(f"{task.id}  ", Tone.TITLE), Span(task.title)] for task in held[:MAX_LISTED]
-    ]
+    lines = [_named(task) for task in held[:MAX_LISTED]]
     lines += _rest(held)
     lines.append(labelled("rule", "a held task is not chosen until it is released"))
     lines.append(next_step(keys, "{hold} on the board releases it"))
@@ -202,16 +189,8 @@ def _stopped(
         return []
     end = last.finished
     if end is None:
-        lines = [
-            [
-                Span(
-                    "The last run has no end in the journal: it was killed, or its machine went down.",
-                    Tone.WARN,
-                )
-            ],
-            next_step(keys, "{build} goes on from there; what was done is safe"),
-        ]
-        return [Part("Why stopped", lines)]
+        onward = next_step(keys, "{build} goes on from there; what was done is safe")
+        return [Part("Why stopped", [[Span(_KILLED, Tone.WARN)], onward])]
     lines = [
         [Span(end.reason, Tone.TEXT if end.exit_code == 0 else Tone.WARN)],
         labelled("when", f"{when(end.time)}, after {plural(end.iterations, 'iteration')}"),
@@ -225,4 +204,5 @@ def _stopped(
     return [Part("Why stopped", lines)]
 
 
+_KILLED = "The last run has no end in the journal: it was killed, or its machine went down."
 _RESETS = "; {why.reset_breaker} resets it with your reason; {hurry} tries now; {stop} gives up"
