@@ -6,13 +6,14 @@ import pytest
 
 from ralph_tui.agent.failures import ResultFacts, classify
 from ralph_tui.domain.costs import CostLevel, CostLimits, CostMeter
+from ralph_tui.domain.errors import ExitCode
 from ralph_tui.domain.events import FailureClass
 from ralph_tui.domain.plan.plan import ImplementationPlan, Task, TaskStatus
 from ralph_tui.domain.project_state import RalphState
 from ralph_tui.domain.run.breaker import BreakerState, CircuitBreaker
 from ralph_tui.engine.core.outcome import End, fatal, interrupted, nothing_ready, used_up
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.core.usage_meter import spent_told
+from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.open_breaker import end_of_open
 
 BLOCKED = Task(
@@ -135,15 +136,30 @@ def test_each_failure_says_what_to_do(kind: FailureClass) -> None:
     assert failure.hint
 
 
-@pytest.mark.parametrize("level", CostLevel)
-def test_a_cost_limit_names_what_was_spent_of_what(level: CostLevel) -> None:
-    said = spent_told(
-        level,
-        CostMeter(iteration=2.5, session=50.5, total=200.5),
-        CostLimits(per_iteration=2, per_session=50, total=200),
-    )
-    assert said.count("$") == 2
-    assert ".50 of $" in said
+@pytest.mark.parametrize(
+    ("limits", "level"),
+    [
+        (CostLimits(per_iteration=2, per_session=0, total=0), CostLevel.ITERATION),
+        (CostLimits(per_iteration=2, per_session=50, total=0), CostLevel.SESSION),
+        (CostLimits(per_iteration=2, per_session=50, total=200), CostLevel.TOTAL),
+    ],
+)
+def test_the_widest_cost_limit_names_what_was_spent_of_what(
+    limits: CostLimits, level: CostLevel
+) -> None:
+    reached = cost_limit_reached(CostMeter(iteration=2.5, session=50.5, total=200.5), limits)
+    assert reached is not None
+    assert reached.level is level
+    assert reached.told.endswith(f"${reached.limit:.0f}.50 of ${reached.limit:.2f}")
+    assert reached.ends_run is (level is not CostLevel.ITERATION)
+    assert reached.end.exit_code is ExitCode.STOPPED
+
+
+def test_no_cost_limit_is_reached_below_it_or_without_one() -> None:
+    spent = CostMeter(iteration=1.99, session=1.99, total=1.99)
+    assert cost_limit_reached(spent, CostLimits(per_iteration=2)) is None
+    off = CostLimits(per_iteration=0, per_session=0, total=0)
+    assert cost_limit_reached(CostMeter(total=1e6), off) is None
 
 
 def test_an_end_names_only_the_first_tasks_of_many() -> None:

@@ -53,26 +53,3 @@ class Meter:
     def exceeded(self) -> CostLevel | None:
         """The widest limit that is used up, or None."""
         return self.costs.exceeded(self.limits)
-
-
-def spent_told(level: CostLevel, costs: CostMeter, limits: CostLimits) -> str:
-    """What was spent of a limit, as a clause."""
-    return f"{_WHAT[level]} cost ${costs.of(level):.2f} of ${limits.of(level):.2f}"
-
-
-_WHAT = {
-    CostLevel.ITERATION: "the iteration",
-    CostLevel.SESSION: "this run",
-    CostLevel.TOTAL: "the project",
-}
-
-
-def limit_event(level: CostLevel, costs: CostMeter, limits: CostLimits) -> ev.LimitReached:
-    """What to tell when a limit is used up."""
-    said = spent_told(level, costs, limits)
-    return ev.LimitReached(
-        kind=f"cost_{level.value}",
-        value=costs.of(level),
-        limit=limits.of(level),
-        message=f"{said[:1].upper()}{said[1:]}.",
-    )

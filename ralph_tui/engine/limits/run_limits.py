@@ -1,15 +1,15 @@
 """What is looked at before money is spent on another iteration, in every phase."""
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.costs import CostLevel, CostMeter
+from ralph_tui.domain.costs import CostMeter
 from ralph_tui.domain.project_state import RalphState, StopMode
 from ralph_tui.domain.run.breaker import BreakerState
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.control.request import RunRequest
 from ralph_tui.engine.core.outcome import End, failed, fatal, interrupted, stopped
 from ralph_tui.engine.core.ports import Failure
-from ralph_tui.engine.core.usage_meter import spent_told
 from ralph_tui.engine.limits.backoff import Backoff, forgive
+from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.limits.open_breaker import change_breaker, get_past_open
 from ralph_tui.engine.limits.quota import QuotaWatch
 from ralph_tui.engine.limits.rate_limiter import RateLimiter
@@ -48,10 +48,10 @@ class RunLimits:
         changed = await self._repository_guard.check()
         if changed is not None:
             return changed
-        spent = self._money_spent()
-        if spent is not None:
-            await self._open_breaker(spent.reason)
-            return spent
+        spent = cost_limit_reached(self.costs(), self._run.settings.safety.cost_limits)
+        if spent is not None and spent.ends_run:
+            await self._open_breaker(spent.told)
+            return spent.end
         if self._run.project_state.docs.breaker.state is BreakerState.OPEN:
             end = await get_past_open(self._run, self._request, self._limit_reached())
             # While it waited anything may have been asked for, so everything is looked at again.
@@ -85,16 +85,6 @@ class RunLimits:
         """What was spent before the next iteration."""
         state = self._run.project_state.docs.state
         return CostMeter(session=state.session_cost_usd, total=state.total_cost_usd)
-
-    def _money_spent(self) -> End | None:
-        """An end when the run or the project has cost what it may."""
-        costs, limits = self.costs(), self._run.settings.safety.cost_limits
-        level = costs.exceeded(limits)
-        if level not in (CostLevel.SESSION, CostLevel.TOTAL):
-            return None
-        setting = "per_session" if level is CostLevel.SESSION else "total"
-        hint = f"Raise safety.cost_limits.{setting}, then run again."
-        return stopped(spent_told(level, costs, limits), hint)
 
     async def _open_breaker(self, cause: str) -> None:
         if self._run.project_state.docs.breaker.state is not BreakerState.OPEN:

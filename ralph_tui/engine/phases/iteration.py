@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.costs import CostLevel
 from ralph_tui.domain.events import FailureClass, IterationOutcome
 from ralph_tui.domain.plan.plan import Task, TaskStatus
 from ralph_tui.domain.run.context_budget import BudgetDecision
 from ralph_tui.engine.context import RunContext
 from ralph_tui.engine.core.ports import AgentSession, Failure, SessionSpec, TurnEnded
 from ralph_tui.engine.core.usage_meter import Meter
+from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import handoff_prompt
 from ralph_tui.engine.session.handoff import write_handoff
 from ralph_tui.engine.session.iteration_result import IterationResult, is_the_tasks
@@ -235,10 +235,8 @@ class Iteration:
         if interrupted in (InterruptReason.STOP, InterruptReason.PAUSE):
             return _result(IterationOutcome.INTERRUPTED, reason)
         # What the run or the project has spent is not the task's doing.
-        others = interrupted is InterruptReason.COST and self._meter.exceeded not in (
-            None,
-            CostLevel.ITERATION,
-        )
+        spent = cost_limit_reached(self._meter.costs, self._meter.limits)
+        others = interrupted is InterruptReason.COST and spent is not None and spent.ends_run
         return _result(IterationOutcome.FAILED, reason, retry=not others)
 
     def _without_claim(self) -> IterationResult:

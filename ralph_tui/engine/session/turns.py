@@ -9,7 +9,6 @@ from functools import partial
 from typing import Self
 
 from ralph_tui.domain import events as ev
-from ralph_tui.domain.costs import CostLevel
 from ralph_tui.domain.errors import CliStartError, StoreError
 from ralph_tui.domain.formatting import duration
 from ralph_tui.domain.project_state import StopMode
@@ -23,8 +22,9 @@ from ralph_tui.engine.core.ports import (
     TurnEnded,
     TurnUsage,
 )
-from ralph_tui.engine.core.usage_meter import Meter, limit_event, spent_told
+from ralph_tui.engine.core.usage_meter import Meter
 from ralph_tui.engine.limits.backoff import wait_until
+from ralph_tui.engine.limits.cost_limits import cost_limit_reached
 from ralph_tui.engine.prompts.prompts import wrap_up_note
 from ralph_tui.engine.session.guidance import taken
 from ralph_tui.engine.session.iteration_result import IterationResult
@@ -118,8 +118,8 @@ def interrupt_told(interrupted: InterruptReason, meter: Meter, seconds: float) -
     """Why a turn was interrupted, with the limit that it reached, as a clause."""
     match interrupted:
         case InterruptReason.COST:
-            level = meter.exceeded or CostLevel.ITERATION
-            return spent_told(level, meter.costs, meter.limits)
+            spent = cost_limit_reached(meter.costs, meter.limits)
+            return spent.told if spent is not None else interrupted.value
         case InterruptReason.TIME:
             return f"the iteration took longer than {duration(seconds)}"
         case _:
@@ -263,10 +263,10 @@ class Conversation:
         await self._run.project_state.record_usage(
             costs, context, tokens=tokens, requests=requests, now=now
         )
-        level = self._meter.exceeded
-        if level is not None:
+        spent = cost_limit_reached(costs, self._meter.limits)
+        if spent is not None:
             if self.interrupted is InterruptReason.NONE:
-                self._run.emit(limit_event(level, costs, self._meter.limits))
+                self._run.emit(spent.event)
             self.interrupt(InterruptReason.COST)
         elif not self._supervisor.handing_off:
             self._mind_the_budget()
